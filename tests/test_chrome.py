@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.chrome import _durations, _merge_lanes, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
@@ -133,7 +133,7 @@ def test_classes_divide_the_host_s_time(traced: SessionTrace, chrome: Chrome) ->
 def test_annotations_steps_and_runs(traced: SessionTrace, chrome: Chrome) -> None:
     [trace] = traced.traces
     host = f"host {trace.host}"
-    steps = steps_of(trace)
+    steps = find_steps(trace)
     assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
     assert chrome.sums(host, "Steps") == sum(step.duration_ps for step in steps)
     [driving] = [trace.lines[thread.line] for thread in trace.threads if thread.role == "driving"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import compared
+from captures import comparison_document
 from programs import Step, training
 from synthetic.writer import Space
 
@@ -50,7 +50,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
 
 
 def work(a: SessionTrace, b: SessionTrace) -> dict[str, list[dict[str, Any]]]:
-    device_work: dict[str, list[dict[str, Any]]] = compared(a, b)["device_work"]
+    device_work: dict[str, list[dict[str, Any]]] = comparison_document(a, b)["device_work"]
     return device_work
 
 

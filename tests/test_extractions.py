@@ -17,7 +17,7 @@ from launching import demo
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.early_executions import early_executions_report
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
@@ -128,9 +128,8 @@ def test_step_markers_of_the_bridge_are_no_steps() -> None:
     events = sorted(
         [*markers, data, ("ExecuteComputationWithBarrier", 40, 9), *bridge(500)], key=lambda event: event[1]
     )
-    assert [(step.start_ps, step.end_ps) for step in steps_of(capture(thread("python", *events, role="driving")))] == [
-        (20, 1020), (1020, 2020),
-    ]  # fmt: skip
+    steps = find_steps(capture(thread("python", *events, role="driving")))
+    assert [(step.start_ps, step.end_ps) for step in steps] == [(20, 1020), (1020, 2020)]
 
 
 NAMES = (

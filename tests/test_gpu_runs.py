@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
 
 
@@ -42,7 +42,7 @@ def test_runs_are_separated_by_the_execution_around_their_calls() -> None:
     assert [trace.name(row) for row in launches.row.tolist()] == [EXECUTE, EXECUTE]
     assert (launches.runs.enqueue_ps // US).tolist() == [6, 36]
     assert launches.programs == [("jit_f", "7")]
-    assert [step.name for step in steps_of(trace)] == ["jit_f"]  # from one run to the next
+    assert [step.name for step in find_steps(trace)] == ["jit_f"]  # from one run to the next
     assert not [item for item in diagnose(session(trace)) if item.id == "no_launches"]
 
 

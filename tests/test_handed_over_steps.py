@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
 from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
@@ -44,7 +44,7 @@ def loop(
 
 
 def durations(trace: Trace) -> list[int]:
-    return [step.duration_ps // US for step in steps_of(trace)]
+    return [step.duration_ps // US for step in find_steps(trace)]
 
 
 def test_host_runs_ahead() -> None:
@@ -56,7 +56,7 @@ def test_host_runs_ahead() -> None:
 def test_host_waits_in_the_step_or_is_slower_than_the_device() -> None:
     """The annotation's length is the step's time."""
     for trace in (loop(host=10, device=500, wait=True), loop(host=500, device=10)):
-        assert steps_of(trace) == recorded_steps(trace)
+        assert find_steps(trace) == recorded_steps(trace)
 
 
 def test_host_waits_between_steps() -> None:
@@ -86,7 +86,7 @@ def test_full_queue_blocks_the_host(capacity: int) -> None:
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
     trace = simulation.tpu.trace()
     if capacity == 1:
-        assert steps_of(trace) == recorded_steps(trace)
+        assert find_steps(trace) == recorded_steps(trace)
     else:
         assert durations(trace) == [500] * STEPS
 
@@ -132,7 +132,7 @@ def test_steps_do_not_overlap_and_contain_their_work(
 ) -> None:
     """A launch belongs to the step whose annotation contains it, however long its runs last."""
     trace = loop(host, device, wait, between, evaluate_before)
-    steps, launches = steps_of(trace), find_launches(trace)
+    steps, launches = find_steps(trace), find_launches(trace)
     assert all(first.end_ps <= second.start_ps for first, second in pairwise(steps))
     assert [row["executions"] for row in steps_report(session(trace))] == [1] * STEPS
     if launches.handed_over_times is not None:
@@ -174,5 +174,5 @@ def test_time_between_annotations_is_in_none_of_them() -> None:
 def test_real_captures(shared_traces: Path, folder: str, mean: float) -> None:
     """Twelve steps with 20.8 ms on the host and 28.5 ms on the device; and TensorFlow's `fit`, which hands its
     functions over in 0.1 ms."""
-    steps = steps_of(real_trace(shared_traces / folder))
+    steps = find_steps(real_trace(shared_traces / folder))
     assert sum(step.duration_ps for step in steps) / len(steps) / 1e9 == pytest.approx(mean, abs=0.01)

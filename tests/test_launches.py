@@ -15,7 +15,7 @@ from launching import US, Tpu, demo
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.launches import KINDS, Launches, find_launches
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Flows, Trace
 
 
@@ -28,7 +28,7 @@ def joins(launches: Launches) -> dict[str, int]:
 
 
 def step_numbers(trace: Trace, launches: Launches) -> list[int | None]:
-    return [None if step < 0 else steps_of(trace)[step].number for step in launches.step.tolist()]
+    return [None if step < 0 else find_steps(trace)[step].number for step in launches.step.tolist()]
 
 
 def two_steps(flows: bool = True, key: bool = True) -> Tpu:
@@ -134,7 +134,7 @@ def test_steps_from_markers_contain_their_markers_launches() -> None:
         loop.launch(100 * i + 20, (100 * i + 30, 10), (100 * i + 90, 60), by="marker")
     loop.launch(230, (240, 5), (250, 5), program="part(9)")
     trace = loop.trace()
-    assert steps_of(trace)[0].source == "step_marker"
+    assert find_steps(trace)[0].source == "step_marker"
     assert find_launches(trace).step.tolist() == [-1, 0, 1, 2, 2]
 
 
@@ -145,7 +145,7 @@ def test_steps_from_modules_contain_the_runs_that_begin_in_them() -> None:
     loop.launch(40, (45, 4), (310, 5), by="dynamo", program="g(2)", cores=(0, 1))
     loop.main = [event for event in loop.main if event[0] != "StepMarker"]
     trace = loop.trace()
-    assert steps_of(trace)[0].source == "modules"
+    assert find_steps(trace)[0].source == "modules"
     assert find_launches(trace).step.tolist() == [0, 1, -1, -1]
 
 
@@ -259,8 +259,8 @@ PER_STEP = {
 def test_launches_per_step_of_real_runs(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
     launches = find_launches(trace)
-    counts = np.bincount(launches.step[launches.step >= 0], minlength=len(steps_of(trace)))
-    assert counts.tolist() == [PER_STEP[scenario]] * len(steps_of(trace))
+    counts = np.bincount(launches.step[launches.step >= 0], minlength=len(find_steps(trace)))
+    assert counts.tolist() == [PER_STEP[scenario]] * len(find_steps(trace))
     assert (launches.runs.launch >= 0).all()
 
 

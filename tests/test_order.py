@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.propagation.order import (
     phase_sequence,
 )
 from tb_xla_insights.analysis.propagation.tree import annotation_rows, select_runs
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("data", 100_000), ("forward", 200_000), ("loss", 100_000), ("update", 100_000)]
@@ -180,7 +180,7 @@ TRUTH = case_study.truth()
 
 def test_the_case_study_matches_its_plan(demo: SessionTrace) -> None:
     trace = demo.traces[0]
-    step = next(n for n, candidate in enumerate(steps_of(trace)) if candidate.number == TRUTH.gap_step)
+    step = next(n for n, candidate in enumerate(find_steps(trace)) if candidate.number == TRUTH.gap_step)
     runs = device_phase_segments(trace, 0, select_runs(trace, step, 0))
     assert tuple(phase_sequence(find_phases(trace), runs)) == TRUTH.phase_order
     times = {row.path: row.device_ps for row in annotation_rows(trace, step, 0) if row.device_ps}
@@ -188,7 +188,7 @@ def test_the_case_study_matches_its_plan(demo: SessionTrace) -> None:
 
 
 def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> None:
-    index = next(n for n, step in enumerate(steps_of(demo.traces[0])) if step.number == TRUTH.gap_step)
+    index = next(n for n, step in enumerate(find_steps(demo.traces[0])) if step.number == TRUTH.gap_step)
     view = propagation_view(demo, index)
     assert view["device"]
     assert view["device"]["name"] == "TPU:0"

@@ -128,8 +128,8 @@ def test_cells_that_are_no_plain_numbers_are_paths(file: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
 def test_a_file_with_a_byte_order_mark(file: Path, encoding: str) -> None:
-    mark = "\ufeff" if encoding.endswith("be") else ""
-    file.write_text(f"{mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
+    byte_order_mark = "\ufeff" if encoding.endswith("be") else ""
+    file.write_text(f"{byte_order_mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
     assert read_pairs(str(file), never)["rows"][0]["model"] == "Modèle"
     assert read_pairs(str(file), never)["columns"] == ["first"]
 

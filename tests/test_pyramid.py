@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tb_xla_insights.timeline import kernels, pyramid
 from tb_xla_insights.timeline.pyramid import Lane, Slices, level_of_window
 
-NAMES, KINDS = 3, 2
+NAMES, CLASS_COUNT = 3, 2
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Event:
     start: int
     end: int
     name: int
-    kind: int
+    class_index: int
     id: int
 
     @property
@@ -38,7 +38,7 @@ def lane_of(events: list[Event]) -> Lane:
         column("start", np.int64),
         column("end", np.int64),
         column("name", np.int32),
-        column("kind", np.int8),
+        column("class_index", np.int8),
         column("id", np.int32),
         NAMES,
     )
@@ -53,7 +53,9 @@ def lanes(draw: st.DrawFn, overlap: bool = False) -> list[Event]:
         at += draw(lengths)
         length = draw(lengths)
         events.append(
-            Event(at, at + length, draw(st.integers(-1, NAMES - 1)), draw(st.integers(0, KINDS - 1)), id)
+            Event(
+                at, at + length, draw(st.integers(-1, NAMES - 1)), draw(st.integers(0, CLASS_COUNT - 1)), id
+            )
         )
         at += draw(st.integers(0, length)) if overlap else length
     return events
@@ -98,8 +100,8 @@ def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
         if joined and short and all(event.length < 2**level for item in joined[-1] for event in item):
             before = joined[-1]
             pause = part[0].start - max(event.end for item in before for event in item)
-            kinds = {most([(e.kind, e.length) for e in item])[0] for item in (before[0], part)}
-            if pause < 2**level and len(kinds) == 1:
+            classes = {most([(e.class_index, e.length) for e in item])[0] for item in (before[0], part)}
+            if pause < 2**level and len(classes) == 1:
                 before.append(part)
                 continue
         joined.append([part])
@@ -136,9 +138,9 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
         remaining = [event for event in events if event.id < members[0].id]
         busy = len(covered(members) - covered(remaining))
         shape = members[0].start, max(event.end for event in members)
-        kind = most([(event.kind, event.length) for event in group[0]])[0]
+        class_index = most([(event.class_index, event.length) for event in group[0]])[0]
         count = len(members)
-        expected.append((*shape, winners, kind, count, busy if count > 1 else 0, members[0].id))
+        expected.append((*shape, winners, class_index, count, busy if count > 1 else 0, members[0].id))
     shown = listed(lane_of(events).view(start, end, level))
     assert len(shown) == len(expected)
     for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(shown, expected, strict=True):
@@ -158,13 +160,13 @@ def test_every_event_is_in_the_pyramid(events: list[Event], level: int, part: fl
     touch = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in touch} <= {event.id for event in inside}
     alone = {event.id: event for event in inside if event.id in set(shown.event.tolist())}
-    for s, e, name, kind, count, busy, id in listed(shown):
+    for s, e, name, class_index, count, busy, id in listed(shown):
         if count == 1:
-            assert (s, e, name, kind, busy) == (
+            assert (s, e, name, class_index, busy) == (
                 alone[id].start,
                 alone[id].end,
                 alone[id].name,
-                alone[id].kind,
+                alone[id].class_index,
                 0,
             )
 
@@ -207,7 +209,7 @@ def test_long_events_are_slices_of_their_own(events: list[Event], level: int) ->
     shown = listed(lane_of(events).view(0, 10**6, level))
     for event in events:
         if event.length >= 2**level:
-            assert (event.start, event.end, event.name, event.kind, 1, 0, event.id) in shown
+            assert (event.start, event.end, event.name, event.class_index, 1, 0, event.id) in shown
 
 
 @given(any_lane, levels, st.floats(0, 1))
@@ -291,11 +293,13 @@ def test_the_lane_of_events_that_nest_is_their_depth() -> None:
 def test_time_spread_over_buckets_adds_up(events: list[Event], count: int) -> None:
     duration = max((event.end for event in events), default=0) + 1
     lane = lane_of(events)
-    time = kernels.class_times(lane.start, lane.end, lane.kind, KINDS, duration, count)
+    time = kernels.class_times(lane.start, lane.end, lane.class_index, CLASS_COUNT, duration, count)
     for bucket in range(count):
         low, high = duration * bucket // count, duration * (bucket + 1) // count
-        for kind in range(KINDS):
+        for class_index in range(CLASS_COUNT):
             expected = sum(
-                max(0, min(event.end, high) - max(event.start, low)) for event in events if event.kind == kind
+                max(0, min(event.end, high) - max(event.start, low))
+                for event in events
+                if event.class_index == class_index
             )
-            assert time[kind, bucket] == expected
+            assert time[class_index, bucket] == expected

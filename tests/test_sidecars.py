@@ -54,9 +54,9 @@ def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
 class TestFinding:
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
     def test_texts_redirected_by_powershell_are_read(self, run: Path, encoding: str) -> None:
-        mark = "\ufeff" if encoding.startswith("utf-16") else ""
+        byte_order_mark = "\ufeff" if encoding.startswith("utf-16") else ""
         for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
-            (run / name).write_text(mark + text, encoding=encoding, newline="\r\n")
+            (run / name).write_text(byte_order_mark + text, encoding=encoding, newline="\r\n")
         parsed = report_of(run)["metrics"]
         assert parsed["files"] == ["d.err", "e.log", "m.txt"]
         assert parsed["metrics"]["ExecuteTime"]["samples"] == 6

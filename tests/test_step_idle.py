@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -130,7 +130,7 @@ def instants(*columns: Any) -> Iterator[tuple[int, ...]]:
 
 def means_by_counting(trace: Trace) -> dict[str, Fraction]:
     """The means of one host, picosecond by picosecond."""
-    steps, devices = steps_of(trace), trace.devices
+    steps, devices = find_steps(trace), trace.devices
     host, classes = host_class_segments(trace), dict[int, str]()
     for start, end, class_index in instants(host.start_ps, host.end_ps, host.class_index):
         classes |= dict.fromkeys(range(start, end), CLASSES[class_index])

@@ -14,7 +14,7 @@ from synthetic import case_study, dynamo_issue
 
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog import CLASSES
 
@@ -138,7 +138,7 @@ def test_dynamo_issue(mode: dynamo_issue.Mode) -> None:
 def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
     rows = steps_report(session(trace))
-    assert len(rows) == len(steps_of(trace)) > 0
+    assert len(rows) == len(find_steps(trace)) > 0
     for row in rows:
         assert sum(row["host_ps"].values()) == row["duration_ps"]
     totals = host_class_segments(trace).sums(len(CLASSES))

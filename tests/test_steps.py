@@ -9,13 +9,13 @@ import pytest
 from captures import Core, capture, real_trace, thread
 
 from tb_xla_insights.analysis.steps.sources import Step
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
 
 
 def steps(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
     return [
-        (step.name, step.number, step.source, step.start_ps, step.duration_ps) for step in steps_of(trace)
+        (step.name, step.number, step.source, step.start_ps, step.duration_ps) for step in find_steps(trace)
     ]
 
 
@@ -145,7 +145,7 @@ def test_no_source() -> None:
 
 def test_end_and_event_of_a_step() -> None:
     trace = capture(thread("python", ("forward", 0, 8), *MARKERS))
-    first: Step = steps_of(trace)[0]
+    first: Step = find_steps(trace)[0]
     assert (first.end_ps, trace.name(first.row), int(trace.start_ps[first.row])) == (50, "StepMarker", 40)
 
 
@@ -166,7 +166,7 @@ def test_end_and_event_of_a_step() -> None:
 def test_steps_of_real_captures(
     shared_traces: Path, folder: str, count: int, source: str | None, first: int | None
 ) -> None:
-    capture_steps = steps_of(real_trace(shared_traces / folder))
+    capture_steps = find_steps(real_trace(shared_traces / folder))
     assert len(capture_steps) == count
     assert {step.source for step in capture_steps} == ({source} if source else set())
     assert [step.number for step in capture_steps[:1]] == ([first] if count else [])

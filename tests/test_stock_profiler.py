@@ -14,7 +14,7 @@ import pytest
 from captures import real_trace
 
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
@@ -171,6 +171,6 @@ def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_p
     lines = [line for line in trace.lines if line.name == "Steps" and line.count]
     recorded = [int(trace.duration_ps[line.first]) / 1e9 for line in lines]
     assert step["stepTimeMs"] == pytest.approx(max(recorded))
-    assert steps_of(trace)[0].duration_ps / 1e9 == pytest.approx(recorded[0])
+    assert find_steps(trace)[0].duration_ps / 1e9 == pytest.approx(recorded[0])
     busiest = max(row["busy_ps"] for row in device_summaries(join_hosts("s", "p", [trace], []))) / 1e9
     assert step["deviceComputeTimeMs"] == pytest.approx(busiest, rel=1e-3)

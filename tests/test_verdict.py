@@ -153,11 +153,11 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
     gaps = {"by_class_ps": {"dispatch": 90}, "by_kind_ps": {"starved": 0, "queued": 90, "unknown": 0}}
     inside = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
     assert "most of the idle time work is queued" in _severity_and_text(report | {"gaps": gaps})[1]
-    told = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
-    assert "; most of the idle time is inside program runs, between their ops" in told
+    text = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
+    assert "; most of the idle time is inside program runs, between their ops" in text
     late = {"inside_run": False, "total_ps": 90, "by_cause_ps": {"wait": 60}, "after": "jit_slice"}
-    told = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
-    assert "; during most of the idle time jit_slice is queued already" in told
+    text = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
+    assert "; during most of the idle time jit_slice is queued already" in text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def traced(*events: Event) -> Trace:
 
 
 def lengths(trace: Trace) -> list[int]:
-    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
+    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.metadata_index])
     return [int(length) for length in trace.duration_ps[rows]]
 
 
@@ -70,7 +70,7 @@ def test_instants_of_two_threads_are_not_joined() -> None:
 def test_real_waits_last_until_their_run_ends(shared_traces: Path) -> None:
     """`jax.block_until_ready` in each of 20 steps, in a program that computes for nearly all of them."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
-    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
+    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.metadata_index])
     joined = rows[trace.duration_ps[rows] >= 10**9]
     assert len(joined) >= 20
     run_ends = trace.devices[0].modules.end_ps

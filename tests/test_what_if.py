@@ -15,14 +15,14 @@ from loops import STEP, loop, us
 from tb_xla_insights.analysis.idle.busy import stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
 
 def mean(trace: Trace) -> int:
-    steps = steps_of(trace)
+    steps = find_steps(trace)
     return round(sum(step.duration_ps for step in steps) / len(steps))
 
 
@@ -115,7 +115,7 @@ def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
     for i in range(4):
         tpu.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
     trace = tpu.trace()
-    assert len(steps_of(trace)) == 3  # the end of the last one is unknown
+    assert len(find_steps(trace)) == 3  # the end of the last one is unknown
     assert us(step_without(trace, Fix(device_ps=np.full(4, 300 * US)))) == 500 - 300
 
 
@@ -133,7 +133,7 @@ def test_without_a_run_that_the_steps_launched_there_is_no_answer() -> None:
     tpu.runs[0].append(event("train(7)", 60, 400, **stats))
     tpu.launch(200, (205, 10), (500, 400))
     trace = tpu.trace()
-    assert len(steps_of(trace)) == 1
+    assert len(find_steps(trace)) == 1
     assert step_without(trace, Fix()) is None
 
 
@@ -193,4 +193,4 @@ def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) ->
         work[number] = (runs.duration_ps[rows] - stalled[rows]).sum()
     step_ps = step_without(trace, Fix(device_ps=stalled))
     assert step_ps is not None
-    assert work.max() / len(steps_of(trace)) < step_ps < 45 * 10**9
+    assert work.max() / len(find_steps(trace)) < step_ps < 45 * 10**9

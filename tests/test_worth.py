@@ -57,7 +57,7 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
     assert abs(loader.gain - LOAD / usual) < 1e-5
     assert compiled.gain is not None
     assert abs(compiled.gain - COMPILE / STEPS / mean) < 1e-5
-    # Both times that a person reads are means, whatever the gain is measured on.
+    # Both times that a user reads are means, whatever the gain is measured on.
     assert us(loader.step_if_fixed_ps) == round((mean - LOAD) * 10**6) / 10**6
 
 

@@ -21,10 +21,11 @@ import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
 import { deviceCards } from './device.js';
+import { failureCard, headingCard, sessionBadge } from './heading.js';
 import { differenceText, lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
-import { VERDICT_COLUMN, verdictCell } from './verdict.js';
+import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {import('../lib/routes').TimePair} TimePair */
@@ -162,7 +163,7 @@ export function compareView(app) {
                     {
                       head: '',
                       name: 'Verdict',
-                      cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]),
+                      cell: (/** @type {typeof rows[number]} */ row) => pairVerdictCell(row.verdicts[at]),
                     },
                   ]
                 : []),
@@ -179,22 +180,19 @@ export function compareView(app) {
     }
   }
 
+  /** Session A with the reason why B is not shown. @param {Error} error @param {() => void} retry */
+  const errorCards = (error, retry) => [
+    failureCard(session?.session.name ?? '', session?.environment.label ?? '', requestedName ?? '', error, retry),
+    pairsCard(),
+  ];
+
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
     const { a, b, chance, step, gaps } = comparison;
     const sentence = comparison.verdict.text;
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
-    const badge = (/** @type {string} */ name, /** @type {ComparedSession} */ side) =>
-      h(
-        'span',
-        null,
-        h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
-        h(
-          'span',
-          { class: 'muted small' },
-          [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '),
-        ),
-      );
+    const noteOf = (/** @type {ComparedSession} */ side) =>
+      [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · ');
     const most = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {CompareAnswer['classes'][number]} */ row) =>
       h(
@@ -214,21 +212,11 @@ export function compareView(app) {
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
     fill(
       element,
-      h(
-        'section',
-        { class: 'card across', 'data-testid': 'compare-heading', 'aria-label': 'Sessions' },
-        h(
-          'header',
-          null,
-          h('div', { class: 'sides' }, badge('A', a), badge('B', b)),
-          button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
-        ),
-        h(
-          'div',
-          { class: 'body' },
-          h('p', { class: 'lead' }, before, h('b', null, strong), after),
-          chance.text && h('p', { class: 'sec' }, chance.text),
-        ),
+      headingCard(
+        [sessionBadge('A', a.session.name, noteOf(a)), sessionBadge('B', b.session.name, noteOf(b))],
+        button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
+        h('p', { class: 'lead' }, before, h('b', null, strong), after),
+        chance.text ? h('p', { class: 'sec' }, chance.text) : null,
       ),
       h(
         'div',
@@ -328,7 +316,7 @@ export function compareView(app) {
     return /** @type {const} */ ('ready');
   }
 
-  const data = createDocumentView(app, 'compare', element, draw, () => ({ other: requestedName }));
+  const data = createDocumentView(app, 'compare', element, draw, () => ({ other: requestedName }), errorCards);
 
   function look() {
     const { c = '' } = app.link.state;
@@ -336,6 +324,7 @@ export function compareView(app) {
     if (!session || otherName === requestedName) return;
     requestedName = otherName;
     if (otherName) return data.open(session);
+    data.close();
     fill(
       element,
       card(
@@ -361,7 +350,7 @@ export function compareView(app) {
       look();
     },
     show(on) {
+      if (on) look();
       data.show(on);
-      look();
     } };
 }

@@ -296,8 +296,8 @@ export function compilesView(app) {
  */
 function changedParts(before, after) {
   const tokens = (/** @type {string} */ shape) => shape.match(/\w+|\W+/g) ?? [];
-  const known = tokens(before);
-  return tokens(after).map((token, index) => [token, token !== known[index]]);
+  const tokensBefore = tokens(before);
+  return tokens(after).map((token, index) => [token, token !== tokensBefore[index]]);
 }
 
 /**

@@ -15,8 +15,16 @@ const CARD_AFTER_MS = 300;
  * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element
  * @param {(answer: Routes[R], session: Ready) => 'ready'|'empty'} draw
  * @param {(session: Ready) => Record<string, any>} [more] arguments in addition to the session
+ * @param {(error: Error, retry: () => void) => Node[]} [cardsOfError] shown in place of the document
  */
-export function createDocumentView(app, route, element, draw, more) {
+export function createDocumentView(
+  app,
+  route,
+  element,
+  draw,
+  more,
+  cardsOfError = ({ message }, retry) => [errorCard(message, retry)],
+) {
   /** @type {Ready|null} */
   let session = null;
   let shown = false;
@@ -47,9 +55,9 @@ export function createDocumentView(app, route, element, draw, more) {
     } catch (error) {
       if (requested !== session) return;
       requestedOnce = false;
-      const { message } = /** @type {Error} */ (error);
-      fill(element, errorCard(message, load));
-      app.live.announceError(message);
+      const failure = /** @type {Error} */ (error);
+      fill(element, ...cardsOfError(failure, load));
+      app.live.announceError(failure.message);
       app.setState('error');
     } finally {
       clearTimeout(timer);
@@ -71,6 +79,8 @@ export function createDocumentView(app, route, element, draw, more) {
       session = next;
       reload();
     },
+    /** Nothing is requested, and late answers are not drawn, until a session is opened again. */
+    close() { session = null; },
     /** @param {boolean} on */
     show(on) {
       shown = on;

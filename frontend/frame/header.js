@@ -56,10 +56,10 @@ export function createHeader(on, notes, capture) {
   let timer = 0;
   return {
     element,
-    /** @param {import('../lib/routes').ListedSession[]} entries @param {string} name */
-    sessions(entries, name) {
+    /** @param {import('../lib/routes').ListedSession[]} rows @param {string} name */
+    sessions(rows, name) {
       sessions.classList.toggle('none', !name);
-      names = entries.map((entry) => entry.name);
+      names = rows.map((row) => row.name);
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
         names.includes(name) ? names : [name, ...names],
@@ -69,14 +69,18 @@ export function createHeader(on, notes, capture) {
     /**
      * @param {import('../lib/types').Ready} ready
      * @param {{hosts: string[], devices: string[]}} chosen
-     * @param {string} [compared]
+     * @param {string} [otherName]
      */
-    open(ready, chosen, compared) {
+    open(ready, chosen, otherName) {
       comparison.classList.toggle('none', names.length < 2);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
-        [['', 'none'], ...names.filter((name) => name !== ready.session.name)],
-        compared,
+        [
+          ['', 'none'],
+          ...names.filter((name) => name !== ready.session.name),
+          ...(otherName && !names.includes(otherName) ? [otherName] : []),
+        ],
+        otherName,
       );
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       const hostNames = ready.session.hosts.map(({ name }) => name);

@@ -37,6 +37,7 @@ const FILE_KEYS = [
   'step',
   'kind',
   'cause',
+  'reason',
   'before',
   'after',
   'together_ps',
@@ -127,7 +128,7 @@ export function gapsView(app) {
     patterns = patternsTable(
       recurring,
       (pattern) => filterGaps(answer.items, new Map(), pattern, app.selection().devices),
-      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps },
+      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps, findings: answer.findings },
       {
         isChosen: (pattern) => pattern === chosenPattern(),
         choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
@@ -241,6 +242,7 @@ export function gapsView(app) {
           link: app.link,
           devices: byId,
           hosts: session.session.hosts,
+          findings: answer.findings,
           opened,
           select: (gap) => app.link.set({ sel: gapText(gap), f: withPattern() }, 'push'),
           show: (gap) => app.open(gapPlace(gap)),

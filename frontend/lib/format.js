@@ -122,8 +122,8 @@ export function bytes(count) {
 /** `11 520` @param {number|null|undefined} value */
 export const count = (value) => (value == null ? MISSING : digits(value));
 
-/** `1 event`, `531 events` @param {number} value @param {string} one @param {string} [many] */
-export const plural = (value, one, many = one + 's') => `${count(value)}\u00a0${value === 1 ? one : many}`;
+/** `1 event`, `531 events` @param {number} value @param {string} noun @param {string} [nouns] its plural */
+export const plural = (value, noun, nouns = noun + 's') => `${count(value)}\u00a0${value === 1 ? noun : nouns}`;
 
 /** Long names are cut in the middle: `SyncTensors…41937`. @param {string} text @param {number} [most] */
 export function cutMiddle(text, most = 48) {

@@ -177,14 +177,14 @@ function distribution(rows, deviceCount, session, app) {
   );
   const low = groups.slice(0, LOWEST_ROWS);
   const remaining = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
-  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
+  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...rest]) => {
     const host =
       hosts.length > 1
         ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), {
             title: device.host,
           })
         : '';
-    return others.length ? [host, host && ', ', cores(others.length + 1)] : [device.name, host && ' · ', host];
+    return rest.length ? [host, host && ', ', cores(rest.length + 1)] : [device.name, host && ' · ', host];
   };
   const items = [
     ...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),

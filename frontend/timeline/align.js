@@ -104,7 +104,7 @@ export function shiftColumns(columns, pieces, names = 0) {
     start,
     end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
     name: moved.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + names)),
-    kind: of(columns.kind),
+    classIndex: of(columns.classIndex),
     count: of(columns.count),
     busy: of(columns.busy),
     event: of(columns.event),

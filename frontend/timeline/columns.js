@@ -9,7 +9,7 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number} length
  * @property {number[]} start @property {number[]} end in ps, where they are drawn
  * @property {number[]} name index into the names, -1: none
- * @property {number[]} kind class index; its meaning depends on the row's kind
+ * @property {number[]} classIndex of host rows the class; of device rows 0: op, 1: collective, 2: op that waits
  * @property {number[]} count events inside: more than 1 when merged
  * @property {number[]} busy ps of events inside a merged slice
  * @property {number[]} event id, -1: none
@@ -47,7 +47,7 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
     end,
     ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}),
     name: n,
-    kind: c,
+    classIndex: c,
     count: k ?? filled(length, 1),
     busy: b ?? filled(length, 0),
     // Slices without events have -1 each, not a difference.

@@ -130,7 +130,7 @@ export function createCursor(model, lanes, on) {
           real_ps: ps,
           length_ps: 0,
           name: '',
-          kind: 0,
+          classIndex: 0,
           count: 0,
           busy_ps: 0,
           event: null,

@@ -23,14 +23,14 @@ export function byDevice(items) {
   return gapsByDevice;
 }
 
-/** @param {Gap[]} gaps by time @returns {Columns} `kind` is the class index of the cause */
+/** @param {Gap[]} gaps by time @returns {Columns} `classIndex` is that of the cause */
 export function gapColumns(gaps) {
   const { length } = gaps;
   return {
     length,
     start: gaps.map(({ start_ps }) => start_ps),
     end: gaps.map((gap) => gap.start_ps + gap.duration_ps),
-    kind: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
+    classIndex: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
     name: filled(length, -1),
     count: filled(length, 1),
     busy: filled(length, 0),
@@ -108,7 +108,7 @@ export function createGaps(model, lanes, on) {
   /** Rank by length of the gap shown last, from 0. */
   let rank = -1;
   /** The last merged slices and their sources. @type {{from: unknown[], slices: Slices|null}} */
-  let drawn = { from: [], slices: null };
+  let cached = { from: [], slices: null };
 
   /** @param {Ready['of']} of */
   async function fetchGaps(of) {
@@ -185,9 +185,9 @@ export function createGaps(model, lanes, on) {
      */
     async fetchGap(query) {
       await ready;
-      const listed = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
+      const listedGaps = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       const deviceGaps = gapsByDevice.get(query.device);
-      if (answer?.count === listed && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
+      if (answer?.count === listedGaps && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
       return gapChannel.get({ ...query, beside: on.beside(query.device) });
@@ -195,10 +195,10 @@ export function createGaps(model, lanes, on) {
     /** Slices with the gaps. @param {Slices|null} slices */
     addTo(slices) {
       const sources = [slices, columns];
-      if (sources.some((part, index) => part !== drawn.from[index])) {
-        drawn = { from: sources, slices: slices && withGaps(slices, columns) };
+      if (sources.some((part, index) => part !== cached.from[index])) {
+        cached = { from: sources, slices: slices && withGaps(slices, columns) };
       }
-      return drawn.slices;
+      return cached.slices;
     },
     /** Reports the position of the selected gap and the number of gaps. */
     count() {

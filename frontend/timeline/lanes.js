@@ -10,7 +10,7 @@ import { layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './slice-style.js';
-import { laneFor, visibleSlices } from './scene.js';
+import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
 import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -166,16 +166,16 @@ export function createLanes(model, on) {
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
-        rows: frame.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => ({
-          id,
-          row: row.id,
-          kind: kind === 'slices' ? row.kind : kind,
-          depth,
-          label,
-          right,
-          y: frame.top + y - frame.scroll,
-          h: tall,
-          open: fold?.open ?? null,
+        rows: frame.lanes.map((lane) => ({
+          id: lane.id,
+          row: lane.row.id,
+          kind: lane.kind === 'slices' ? lane.row.kind : lane.kind,
+          depth: lane.depth,
+          label: labelledLane(frame, lane).label,
+          right: lane.right,
+          y: laneTop(frame, lane),
+          h: lane.h,
+          open: lane.fold?.open ?? null,
         })),
         get slices() {
           return visibleSlices(frame);
@@ -204,14 +204,14 @@ export function createLanes(model, on) {
       (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : deviceLanes[0]);
     if (!lane) return false;
     const bottom = Math.max(...deviceLanes.map(({ y, h: tall }) => y + tall)) + 4;
-    const room = element.clientHeight - TOP;
+    const height = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
     // All of the host, or what of it stands next above the device; in any case what the host does, where that fits
     // above the gap.
-    const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    const next = group.find(({ y }) => bottom - y + 4 <= height) ?? lane;
     const classLane = group.find(({ row }) => row.kind === 'classes');
-    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= room ? classLane : next;
-    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
+    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= height ? classLane : next;
+    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + height) element.scrollTop = first.y - 4;
     return true;
   }
 
@@ -287,10 +287,10 @@ export function createLanes(model, on) {
     reveal(row, depth = 0) {
       updateLayout();
       const lane = laneFor(layout.lanes, row, depth);
-      const room = element.clientHeight - TOP;
+      const height = element.clientHeight - TOP;
       if (!lane) return;
       if (lane.y < element.scrollTop) element.scrollTop = lane.y - 4;
-      else if (lane.y + lane.h > element.scrollTop + room) element.scrollTop = lane.y + lane.h - room + 4;
+      else if (lane.y + lane.h > element.scrollTop + height) element.scrollTop = lane.y + lane.h - height + 4;
     },
   };
 }

@@ -92,7 +92,7 @@ export function drawFolded(pen, { scale, slices }, palette, lane, y) {
     const columns = slices?.rows.get(id)?.[0];
     const runs = kind === 'modules' || lane.rows.length === 1;
     eachSlice(columns, scale, (i, x, w) => {
-      if (!columns || !(runs || columns.kind[i] === 1)) return;
+      if (!columns || !(runs || columns.classIndex[i] === 1)) return;
       const tone = runs ? palette.dev : palette.devColl;
       if (columns.count[i] === 1) {
         lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));

@@ -7,7 +7,7 @@ import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
 import { lookOf, textsOf } from './slice-style.js';
-import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
+import { columnsOf, labelledLane, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 
 /** @typedef {import('./scale.js').Span} Span */
@@ -131,27 +131,28 @@ export function paint(
     }
     const columns = columnsOf(scene, lane);
     const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
-    let drawn = -Infinity;
+    let lastColumn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // Slices under a pixel cover their whole column, so one per column is drawn.
       if (
         !columns ||
         !slices ||
-        (w < 1 && Math.floor(x) === drawn) ||
+        (w < 1 && Math.floor(x) === lastColumn) ||
         (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))
       ) {
         return;
       }
-      if (w < 1) drawn = Math.floor(x);
+      if (w < 1) lastColumn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) {
         drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
           coverage(columns, i, scale.ps(from), scale.ps(to)),
         );
       } else {
-        const room = roomFor(covering, x, w);
-        const texts = room < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
-        drawSlice(x, y, w, lane.h, tone, sign, texts.find((text) => fits(text, room)) ?? texts[texts.length - 1], room);
+        const space = roomFor(covering, x, w);
+        const texts = space < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
+        const text = texts.find((candidate) => fits(candidate, space)) ?? texts[texts.length - 1];
+        drawSlice(x, y, w, lane.h, tone, sign, text, space);
       }
     });
   }
@@ -283,14 +284,13 @@ export function paint(
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER + 1, left, height, () => {
       for (const lane of lanes) {
-        const { fold, indent, right: note = '', sub, bold, h } = lane;
-        const y = laneTop(scene, lane) + h / 2;
+        const { indent, right: note = '', sub, bold, label: whole, short } = labelledLane(scene, lane);
+        const y = laneTop(scene, lane) + lane.h / 2;
         const x = indent ? 34 : 22;
-        if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
-        const label =
-          lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(note) - 8 ? lane.short : lane.label;
-        const room = edge - x - textWidth(label) - 12;
-        const aside = textWidth(note) > room ? note.replace('shifted ', '') : note;
+        if (lane.fold) write(palette.ink3, lane.fold.open ? '▾' : '▸', x - 14, y);
+        const label = short && textWidth(whole) * 1.08 > edge - x - textWidth(note) - 8 ? short : whole;
+        const space = edge - x - textWidth(label) - 12;
+        const aside = textWidth(note) > space ? note.replace('shifted ', '') : note;
         const end = edge - textWidth(aside);
         write(palette.ink3, aside, end, y);
         const { font } = g;

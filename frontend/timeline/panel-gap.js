@@ -68,7 +68,11 @@ export function gapContent(gap, act, on) {
           : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.showOccurrences(gap), { 'data-testid': 'gap-occurrences' }),
+      button(
+        `Pattern: ${plural(occurrences, 'gap')}${cores === 1 ? '' : ' on all cores'}`,
+        () => on.showOccurrences(gap),
+        { 'data-testid': 'gap-occurrences', title: 'Gaps between the same two programs, each core’s counted' },
+      ),
       button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
         'data-testid': 'gap-copy',
       }),
@@ -154,10 +158,14 @@ function findingLine(gap, on) {
         'span',
         { class: 'row' },
         step('‹', before, 'Previous gap that the finding explains'),
-        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }), {
-          title: 'All gaps that the finding explains',
-          'data-testid': 'gap-finding-all',
-        }),
+        link(
+          `${count(at + 1)} of ${plural(many, 'gap')} of the finding`,
+          () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }),
+          {
+            title: 'All gaps that the finding explains; the same gap on several cores counts once',
+            'data-testid': 'gap-finding-all',
+          },
+        ),
         step('›', after, 'Next gap that the finding explains'),
       ),
     COMPILE_FINDINGS.includes(id) &&
@@ -322,7 +330,7 @@ function wordsOf(gap, name, delays) {
     ].join(', '),
     [sentence + delays, more].join(' ').trim(),
     '',
-    ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`),
+    ...sortByTime(by_class_ps).map(([className, ps]) => `${timeText(ps)}\t${LABELS[className]}`),
     '',
     ...chain.map(
       (piece, index) =>

@@ -20,7 +20,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {number} start_ps @property {number} end_ps where it is drawn
  * @property {number} real_ps @property {number} length_ps its true start and length
  * @property {string} name its name, or the label of its class
- * @property {number} kind as in the columns @property {number} count @property {number} busy_ps
+ * @property {number} classIndex as in the columns @property {number} count @property {number} busy_ps
  * @property {string|null} event `<host index>.<event id>`
  */
 
@@ -34,6 +34,17 @@ export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 /** The fully visible lanes. @param {Scene} scene */
 export const visibleLanes = (scene) =>
   scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
+
+/**
+ * The lane whose label is drawn beside a lane: that lane, but for the topmost one on screen the first lane of its row,
+ * because only that one has the row's label, and it may be scrolled out of sight.
+ * @param {Scene} scene
+ * @param {Lane} lane
+ */
+export function labelledLane(scene, lane) {
+  if (lane.label || scene.lanes.find((candidate) => laneTop(scene, candidate) >= scene.top) !== lane) return lane;
+  return scene.lanes.find(({ row }) => row.id === lane.row.id) ?? lane;
+}
 
 /**
  * The lane at a height of the canvas, if it is in sight there.
@@ -62,13 +73,13 @@ export function laneFor(lanes, row, depth) {
 export function drawnSlice(scene, lane, index) {
   const columns = columnsOf(scene, lane);
   if (!columns || !scene.slices || index < 0 || index >= columns.length) return null;
-  const { start, end, name, kind, count, busy, event, real } = columns;
+  const { start, end, name, classIndex, count, busy, event, real } = columns;
   const real_ps = (real?.start ?? start)[index];
   return {
     lane, row: lane.row.id, depth: lane.depth, index, start_ps: start[index], end_ps: end[index],
     real_ps, length_ps: (real?.end ?? end)[index] - real_ps,
     name: scene.slices.names[name[index]] ?? textsOf(lane.row.kind, columns, index, scene.slices.names)[0],
-    kind: kind[index], count: count[index], busy_ps: busy[index],
+    classIndex: classIndex[index], count: count[index], busy_ps: busy[index],
     event: event[index] < 0 ? null : `${parseRowId(lane.row.id)?.host ?? 0}.${event[index]}`,
   };
 }
@@ -98,7 +109,7 @@ export function visibleSlices(scene) {
       const w = Math.min(scene.scale.right, scene.scale.x(slice.end_ps)) - x;
       slices.push({
         ...slice,
-        class: hasClass(lane) ? CLASSES[slice.kind] : null,
+        class: hasClass(lane) ? CLASSES[slice.classIndex] : null,
         x,
         y: laneTop(scene, lane),
         w,

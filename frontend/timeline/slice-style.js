@@ -31,7 +31,7 @@ export const phaseOf = (name, tones) =>
  */
 export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names, rows }) {
   const depths = rows.get(id) ?? [];
-  const { name, kind: kinds, start } = depths[depth];
+  const { name, classIndex, start } = depths[depth];
   if (kind === 'scopes' && !names[name[i]]) {
     return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
   }
@@ -52,9 +52,9 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
   }
   if (kind === 'modules') return { tone: palette.dev, sign: null };
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
-    return { tone: kinds[i] === 1 ? palette.devColl : palette.dev2, sign: kinds[i] === 2 ? 'hatch' : null };
+    return { tone: classIndex[i] === 1 ? palette.devColl : palette.dev2, sign: classIndex[i] === 2 ? 'hatch' : null };
   }
-  const className = CLASSES[kinds[i]] ?? 'other';
+  const className = CLASSES[classIndex[i]] ?? 'other';
   return {
     tone: palette.classes[CLASSES.indexOf(className)],
     sign: className === 'wait' ? 'hatch' : className === 'unrecorded' ? 'dots' : null,
@@ -68,12 +68,12 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
  * @param {number} i
  * @param {string[]} names
  */
-export function textsOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
+export function textsOf(kind, { start, end, name: ids, classIndex }, i, names) {
   const name = names[ids[i]] ?? '';
   const length = end[i] - start[i];
   if (kind === 'steps') return [`${name} · ${timeText(length)}`, `${name} · ${headline(length)}`, name];
   if (kind === 'gaps') return [`${timeText(length)} gap`, timeText(length), headline(length), ''];
-  return [kind === 'classes' ? LABELS[CLASSES[kinds[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name];
+  return [kind === 'classes' ? LABELS[CLASSES[classIndex[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name];
 }
 
 /** Whether the class index of a slice in this lane is one of the thirteen. @param {import('./layout.js').Lane} lane */
@@ -90,13 +90,13 @@ const KIND_WORDS = {
 
 /**
  * The label of a slice: its class on host lanes, otherwise the kind of its row.
- * @param {import('./scene.js').DrawnSlice} found
+ * @param {import('./scene.js').DrawnSlice} slice
  */
-function kindLabel({ lane, kind }) {
-  const label = LABELS[CLASSES[kind]] ?? '';
+function kindLabel({ lane, classIndex }) {
+  const label = LABELS[CLASSES[classIndex]] ?? '';
   if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
   return lane.row.kind === 'ops'
-    ? (['op', 'collective', 'stall'][kind] ?? 'op')
+    ? (['op', 'collective', 'stall'][classIndex] ?? 'op')
     : (KIND_WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '');
 }
 

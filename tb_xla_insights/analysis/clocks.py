@@ -68,7 +68,7 @@ def _after_completion_ps(trace: Trace) -> Int64:
         return after_ps
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
     blocking_row = runs.enqueue_row[joined]
-    while (is_below := (blocking_row >= 0) & ~is_blocking[trace.meta[blocking_row]]).any():
+    while (is_below := (blocking_row >= 0) & ~is_blocking[trace.metadata_index[blocking_row]]).any():
         blocking_row[is_below] = trace.parent[blocking_row[is_below]]
     is_found = blocking_row >= 0
     end_after_ps = runs.end_ps[joined[is_found]] - trace.end_ps[blocking_row[is_found]]

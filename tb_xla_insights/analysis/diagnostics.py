@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union
@@ -87,7 +87,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
             "warning",
             f"{text} Capture again; one profiler at a time can trace a GPU.",
         )
-    steps = steps_of(trace)
+    steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
         step_code = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
         advice = f"wrap each step in {WORDS[framework].step or step_code}."

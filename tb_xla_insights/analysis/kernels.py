@@ -351,8 +351,8 @@ def _index_of(values: Int32, value: int32_t) -> cython.Py_ssize_t:
 
 
 def fill_causal_paths(
-    events: Int32, flags: Int16, meta: Int32, parent: Int32, consumer: Int32, producer: Int32, boundaries: Int64,
-    open_after: Int32, first_row: Int64, is_driving: Bools, is_host: Bools, runs: Int32,
+    events: Int32, flags: Int16, metadata_index: Int32, parent: Int32, consumer: Int32, producer: Int32,
+    boundaries: Int64, open_after: Int32, first_row: Int64, is_driving: Bools, is_host: Bools, runs: Int32,
     path: OutTable32, dynamo: OutBools, hops: OutTable32,
 ) -> None:  # fmt: skip
     """Fills in the causal paths of events, as in `causality.causal_paths`. `path[0]` to `path[4]` are launch,
@@ -363,7 +363,7 @@ def fill_causal_paths(
             steps = hop = 0
             while row >= 0 and steps < 10_000:
                 steps += 1
-                flag = flags[meta[row]]
+                flag = flags[metadata_index[row]]
                 line = _count_up_to(first_row, row) - 1
                 if flag & LAUNCH:
                     path[0, i] = row

@@ -55,6 +55,8 @@ def has_tag(trace: Trace, *tags: str) -> NDArray[np.bool_]:
 def is_loading_annotation(trace: Trace) -> NDArray[np.bool_]:
     """Per event metadata, whether annotations have its name and it says that they load data."""
     is_loading = np.zeros(len(trace.metadata.name), np.bool_)
-    for meta in np.unique(trace.meta[trace.annotations]).tolist():
-        is_loading[meta] = trace.catalog.describes_loading(trace.strings[trace.metadata.name[meta]])
+    for metadata_index in np.unique(trace.metadata_index[trace.annotations]).tolist():
+        is_loading[metadata_index] = trace.catalog.describes_loading(
+            trace.strings[trace.metadata.name[metadata_index]]
+        )
     return is_loading

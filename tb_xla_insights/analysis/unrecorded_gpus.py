@@ -55,7 +55,7 @@ def _launches(trace: Trace) -> Int32:
     if not {"correlation_id", "device_id"} <= trace.stats.keys():
         return np.zeros(0, np.int32)
     rows = trace.stats["device_id"].rows
-    class_index = trace.metadata.class_index[trace.meta[rows]]
+    class_index = trace.metadata.class_index[trace.metadata_index[rows]]
     is_launch = _on_hosts(trace, rows) & ((class_index == DISPATCH) | (class_index < 0))
     launches: Int32 = rows[is_launch & (trace.stats["correlation_id"].at(rows, 0) > 0)]
     return launches
@@ -68,7 +68,7 @@ def _has_device_event(trace: Trace, calls: Int32) -> NDArray[np.bool_]:
 
 
 def _on_hosts(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
-    return np.isin(trace.metadata.plane[trace.meta[rows]], list(host_planes(trace)))
+    return np.isin(trace.metadata.plane[trace.metadata_index[rows]], list(host_planes(trace)))
 
 
 def _names(ids: Sequence[int], numbers_without_kernels: Sequence[int]) -> list[str]:

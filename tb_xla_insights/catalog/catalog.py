@@ -43,8 +43,8 @@ from tb_xla_insights.files.texts import TextError, parse_json, read_text
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
-_SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
-_FRAME = re.compile(r"\$([^\s:]+)\S* (.+)")
+_SUFFIX = re.compile(r"#[^#=]*=[^#]*#$")
+_FRAME = re.compile(r"\$([^\s:]++)\S*+ (.+)")
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _CORE_INDEX = re.compile(r"\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

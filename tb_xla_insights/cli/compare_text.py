@@ -47,9 +47,9 @@ def print_comparison(out: Console, document: Document) -> None:
 def _sessions(out: Console, document: Document) -> None:
     common.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
-    same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
+    has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for letter in "ab":
-        side, name = document[letter], "path" if same else "name"
+        side, name = document[letter], "path" if has_same_name else "name"
         counts = [plural(side[f"{noun}s"], noun) for noun in ("step", "device")]
         common.print_paragraph(
             out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
@@ -204,6 +204,10 @@ def _precise_ms(ps: int | None) -> str:
     return units.MISSING if ps is None else units.time_in(ps, "ms", 5)
 
 
+_PAIR_VERDICT_TEXTS = VERDICT_TEXTS | {"few": "too few steps"}
+"""Each pair has its own sessions, and no sentence says whether their steps are enough."""
+
+
 def _pairs(out: Console, pairs: Document) -> None:
     """Prints the table of pairs. Each column of speed-ups is followed by one of verdicts, left out if empty."""
     definition = pair_table(pairs["columns"])
@@ -212,7 +216,7 @@ def _pairs(out: Console, pairs: Document) -> None:
             "model": row["model"],
             **{f"speedup_{n}": _speedup(value) for n, value in enumerate(row["speedups"])},
             **{
-                f"verdict_{n}": VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
+                f"verdict_{n}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
                 for n, pair in enumerate(row["pairs"])
             },
         }

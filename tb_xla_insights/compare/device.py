@@ -18,6 +18,7 @@ from tb_xla_insights.report.host_parts import parts_of_hosts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
+    from tb_xla_insights.schema.device_work import Op, OpKind
 
 Presence = Literal["both", "only_a", "only_b", "changed"]
 """Which sessions have the ops. `changed`: both have ops in the annotation, but with different names or shapes, so they
@@ -104,7 +105,7 @@ class _SessionWork:
         self._steps_of_hosts: list[int] = parts_of_hosts(session.session, "steps")
         self._programs = programs
         self.no_time: Floats = np.zeros(sum(self._steps_of_hosts))
-        self.rows = {
+        self._rows: dict[Key, Op] = {
             (self._common_name(row["program"]), row["op"], row["annotation"]): row
             for row in session.report["ops"]
         }
@@ -137,14 +138,20 @@ class _SessionWork:
 
     def keys(self, is_work: bool) -> list[Key]:
         """Returns the ops that are work, or those that are not."""
-        return [
-            key for key in self.times if (self.rows.get(key, {}).get("kind", "work") == "work") == is_work
-        ]
+        return [key for key in self.times if (self.kind(key) == "work") == is_work]
+
+    def kind(self, key: Key) -> OpKind:
+        """Returns the op's kind; `work` for ops that are not listed individually."""
+        return self._rows[key]["kind"] if key in self._rows else "work"
+
+    def category(self, key: Key) -> str | None:
+        """Returns the op's category; None for ops that are not listed individually."""
+        return self._rows[key]["category"] if key in self._rows else None
 
     def identity(self, key: Key) -> tuple[str, ...]:
         """Returns name, category and shape: an op of the same name may differ in another compilation."""
-        row = self.rows.get(key, {})
-        return key[1], row.get("category") or "", row.get("shape") or ""
+        shape = self._rows[key]["shape"] if key in self._rows else None
+        return key[1], self.category(key) or "", shape or ""
 
 
 def match_ops(
@@ -187,8 +194,8 @@ def _op_row(
 ) -> ComparedOp:
     keys_a, keys_b = pair
     work, keys = (work_a, keys_a) if keys_a else (work_b, keys_b)
-    program, op, path = max(keys, key=lambda key: float(work.times[key].sum()))
-    row = work.rows.get((program, op, path), {})
+    longest = max(keys, key=lambda key: float(work.times[key].sum()))
+    program, _, path = longest
     if keys_a and keys_b:
         is_same_op = len(keys_a) == len(keys_b) == 1 and keys_a[0][1] == keys_b[0][1]
         presence: Presence = "both" if is_same_op else "changed"
@@ -197,8 +204,8 @@ def _op_row(
     return {
         "program": program,
         "annotation": path,
-        "category": row.get("category"),
-        "kind": row.get("kind", "work"),
+        "category": work.category(longest),
+        "kind": work.kind(longest),
         "found": presence,
         "count": [len(keys_a), len(keys_b)],
         "ops_a": _op_names(keys_a, work_a),

@@ -11,7 +11,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
-from tb_xla_insights.units import THIN, brief_time, brief_times, count, rate, samples, share
+from tb_xla_insights.units import MISSING, THIN, brief_time, brief_times, count, rate, samples, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, CompareVerdict
@@ -24,9 +24,9 @@ VERDICT_TEXTS = {
     "worse": "▼ worse",
     "same": "≈ same",
     "chance": "≈ may be chance",
-    "few": "too few steps",
+    "few": MISSING,
 }
-"""A row's verdict as printed beside it."""
+"""A row's verdict as printed beside it. That the steps are too few is said once, in `chance_text`."""
 
 _MIN_REASON_SHARE = 1 / 20
 """The share of a median step that a class or op must differ by to be named."""

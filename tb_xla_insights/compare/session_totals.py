@@ -75,9 +75,9 @@ class SessionTotals:
 
     @cached_property
     def launched_by(self) -> str:
-        """The kind, or for `other` the framework, as displayed."""
-        framework = self.report["environment"]["framework"]
-        return self.kind if self.kind != "other" else FRAMEWORKS.get(framework, "unknown framework")
+        """The framework and the kind, as displayed; the framework alone for `other`."""
+        framework = FRAMEWORKS.get(self.report["environment"]["framework"], "unknown framework")
+        return framework if self.kind == "other" else f"{framework} ({self.kind})"
 
     @cached_property
     def runs_on_driving_thread(self) -> bool:

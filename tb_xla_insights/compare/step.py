@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.cached import whole_report
@@ -36,9 +36,9 @@ def usual_step_view(session: SessionTrace) -> UsualStep | None:
     trace, index = next(
         (trace, usual - offset)
         for trace, offset in traces_with_step_offsets(session)
-        if 0 <= usual - offset < len(steps_of(trace))
+        if 0 <= usual - offset < len(find_steps(trace))
     )
-    step = steps_of(trace)[index]
+    step = find_steps(trace)[index]
     return {
         "number": step.number,
         "name": step.name,
@@ -56,7 +56,7 @@ def _phases(trace: Trace, step: int) -> list[StepPhase]:
     """Returns the children of the step's annotation; the outermost annotations if steps are no annotations."""
     host = host_annotations(trace)
     depth = np.array([name.count("/") for name in host.names], np.int32)[host.path]
-    phase_depth = int(steps_of(trace)[step].source == "annotation")
+    phase_depth = int(find_steps(trace)[step].source == "annotation")
     rows = np.flatnonzero((host.step == step) & (depth == phase_depth))[:_MAX_ROWS]
     return [
         {

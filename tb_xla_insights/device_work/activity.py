@@ -46,7 +46,7 @@ def op_metadata(trace: Trace) -> list[int]:
     metadata = np.zeros(len(device), np.int64)
     for number in range(len(trace.devices)):
         on_device = device == number
-        metadata[on_device] = trace.meta[trace.devices[number].ops.row[position[on_device]]]
+        metadata[on_device] = trace.metadata_index[trace.devices[number].ops.row[position[on_device]]]
     indices: list[int] = metadata.tolist()
     return indices
 

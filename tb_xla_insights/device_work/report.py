@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkMerger
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
@@ -43,7 +43,7 @@ def session_work(
         ids = [core.id for core in trace.devices]
         host_step = None if step is None else step - offset
         has_device = device is None or device in ids
-        if has_device and (host_step is None or 0 <= host_step < len(steps_of(trace))):
+        if has_device and (host_step is None or 0 <= host_step < len(find_steps(trace))):
             has_match = True
             _add_host(merger, number, trace, host_step, None if device is None else ids.index(device))
     if not has_match:

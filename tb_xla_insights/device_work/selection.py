@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.tree import select_runs
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"
@@ -79,7 +79,7 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
         host_names = _step_names(trace, offsets[id(trace)]) if step not in (MEAN, ALL) else []
         if step in (MEAN, ALL) or step in host_names:
             index = host_names.index(step) if step in host_names else None
-            count = len(steps_of(trace)) if step == MEAN else 1
+            count = len(find_steps(trace)) if step == MEAN else 1
             hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
     step_index = names.index(step) if step in names else None
     return Selection(str(device), str(step), is_replaced, hosts, names, step_index)
@@ -120,13 +120,13 @@ def _step_names(trace: Trace, offset: int) -> list[str]:
     """Returns the steps as in links: their numbers, else their indices in the report's `steps`."""
     return [
         str(offset + index if step.number is None else step.number)
-        for index, step in enumerate(steps_of(trace))
+        for index, step in enumerate(find_steps(trace))
     ]
 
 
 def _default_step(trace: Trace, devices: list[int]) -> int | None:
     """Returns the index of the step of lower median length among those with work on these devices, None without any."""
-    steps, launches = steps_of(trace), find_launches(trace)
+    steps, launches = find_steps(trace), find_launches(trace)
     step_of_run = launches.step_of_run[np.isin(launches.runs.device, devices)]
     with_work = np.unique(step_of_run[step_of_run >= 0]).tolist()
     order = sorted(with_work, key=lambda index: (steps[index].duration_ps, index))

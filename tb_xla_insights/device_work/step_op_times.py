@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.device_work.kernels import add_step_times
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -32,7 +32,7 @@ class OpTimes(NamedTuple):
 
 def op_times(trace: Trace, max_cells: int = MAX_CELLS) -> OpTimes:
     """Returns the times of one host; a step's ops are those that it launched."""
-    step_count, ops, nodes = len(steps_of(trace)), find_ops(trace), find_nodes(trace)
+    step_count, ops, nodes = len(find_steps(trace)), find_ops(trace), find_nodes(trace)
     step_of_run = np.ascontiguousarray(find_launches(trace).step_of_run)
     part_times = ops.sums(ops.of_runs(step_of_run >= 0))[0]
     longest = np.argsort(-part_times, kind="stable")[: max_cells // max(1, step_count)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.device_work.activity import starts_execution
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.codes import IS_WORK
@@ -22,7 +22,7 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
     """Returns one row per step, in the order of the host's steps: `index`, `duration_ps`, `cores` (all of the host's,
     or 1 with a `device`, an index), and COLUMNS. These are sums over the ops that the step launched: times in
     picoseconds, then FLOPs and bytes of work, None if no op has a count."""
-    steps, ops, amounts = steps_of(trace), find_ops(trace), find_amounts(trace)
+    steps, ops, amounts = find_steps(trace), find_ops(trace), find_amounts(trace)
     if not steps:
         return []
     sums = np.zeros((len(steps), len(COLUMNS)), np.int64)

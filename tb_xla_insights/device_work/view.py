@@ -227,18 +227,18 @@ def _tree(
     path_index: Mapping[str | None, int],
     extents: Mapping[str | None, tuple[int, int]],
 ) -> WorkTree:
-    own = [row["own"] for row in rows]
+    own_sums = [row["own"] for row in rows]
     extents_of_rows = [extents.get(row["path"], (None, None)) for row in rows]
     return {
         "path": [path_index[row["path"]] for row in rows],
         "self_ps": [row["self_ps"] for row in rows],
-        "own_ps": [row["self_ps"] for row in own],
+        "own_ps": [row["self_ps"] for row in own_sums],
         "flops_share": _rounded(row["flops_share"] for row in rows),
         "bytes_share": _rounded(row["bytes_share"] for row in rows),
         "bound_by": [row["bound_by"] for row in rows],
-        "own_flops_share": _rounded(row["flops_share"] for row in own),
-        "own_bytes_share": _rounded(row["bytes_share"] for row in own),
-        "own_bound_by": [row["bound_by"] for row in own],
+        "own_flops_share": _rounded(row["flops_share"] for row in own_sums),
+        "own_bytes_share": _rounded(row["bytes_share"] for row in own_sums),
+        "own_bound_by": [row["bound_by"] for row in own_sums],
         "first_ps": [first for first, _ in extents_of_rows],
         "last_ps": [last for _, last in extents_of_rows],
     }

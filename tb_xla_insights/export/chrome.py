@@ -148,7 +148,7 @@ class _MergedLane(NamedTuple):
 
     times: _NestedTimes
     name: NDArray[np.integer]
-    kind: NDArray[np.integer]
+    class_index: NDArray[np.integer]
 
 
 def _merged_lanes(track: Track) -> list[_MergedLane]:
@@ -167,13 +167,14 @@ def _is_inside(lane: Lane, outer: Lane) -> bool:
 
 
 def _merge_lanes(lanes: Sequence[Lane]) -> _MergedLane:
-    start, end, name, kind = (
+    start, end, name, class_index = (
         np.concatenate([getattr(lane, column) for lane in lanes])
-        for column in ("start", "end", "name", "kind")
+        for column in ("start", "end", "name", "class_index")
     )
     depth = np.repeat(np.arange(len(lanes), dtype=np.int16), [len(lane) for lane in lanes])
     order = np.lexsort((depth, -end, start))
-    return _MergedLane(_NestedTimes(start[order], end[order], depth[order]), name[order], kind[order])
+    times = _NestedTimes(start[order], end[order], depth[order])
+    return _MergedLane(times, name[order], class_index[order])
 
 
 def _durations(times: _NestedTimes) -> tuple[Int64, NDArray[np.bool_]]:
@@ -207,14 +208,14 @@ def _durations(times: _NestedTimes) -> tuple[Int64, NDArray[np.bool_]]:
 
 def _track_events(track: Track, label: str, lane: _MergedLane) -> _TrackEvents:
     """The events of a lane. Pairs of name and class are few, so the text before the times is built once per pair."""
-    classes = track.head.device is None
+    has_classes = track.head.device is None
     width = len(CLASSES) + 1
-    key = (lane.name.astype(np.int64) + 1) * width + lane.kind + 1
+    key = (lane.name.astype(np.int64) + 1) * width + lane.class_index + 1
     used = np.flatnonzero(np.bincount(key)) if key.size else key
     head = np.searchsorted(used, key).astype(np.int32)
     heads = []
-    for name, kind in ((pair // width - 1, pair % width - 1) for pair in used.tolist()):
-        category = CLASSES[kind] if classes and kind >= 0 else track.head.kind
+    for name, class_index in ((pair // width - 1, pair % width - 1) for pair in used.tolist()):
+        category = CLASSES[class_index] if has_classes and class_index >= 0 else track.head.kind
         text = track.texts[name] if name >= 0 else category
         heads.append((text, track.head.kind if track.head.kind == "steps" else category))
     return _TrackEvents(label, heads, head, lane.times)

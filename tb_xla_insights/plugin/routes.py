@@ -311,11 +311,11 @@ def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:
     """The head of the partial report, None if it does not cover more hosts than the page has seen."""
     from tb_xla_insights.report.cached import whole_report
 
-    seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
+    hosts_seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
     if load.partial_report is None:
         return None
     report = whole_report(load.partial_report.session)
-    return head_without_rows(report) if len(report["session"]["hosts"]) > seen else None
+    return head_without_rows(report) if len(report["session"]["hosts"]) > hosts_seen else None
 
 
 def _session_row(session: SessionFiles) -> ListedSession:

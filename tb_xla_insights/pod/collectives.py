@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instructio
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
@@ -32,7 +32,7 @@ _GROUP_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "col
 _POINT_TO_POINT_KINDS = ("send", "recv", "collective-permute")
 
 _HALF_SUFFIX = re.compile(r"-(start|done)(?=[. ]|$)")
-_DONE_OPERAND = re.compile(r"-done\([^%]*%([\w.-]+)")
+_OPERAND = re.compile(r"%([\w.-]+)")
 
 _WHOLE, _START, _DONE = range(3)
 """The part of a collective that an op executes: all of it, or one half of an asynchronous one."""
@@ -75,7 +75,7 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
             exposed_ps=rows["exposed_ps"],
             point_to_point_ps=rows["point_to_point_ps"],
             step_numbers=np.array(
-                [-1 if step.number is None else step.number for step in steps_of(trace)], np.int64
+                [-1 if step.number is None else step.number for step in find_steps(trace)], np.int64
             ),
             step_work_ps=_step_work(trace),
             recorded_count=len(rows["run"]),
@@ -181,7 +181,7 @@ def _find_instructions(
         suffix = _HALF_SUFFIX.search(name) or _HALF_SUFFIX.search(ops.origin[key].opcode)
         half_of_key[key] = _WHOLE if suffix is None else _START if suffix[1] == "start" else _DONE
         if half_of_key[key] == _DONE:
-            operand = _DONE_OPERAND.search(text)
+            operand = _OPERAND.search(text.partition("-done(")[2])
             name = operand[1] if operand else name.replace("-done", "-start")
         program = modules.get(ops.program[key]) or modules.get(_signed_id(ops.program[key])) or ""
         index = indices.setdefault((program, name), len(instructions))
@@ -289,7 +289,7 @@ def _join_halves(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, In
 def _step_work(trace: Trace) -> Int64:
     """Returns, per step and core, how long the core computed for the step's runs: its busy time without exposed
     collectives."""
-    launches, step_count = find_launches(trace), len(steps_of(trace))
+    launches, step_count = find_launches(trace), len(find_steps(trace))
     work_ps = np.zeros((step_count, len(trace.devices)), np.int64)
     for number, device in enumerate(trace.devices):
         runs, busy_intervals = launches.runs.of_device(number), busy(trace, device)

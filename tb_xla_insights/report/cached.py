@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.report.document import session_report
@@ -20,7 +20,7 @@ def cached_view(session: SessionTrace, name: str, build: Callable[[SessionTrace]
     return memoised_on(session, name, lambda: build(session))
 
 
-def whole_report(session: SessionTrace) -> Any:
+def whole_report(session: SessionTrace) -> Report:
     """The report with all gaps, shared by the views."""
     return memoised_on(session, "report", lambda: session_report(session, all_gaps=True))
 

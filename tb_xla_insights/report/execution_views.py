@@ -22,8 +22,8 @@ from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
+from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.compile_text import (
@@ -48,9 +48,11 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ExecutionKind
-    from tb_xla_insights.schema.compiles_route import Compiles, CountedMetrics
+    from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
     from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, FittedCost, RunColumns
+    from tb_xla_insights.schema.launches import Compile
     from tb_xla_insights.schema.speedups import Between as BetweenRow
+    from tb_xla_insights.schema.texts import Metrics
 
 _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MAX_RUNS = 2000
@@ -162,7 +164,7 @@ def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float |
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
-    in the gaps there; the pair with most time first."""
+    in the gaps there; the pair with most time first. `queued`: most time of the cause `wait` is that of queued gaps."""
     idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
         parts_of_hosts(session, "idle_between")
@@ -181,6 +183,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
             "total_ps": idle.total_ps,
             "mean_ps": idle.total_ps // idle.number,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
+            "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
         for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
     ]
@@ -188,7 +191,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
 
 def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> RunColumns | None:
     for trace, offset in traces_with_step_offsets(session):
-        if 0 <= step - offset < len(steps_of(trace)):
+        if 0 <= step - offset < len(find_steps(trace)):
             return _run_columns(trace, step - offset, device_ids)
     return None
 
@@ -232,7 +235,7 @@ def _compiles(session: SessionTrace) -> Compiles:
         graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
     )
     return {
-        "compiles": [row | _compile_texts(row, tracer) for row in report["compiles"]],
+        "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
         "graphs": ordered[:_MAX_GRAPHS],
         "count": len(ordered),
         "steps": _step_numbers(report["steps"]),
@@ -246,8 +249,9 @@ def _compiles(session: SessionTrace) -> Compiles:
     }
 
 
-def _compile_texts(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
+def _compile_row(row: Compile, tracer: Tracer) -> CompileRow:
     return {
+        **row,
         "graph": row["graph"] or UNKNOWN_GRAPH,
         "state": compile_state(row),
         "what_is_new": difference_text(row),
@@ -257,7 +261,7 @@ def _compile_texts(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
     }
 
 
-def _compile_advice(row: dict[str, Any], tracer: Tracer) -> str | None:
+def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
     """Advice on one compilation; None in warm-up."""
     if row["warm_up"]:
         return None
@@ -269,14 +273,20 @@ def _compile_advice(row: dict[str, Any], tracer: Tracer) -> str | None:
     return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["kin"]))
 
 
-def _metrics_counts(metrics: dict[str, Any] | None) -> CountedMetrics | None:
+def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
     """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
-    if metrics is None or metrics["file"] is None:
+    figures = metrics["figures"] if metrics is not None else None
+    if metrics is None or metrics["file"] is None or figures is None:
         return None
-    figures = metrics["figures"]
+    times_ps = {
+        "compile": figures["compile_ps"],
+        "execute": figures["execute_ps"],
+        "to_device": figures["to_device_ps"],
+        "from_device": figures["from_device_ps"],
+    }
     return {
         "file": metrics["file"],
-        "rows": [row | {"time_ps": figures[f"{row['what']}_ps"]} for row in metrics["against_trace"]],
+        "rows": [{**row, "time_ps": times_ps[row["what"]]} for row in metrics["against_trace"]],
         "uncached": figures["uncached_compiles"],
         "cached": figures["cached_compiles"],
         "fallbacks": metrics["fallbacks"],

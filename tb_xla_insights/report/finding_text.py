@@ -118,7 +118,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     - A finding that is no fault has no gain; it precedes those that have one.
     """
     gain = finding["gain"] or 0.0
-    if finding["kind"] is None and any(other["gain"] for other in report["findings"]):
+    if finding["kind"] is None and any(candidate["gain"] for candidate in report["findings"]):
         return Gain("", "see the gains below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")

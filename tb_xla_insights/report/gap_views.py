@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, reason_of_gap, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
@@ -38,15 +38,10 @@ _BUCKETS = 1000
 _NO_GAP = 15
 """The digit of a bucket without a gap."""
 
-_PER_CORE_KEYS = (
-    ("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"),
-    ("together_ps", "togethers_ps"),
-)  # fmt: skip
-
 
 def gaps(session: SessionTrace) -> GapsAnswer:
     """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
-    (`by_finding_ps`, see `gap_findings`).
+    (`by_finding_ps`) and its `reason`, which the first sentence about the gap names (see `gap_findings`).
 
     The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
     `durations_ps`). `together_ps` (`togethers_ps` on each) is the time for which all cores of the host are idle; None
@@ -59,29 +54,30 @@ def gaps(session: SessionTrace) -> GapsAnswer:
 def _gaps(session: SessionTrace) -> GapsAnswer:
     report = whole_report(session)
     hosts = {row["id"]: row["host"] for row in report["devices"]}
-    groups: list[dict[str, Any]] = []
-    recent_groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    groups: list[GapItem] = []
+    recent_groups: dict[tuple[Any, ...], list[GapItem]] = {}
     multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
-    listed = [
-        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in multi_core_hosts else None}
-        for item in report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
-    ]
-    for item in sorted(listed, key=lambda item: item["start_ps"]):
-        host = hosts[item["device"]]
-        key = host, item["step"], item["before"], item["after"], item["kind"]
+    listed = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
+    for gap in sorted(listed, key=lambda gap: gap["start_ps"]):
+        host = hosts[gap["device"]]
+        together_ps = gap["together_ps"] if host in multi_core_hosts else None
+        key = host, gap["step"], gap["before"], gap["after"], gap["kind"]
         candidates = reversed(recent_groups.get(key, []))
-        group = next((candidate for candidate in candidates if _is_same_gap(candidate, item)), None)
-        if group is not None:
-            for name, column in _PER_CORE_KEYS:
-                group[column].append(item[name])
-            continue
-        group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
-        group |= {"host": host, "by_finding_ps": findings_of_gap(item, host, report)} | {
-            column: [item[name]] for name, column in _PER_CORE_KEYS
-        }
-        groups.append(group)
-        recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
+        group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
+        if group is None:
+            explained = findings_of_gap(gap, host, report)
+            reason = reason_of_gap(gap, explained, report)
+            group = _item_without_cores(gap, host, together_ps, explained, reason["id"] if reason else None)
+            groups.append(group)
+            recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
+        group["cores"] += 1
+        group["devices"].append(gap["device"])
+        group["starts_ps"].append(gap["start_ps"])
+        group["durations_ps"].append(gap["duration_ps"])
+        group["togethers_ps"].append(together_ps)
     groups.sort(key=lambda group: (-group["duration_ps"], group["start_ps"]))
+    for index, group in enumerate(groups):
+        group["index"] = index
     idle, sums = report["step_idle"], report["gaps"]
     return {
         "count": sums["count"],
@@ -90,14 +86,40 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
         "by_class_ps": sums["by_class_ps"],
         "by_kind_ps": sums["by_kind_ps"],
         "patterns": sums["patterns"],
-        "items": [
-            cast("GapItem", group | {"index": index, "cores": len(group["devices"])})
-            for index, group in enumerate(groups[:MAX_GAPS])
-        ],
+        "items": groups[:MAX_GAPS],
         "groups": len(groups),
         "step_idle": idle["all_cores"] if idle["steps"] else None,
         "strip": _strip(session),
         "findings": {finding["id"]: finding["title"] for finding in report["findings"]},
+    }
+
+
+def _item_without_cores(
+    gap: Gap, host: str, together_ps: int | None, by_finding_ps: dict[str, int], reason: str | None
+) -> GapItem:
+    """The item of a gap before its cores are added."""
+    return {
+        "index": 0,
+        "host": host,
+        "device": gap["device"],
+        "start_ps": gap["start_ps"],
+        "duration_ps": gap["duration_ps"],
+        "step": gap["step"],
+        "step_number": gap["step_number"],
+        "before": gap["before"],
+        "after": gap["after"],
+        "inside_run": gap["inside_run"],
+        "kind": gap["kind"],
+        "cause": gap["cause"],
+        "by_class_ps": gap["by_class_ps"],
+        "together_ps": together_ps,
+        "by_finding_ps": by_finding_ps,
+        "reason": reason,
+        "cores": 0,
+        "devices": [],
+        "starts_ps": [],
+        "durations_ps": [],
+        "togethers_ps": [],
     }
 
 
@@ -120,13 +142,13 @@ def _strip(session: SessionTrace) -> list[DeviceStrip]:
     return rows
 
 
-def _is_same_gap(group: dict[str, Any], item: dict[str, Any]) -> bool:
+def _is_same_gap(group: GapItem, gap: Gap) -> bool:
     """Whether a gap of another core is the same gap: nine tenths of the longer one are common to both."""
-    if item["device"] in group["devices"]:
+    if gap["device"] in group["devices"]:
         return False
-    start = max(group["start_ps"], item["start_ps"])
-    end = min(group["start_ps"] + group["duration_ps"], item["start_ps"] + item["duration_ps"])
-    return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
+    start = max(group["start_ps"], gap["start_ps"])
+    end = min(group["start_ps"] + group["duration_ps"], gap["start_ps"] + gap["duration_ps"])
+    return 10 * (end - start) >= 9 * max(group["duration_ps"], gap["duration_ps"])
 
 
 def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> GapAnswer:
@@ -142,8 +164,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     a host in memory; None without one.
 
     Raises InputError if no gap of the device begins at that instant."""
-    known_gaps = cached_view(session, "gap", _gaps_by_place)
-    row: Gap | None = known_gaps.get(f"{device} {start_ps}")
+    all_gaps = cached_view(session, "gap", _gaps_by_place)
+    row = all_gaps.get((device, start_ps))
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
@@ -169,7 +191,9 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
     sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
     sentence += _other_cores_text(row, cores, _cores_of_hosts(session)[host])
-    other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
+    other_host = (
+        hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
+    )
     return {
         **row,
         "chain": chain,
@@ -187,7 +211,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         ],
         "sentence": why_gap(row, explained, report) + sentence,
         "more": more_to_gain(row, explained, report),
-        "beside": _gap_of_host(session, row, other, list(known_gaps.values())) if other else None,
+        "beside": _gap_of_host(session, row, other_host, list(all_gaps.values())) if other_host else None,
         "cores": cores,
         "mean_ps": sum(durations) / cores,
         "pattern": pattern,
@@ -201,7 +225,7 @@ def _pattern_key(gap: Mapping[str, Any]) -> list[Any]:
 
 
 def _gap_of_host(
-    session: SessionTrace, gap: Mapping[str, Any], host: str, known_gaps: Sequence[Mapping[str, Any]]
+    session: SessionTrace, gap: Gap, host: str, all_gaps: Sequence[Gap]
 ) -> GapOfOtherHost | None:
     """The gap of another host in the step of the same number between the same programs, on the core of the same name if
     that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`, the time
@@ -209,7 +233,7 @@ def _gap_of_host(
     devices = {row["id"]: row for row in whole_report(session)["devices"]}
     matching = [
         row
-        for row in known_gaps
+        for row in all_gaps
         if devices[row["device"]]["host"] == host
         and row["step_number"] == gap["step_number"]
         and _pattern_key(row) == _pattern_key(gap)
@@ -253,8 +277,8 @@ def _has_place(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
-def _gaps_by_place(session: SessionTrace) -> dict[str, Any]:
+def _gaps_by_place(session: SessionTrace) -> dict[tuple[str, int], Gap]:
     """The gaps by device and start: all gaps of chosen hosts, the longest ones of the session for other hosts."""
     chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
     items = [*chosen, *whole_report(session)["gaps"]["items"]]
-    return {f"{item['device']} {item['start_ps']}": item for item in items}
+    return {(item["device"], item["start_ps"]): item for item in items}

@@ -38,11 +38,8 @@ _MAX_PARTIAL_STEPS = 400
 MAX_WORK_INTERVALS = 1000
 """The most intervals of device work, of all devices together."""
 
-
 MAX_OPS = 12
 """The most ops listed by name; one more row has the sums of the others."""
-
-"""The keys of a gap that a gap on several cores has as a column with a value per core."""
 
 _STEP_COLUMNS = (
     "index", "number", "host", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
@@ -136,7 +133,7 @@ def counts(session: SessionTrace) -> ViewCounts:
     }
 
 
-def _step_columns(steps: list[dict[str, Any]]) -> StepColumns:
+def _step_columns(steps: Sequence[Mapping[str, Any]]) -> StepColumns:
     """Steps as columns. The times of many steps of several hosts are rounded to the digits that the page shows."""
     many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
     unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)

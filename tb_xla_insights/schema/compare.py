@@ -122,7 +122,7 @@ class ComparedSession(TypedDict):
     kind: ExecutionKind
     """What launched the device's work: `dynamo` if dynamo launched any of it."""
     launched_by: str
-    """The same as text; the framework instead of `other`."""
+    """The framework and `kind` as text, such as `PyTorch/XLA (lazy)`; the framework alone for `other`."""
     throughput: Throughput | None
     """Samples per second; `null` if unknown."""
     totals: Totals

@@ -93,17 +93,19 @@ class Details:
         track, event = row_event.track, row_event.event
         trace = track.trace
         if isinstance(row_event, RowEvent):
-            name, kind = int(row_event.lane.name[row_event.index]), int(row_event.lane.kind[row_event.index])
-            missing_name = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
+            name = int(row_event.lane.name[row_event.index])
+            class_index = int(row_event.lane.class_index[row_event.index])
+            missing_name = "no scope" if isinstance(track, ScopeTrack) else CLASSES[class_index]
             text = track.texts[name] if name >= 0 else missing_name
         else:
-            text, kind = shorten_name(trace.short_name(event)), int(self._host.kind[event])
+            text = shorten_name(trace.short_name(event))
+            class_index = int(self._host.class_index[event])
         return {
             "event": f"{track.host}.{event}" if event >= 0 else None,
             "row": track.head.id,
             "depth": row_event.depth,
             "name": text,
-            "class": CLASSES[kind] if track.head.kind in _KINDS_WITH_CLASS else None,
+            "class": CLASSES[class_index] if track.head.kind in _KINDS_WITH_CLASS else None,
             "thread": shorten_name(self._thread(row_event)),
             "start_ps": row_event.start_ps,
             "duration_ps": row_event.duration_ps,
@@ -143,7 +145,9 @@ class Details:
         trace = self._host.trace
         if event < 0 or trace.name(event) == name:
             return None
-        has_short = trace.metadata.display_name[trace.meta[event]] >= 0 or len(name) > MAX_NAME_LENGTH
+        has_short = (
+            trace.metadata.display_name[trace.metadata_index[event]] >= 0 or len(name) > MAX_NAME_LENGTH
+        )
         return trace.name(event) if has_short else None
 
     def _span(self, row_event: RowEvent | HiddenEvent) -> tuple[int, Spans, int] | None:
@@ -224,15 +228,15 @@ class Details:
         """The events of the same name in the same row; in rows of steps and of classes, those of the same class."""
         track = row_event.track
         if isinstance(row_event, HiddenEvent):
-            first = track.trace.lines[track.line].rows if track.line is not None else slice(0)
-            events_of_name = (
-                np.flatnonzero(track.trace.meta[first] == track.trace.meta[row_event.event]) + first.start
-            )
+            trace = track.trace
+            rows = trace.lines[track.line].rows if track.line is not None else slice(0)
+            has_name = trace.metadata_index[rows] == trace.metadata_index[row_event.event]
+            events_of_name = np.flatnonzero(has_name) + rows.start
             depth, index = np.zeros(len(events_of_name), np.int64), events_of_name
-            start, duration = track.trace.start_ps[events_of_name], track.trace.duration_ps[events_of_name]
+            duration = trace.duration_ps[events_of_name]
             occurrence = int(np.searchsorted(events_of_name, row_event.event))
         else:
-            column = "name" if track.head.kind not in ("classes", "steps") else "kind"
+            column = "name" if track.head.kind not in ("classes", "steps") else "class_index"
             value_of_event = getattr(row_event.lane, column)[row_event.index]
             indices_of_lanes = [
                 np.flatnonzero(getattr(lane, column) == value_of_event) for lane in track.lanes

@@ -53,4 +53,4 @@ class HostTimeline:
     def nbytes(self) -> int:
         """Memory beside the trace."""
         lanes = sum(lane.nbytes for track in self.tracks.values() for lane in track.lanes)
-        return lanes + self._rows.kind.nbytes + 2 * len(self.trace)
+        return lanes + self._rows.class_index.nbytes + 2 * len(self.trace)

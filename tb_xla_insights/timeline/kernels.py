@@ -59,7 +59,7 @@ def inherit_classes(own_class: Int8, is_disowned: Bools, parent: Int32, missing:
     Events with `is_disowned`, and all events below them, take their parent's class regardless of their own.
     """
     result = np.full(len(own_class), -1, np.int8)
-    kind: OutInt8 = result
+    class_index: OutInt8 = result
     below: OutBools = np.array(is_disowned)
     with cython.nogil:
         for i in range(len(own_class)):
@@ -67,12 +67,12 @@ def inherit_classes(own_class: Int8, is_disowned: Bools, parent: Int32, missing:
             if above >= 0 and below[above]:
                 below[i] = True
             if own_class[i] >= 0 and not below[i]:
-                kind[i] = own_class[i]
+                class_index[i] = own_class[i]
             elif above >= 0:
-                kind[i] = kind[above]
+                class_index[i] = class_index[above]
         for i in range(len(own_class)):
-            if kind[i] < 0:
-                kind[i] = missing
+            if class_index[i] < 0:
+                class_index[i] = missing
     return result
 
 
@@ -126,7 +126,7 @@ def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
 
 
 def merge_slices(
-    start: Int64, end: Int64, latest_end: Int64, name: Int32, kind: Int8, event: Int32,
+    start: Int64, end: Int64, latest_end: Int64, name: Int32, class_index: Int8, event: Int32,
     first: int64_t, stop: int64_t, level: cython.int, names: int64_t,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """The slices of a level that contain events `first` to `stop - 1`.
@@ -148,18 +148,18 @@ def merge_slices(
             if i == first or _separating_bits(start, end, i) >> level:
                 count += 1
     columns = empty_columns(count, "i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8")
-    _merge_slices(start, end, latest_end, name, kind, event, first, stop, level, names, *columns)
+    _merge_slices(start, end, latest_end, name, class_index, event, first, stop, level, names, *columns)
     return columns
 
 
 def _merge_slices(
-    start: Int64, end: Int64, latest_end: Int64, name: Int32, kind: Int8, event: Int32,
+    start: Int64, end: Int64, latest_end: Int64, name: Int32, class_index: Int8, event: Int32,
     first: int64_t, stop: int64_t, level: cython.int, names: int64_t,
-    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_kind: OutInt8, out_count: OutInt32,
+    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_class: OutInt8, out_count: OutInt32,
     out_busy: OutInt64, out_event: OutInt32, out_time: OutInt64,
 ) -> None:  # fmt: skip
     name_time: OutInt64 = np.zeros(names + 1, np.int64)  # -1, no name, is the last entry
-    kind_time: OutInt64 = np.zeros(128, np.int64)
+    class_time: OutInt64 = np.zeros(128, np.int64)
     i: cython.Py_ssize_t = first
     at: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -167,29 +167,34 @@ def _merge_slices(
             j = i + 1
             while j < stop and _separating_bits(start, end, j) >> level == 0:
                 j += 1
-            out_start[at], out_end[at], out_name[at], out_kind[at] = start[i], end[i], name[i], kind[i]
+            out_start[at], out_end[at], out_name[at], out_class[at] = (
+                start[i],
+                end[i],
+                name[i],
+                class_index[i],
+            )
             out_count[at], out_event[at], out_busy[at] = j - i, event[i], 0
             for member in range(i, j):
                 before = latest_end[member - 1] if member > 0 else start[member]
                 out_busy[at] += max(0, end[member] - max(start[member], before))
                 out_end[at] = max(out_end[at], end[member])
                 name_time[name[member]] += end[member] - start[member]
-                kind_time[kind[member]] += end[member] - start[member]
+                class_time[class_index[member]] += end[member] - start[member]
             for member in range(i, j):  # the first one wins where times are equal
                 if name_time[name[member]] > name_time[out_name[at]]:
                     out_name[at] = name[member]
-                if kind_time[kind[member]] > kind_time[out_kind[at]]:
-                    out_kind[at] = kind[member]
+                if class_time[class_index[member]] > class_time[out_class[at]]:
+                    out_class[at] = class_index[member]
             out_time[at] = name_time[out_name[at]]
             for member in range(i, j):
                 name_time[name[member]] = 0
-                kind_time[kind[member]] = 0
+                class_time[class_index[member]] = 0
             i = j
             at += 1
 
 
 def group_slices(
-    start: Int64, end: Int64, name: Int32, kind: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
+    start: Int64, end: Int64, name: Int32, class_index: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
     first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """Groups slices `first` to `stop - 1`, except those that end before `window_start`: joins short slices of one class
@@ -199,15 +204,28 @@ def group_slices(
     """
     columns = empty_columns(stop - first, "i8", "i8", "i4", "i1", "i4", "i8", "i4")
     size = _group_slices(
-        start, end, name, kind, count, busy, event, time, first, stop, window_start, level, names, *columns
+        start,
+        end,
+        name,
+        class_index,
+        count,
+        busy,
+        event,
+        time,
+        first,
+        stop,
+        window_start,
+        level,
+        names,
+        *columns,
     )
     return trim_columns(size, *columns)
 
 
 def _group_slices(
-    start: Int64, end: Int64, name: Int32, kind: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
+    start: Int64, end: Int64, name: Int32, class_index: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
     first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t,
-    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_kind: OutInt8, out_count: OutInt32,
+    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_class: OutInt8, out_count: OutInt32,
     out_busy: OutInt64, out_event: OutInt32,
 ) -> int:  # fmt: skip
     name_time: OutInt64 = np.zeros(names + 1, np.int64)
@@ -222,7 +240,7 @@ def _group_slices(
             if (
                 open_short
                 and short
-                and kind[i] == out_kind[at]
+                and class_index[i] == out_class[at]
                 and max(0, start[i] - out_end[at]) >> level == 0
             ):
                 out_end[at] = max(out_end[at], end[i])
@@ -237,7 +255,12 @@ def _group_slices(
                     name_time[name[member]] = 0
             at += 1
             opened, open_short = i, short
-            out_start[at], out_end[at], out_name[at], out_kind[at] = start[i], end[i], name[i], kind[i]
+            out_start[at], out_end[at], out_name[at], out_class[at] = (
+                start[i],
+                end[i],
+                name[i],
+                class_index[i],
+            )
             out_count[at], out_busy[at], out_event[at] = count[i], busy[i], event[i]
             name_time[name[i]] += time[i]
         at += 1
@@ -309,10 +332,10 @@ def _group_fills(
 
 
 def class_times(
-    start: Int64, end: Int64, kind: Int8, kinds: int64_t, duration: int64_t, buckets: int64_t
+    start: Int64, end: Int64, class_index: Int8, class_count: int64_t, duration: int64_t, buckets: int64_t
 ) -> NDArray[np.int64]:
-    """The time of each of `kinds` classes in each bucket; bucket i starts at `duration * i // buckets`."""
-    result = np.zeros((kinds, buckets), np.int64)
+    """The time of each of `class_count` classes in each bucket; bucket i starts at `duration * i // buckets`."""
+    result = np.zeros((class_count, buckets), np.int64)
     time: OutTable64 = result
     first: int64_t = 0
     border: int64_t = duration // buckets  # the end of the first bucket that the event touches
@@ -323,10 +346,10 @@ def class_times(
                 border = duration * (first + 1) // buckets
             at, begin, until = first, start[i], border
             while until < end[i] and at < buckets - 1:
-                time[kind[i], at] += max(0, until - begin)
+                time[class_index[i], at] += max(0, until - begin)
                 at, begin = at + 1, max(begin, until)
                 until = duration * (at + 1) // buckets
-            time[kind[i], at] += max(0, min(until, end[i]) - begin)
+            time[class_index[i], at] += max(0, min(until, end[i]) - begin)
     return result
 
 
@@ -342,26 +365,27 @@ def covered_ps(start: Int64, end: Int64) -> int:
 
 
 def find_matches(
-    event: Int32, start: Int64, end: Int64, name: Int32, kind: Int8, meta: Int32, names: Bools, entries: Bools,
-    home: Int16, home_row: int64_t, limit: int64_t, count: OutInt64, total: OutInt64, first_class: OutInt8,
+    event: Int32, start: Int64, end: Int64, name: Int32, class_index: Int8, metadata_index: Int32, names: Bools,
+    metadata: Bools, home: Int16, home_row: int64_t, limit: int64_t, count: OutInt64, total: OutInt64,
+    first_class: OutInt8,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """The indices of the first `limit` events whose name or metadata is wanted (masks `names`, `entries`).
+    """The indices of the first `limit` events with a searched name or metadata (masks `names`, `metadata`).
 
     Adds the number and time of all matches to `count` and `total`, by name, and sets `first_class` of each name, where
-    it is -1, to the class of the name's first match. `meta` and `home` are per event of the trace; with `home_row` >= 0
-    only events with that home row match.
+    it is -1, to the class of the name's first match. `metadata_index` and `home` are per event of the trace; with
+    `home_row` >= 0 only events with that home row match.
     """
     result = np.empty(limit, np.int64)
     indices: OutInt64 = result
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(event)):
-            matches = names[name[i]] or entries[meta[event[i]]]
+            matches = names[name[i]] or metadata[metadata_index[event[i]]]
             if matches and (home_row < 0 or home[event[i]] == home_row):
                 count[name[i]] += 1
                 total[name[i]] += end[i] - start[i]
                 if first_class[name[i]] < 0:
-                    first_class[name[i]] = kind[i]
+                    first_class[name[i]] = class_index[i]
                 if size < limit:
                     indices[size] = i
                     size += 1
@@ -436,8 +460,10 @@ def _join_pieces(
             now = label[part[i]]
             if now == -2:
                 continue
-            same: cython.bint = i > 0 and size > 0 and label[part[i - 1]] == now and run[i - 1] == run[i]
-            if same and (run[i] >= 0 or end[i - 1] == start[i]):
+            is_same_label: cython.bint = (
+                i > 0 and size > 0 and label[part[i - 1]] == now and run[i - 1] == run[i]
+            )
+            if is_same_label and (run[i] >= 0 or end[i - 1] == start[i]):
                 out_end[size - 1] = end[i]
                 continue
             out_start[size], out_end[size], out_label[size] = start[i], end[i], now

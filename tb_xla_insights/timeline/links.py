@@ -52,7 +52,7 @@ class Links:
         return list(dict.fromkeys(row for row in targets if row is not None and row != event))
 
     def _is_mark(self, event: int) -> bool:
-        return bool(self._hidden[self._trace.meta[event]])
+        return bool(self._hidden[self._trace.metadata_index[event]])
 
     def _source_of(self, event: int) -> int:
         """Resolves the producer of a flow to the event that did the work."""
@@ -92,9 +92,10 @@ class Links:
         end = int(trace.start_ps[event] + trace.duration_ps[event])
         after = line.first + int(np.searchsorted(trace.start_ps[line.rows], end, "right"))
         inside = np.arange(event + 1, after)
-        nearby = inside[self._hidden[trace.meta[inside]]]
+        nearby = inside[self._hidden[trace.metadata_index[inside]]]
         nearby = nearby[
-            np.isin(trace.parent[nearby], [event, -1]) | self._hidden[trace.meta[trace.parent[nearby]]]
+            np.isin(trace.parent[nearby], [event, -1])
+            | self._hidden[trace.metadata_index[trace.parent[nearby]]]
         ]
         if before:
             neighbours = range(event - 1, max(line.first, event - _MAX_SCANNED) - 1, -1)

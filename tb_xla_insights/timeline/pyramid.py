@@ -41,13 +41,13 @@ _MAX_UNCACHED_EVENTS = 1 << 15
 
 
 class Slices(NamedTuple):
-    """Slices to draw, as columns: start, end, name (-1: none), class (`kind`), number of events, busy time (0 for a
+    """Slices to draw, as columns: start, end, name (-1: none), class, number of events, busy time (0 for a
     single event) and first event. `fill` concatenates the bucket fills (0 to 15) of the slices with several events."""
 
     start: Int64
     end: Int64
     name: Int32
-    kind: Int8
+    class_index: Int8
     events: Int32
     busy: Int64
     event: Int32
@@ -60,7 +60,7 @@ class _LevelSlices(NamedTuple):
     start: Int64
     end: Int64
     name: Int32
-    kind: Int8
+    class_index: Int8
     events: Int32
     busy: Int64
     event: Int32
@@ -81,7 +81,7 @@ class Lane:
     start: Int64
     end: Int64
     name: Int32
-    kind: Int8
+    class_index: Int8
     event: Int32
     names: int
     _levels: dict[int, tuple[_LevelSlices, Int64]] = field(default_factory=dict, repr=False)
@@ -108,7 +108,7 @@ class Lane:
         else:
             slices, latest_end = cached
             first, stop = window(slices.start, latest_end, start_ps, end_ps)
-        start, end, name, kind, events, busy, event = kernels.group_slices(
+        start, end, name, class_index, events, busy, event = kernels.group_slices(
             *slices, first, stop, start_ps, level, self.names
         )
         fill = kernels.group_fills(
@@ -124,7 +124,7 @@ class Lane:
             end,
             events,
         )
-        return Slices(start, end, name, kind, events, busy, event, fill)
+        return Slices(start, end, name, class_index, events, busy, event, fill)
 
     def _cached_level(self, level: int) -> tuple[_LevelSlices, Int64] | None:
         """A cached level with the latest ends of its slices, None if it is too large to cache."""
@@ -136,13 +136,13 @@ class Lane:
         return self._levels[level]
 
     def _merge(self, first: int, stop: int, level: int) -> _LevelSlices:
-        columns = self.start, self.end, self.latest_end, self.name, self.kind, self.event
+        columns = self.start, self.end, self.latest_end, self.name, self.class_index, self.event
         return _LevelSlices(*kernels.merge_slices(*columns, first, stop, level, self.names))
 
     @property
     def nbytes(self) -> int:
         """Memory of the events' columns and the cached levels."""
-        arrays: list[NDArray[Any]] = [self.start, self.end, self.name, self.kind, self.event]
+        arrays: list[NDArray[Any]] = [self.start, self.end, self.name, self.class_index, self.event]
         for slices, latest_end in list(self._levels.values()):
             arrays.extend((*slices, latest_end))
         return sum(array.nbytes for array in arrays)
@@ -156,9 +156,10 @@ def window(start: Int64, latest_end: Int64, start_ps: int, end_ps: int) -> tuple
 
 
 def class_shares(
-    start: Int64, end: Int64, kind: Int8, kinds: int, duration_ps: int, buckets: int
+    start: Int64, end: Int64, class_index: Int8, class_count: int, duration_ps: int, buckets: int
 ) -> NDArray[np.float64]:
-    """The share of each class in each of the session's buckets, shape (kinds, buckets). Intervals must not overlap."""
-    time = kernels.class_times(start, end, kind, kinds, duration_ps, buckets)
+    """The share of each class in each of the session's buckets, shape (class_count, buckets). Intervals must not
+    overlap."""
+    time = kernels.class_times(start, end, class_index, class_count, duration_ps, buckets)
     edges = np.array([duration_ps * i // buckets for i in range(buckets + 1)], np.int64)
     return np.asarray(time / np.maximum(np.diff(edges), 1))

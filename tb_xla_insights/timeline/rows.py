@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import collective_kind, is_wait
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.parallel import run_parallel
@@ -57,7 +57,7 @@ class Names:
 
     whole: list[str]
     texts: list[str]
-    of_meta: Int32
+    of_metadata: Int32
     of_string: Int32
 
     @classmethod
@@ -83,7 +83,9 @@ class HostRows:
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
         device_planes, flags = event_classes(trace)
-        self.kind: Int8 = kernels.inherit_classes(device_planes, (flags & INHERIT) > 0, trace.parent, OTHER)
+        self.class_index: Int8 = kernels.inherit_classes(
+            device_planes, (flags & INHERIT) > 0, trace.parent, OTHER
+        )
         self.tracks: list[Track] = self._tracks()
         self.has_scopes = False
         """Whether the rows of scopes exist; computing them takes a while."""
@@ -117,8 +119,10 @@ class HostRows:
 
     def _tracks(self) -> list[Track]:
         devices = [self._device(number, device) for number, device in enumerate(self.trace.devices)]
-        parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
-        return [track for part in run_parallel([partial(list, item) for item in parts]) for track in part]
+        groups = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
+        return [
+            track for tracks in run_parallel([partial(list, group) for group in groups]) for track in tracks
+        ]
 
     def _head(self, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
@@ -127,7 +131,7 @@ class HostRows:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
 
     def _steps(self) -> Iterator[Track]:
-        steps = steps_of(self.trace)
+        steps = find_steps(self.trace)
         if not steps:
             return
         texts = [str(step.number) if step.number is not None else shorten_name(step.name) for step in steps]
@@ -150,28 +154,26 @@ class HostRows:
             return
         nearest_parent = nearest_ancestor(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-        place = np.argsort(order)  # in that order, of each of `rows`, which ascend
-        parent = np.where(nearest_parent >= 0, place[np.searchsorted(rows, nearest_parent)], -1).astype(
-            np.int32
-        )
-        columns = self._columns(rows[order], parent[order])
+        position = np.argsort(order)  # in that order, of each of `rows`, which ascend
+        parent = np.where(nearest_parent >= 0, position[np.searchsorted(rows, nearest_parent)], -1)
+        columns = self._columns(rows[order], parent[order].astype(np.int32))
         yield self._track(self._head("ann", "annotations", "Annotations"), columns)
 
     def _classes(self) -> Iterator[Track]:
-        parts = host_class_segments(self.trace)
-        if not len(parts) or not self.trace.threads:
+        segments = host_class_segments(self.trace)
+        if not len(segments) or not self.trace.threads:
             return
-        no_entries = np.full(len(parts.start_ps), -1, np.int32)
-        kind = parts.class_index.astype(np.int8)
-        columns = Columns(parts.start_ps, parts.end_ps, no_entries, kind, no_entries)
+        no_value = np.full(len(segments.start_ps), -1, np.int32)
+        class_index = segments.class_index.astype(np.int8)
+        columns = Columns(segments.start_ps, segments.end_ps, no_value, class_index, no_value)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None
         yield track
 
     def _threads(self) -> Iterator[Track]:
         trace = self.trace
-        shown = {item.line for item in trace.threads} | {
-            item for d in trace.devices for item in d.lines.values()
+        shown = {thread.line for thread in trace.threads} | {
+            line for device in trace.devices for line in device.lines.values()
         }
         device_planes = {device.plane for device in trace.devices}
         other_lines = [
@@ -189,7 +191,8 @@ class HostRows:
             head = RowHead(id, "thread", label, trace.host, None, thread.role, main)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted(
-            (item for item in tracks if item.head.role in _HELPER_ROLES), key=lambda item: -(item.share or 0)
+            (track for track in tracks if track.head.role in _HELPER_ROLES),
+            key=lambda track: -(track.share or 0),
         )
         for track in helpers[_MAX_UNFOLDED_HELPERS:]:
             track.head = replace(track.head, main=False)
@@ -197,7 +200,7 @@ class HostRows:
 
     def _thread_columns(self, index: int) -> Columns:
         line = self.trace.lines[index]
-        is_shown = ~self.hidden[self.trace.meta[line.rows]]
+        is_shown = ~self.hidden[self.trace.metadata_index[line.rows]]
         rows = np.flatnonzero(is_shown) + line.first
         parent = kernels.shown_parents(self.trace.parent, is_shown, line.first, len(rows))
         return self._columns(rows.astype(np.int32), parent)
@@ -205,22 +208,22 @@ class HostRows:
     def _columns(self, rows: Int32, parent: Int32) -> Columns:
         trace = self.trace
         start = trace.start_ps[rows]
-        name = self.names.of_meta[trace.meta[rows]]
-        return Columns(start, start + trace.duration_ps[rows], name, self.kind[rows], rows, parent)
+        name = self.names.of_metadata[trace.metadata_index[rows]]
+        return Columns(start, start + trace.duration_ps[rows], name, self.class_index[rows], rows, parent)
 
     def _device(self, number: int, device: Device) -> Iterator[Track]:
         def head(name: str, kind: TimelineRowKind, label: str) -> RowHead:
             row_id = str(RowId(self.index, name, number))
             return RowHead(row_id, kind, label, self.trace.host, device.id)
 
-        kinds = self._op_kinds
+        op_classes = self._op_classes
         if len(device.modules):
             yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
         if len(device.ops):
-            columns = self._spans(device.ops, kinds)
+            columns = self._spans(device.ops, op_classes)
             if device.from_host_events:  # ops are classified by their programs, not by names
                 exchanges = collective_kinds(self.trace, number) >= 0
-                columns.kind[exchanges] = COLLECTIVE
+                columns.class_index[exchanges] = COLLECTIVE
             yield self._track(head("ops", "ops", "ops"), columns)
         for name, index in device.lines.items():
             line = self.trace.lines[index]
@@ -237,23 +240,27 @@ class HostRows:
             columns = self._columns(
                 rows, np.where(nearest_parent >= 0, nearest_parent - line.first, -1).astype(np.int32)
             )
-            columns.kind = kinds[self.trace.meta[rows]]
+            columns.class_index = op_classes[self.trace.metadata_index[rows]]
             yield self._track(row, columns, index)
 
-    def _spans(self, spans: Spans, kinds: Int8 | None) -> Columns:
-        kind = np.zeros(len(spans), np.int8) if kinds is None else kinds[self.trace.meta[spans.row]]
+    def _spans(self, spans: Spans, op_classes: Int8 | None) -> Columns:
+        class_index = (
+            np.zeros(len(spans), np.int8)
+            if op_classes is None
+            else op_classes[self.trace.metadata_index[spans.row]]
+        )
         name = texts_of_events(self.names.of_string, spans.name)
         return Columns(
             np.ascontiguousarray(spans.start_ps),
             np.ascontiguousarray(spans.end_ps),
             name,
-            kind,
+            class_index,
             spans.row,
             spans.parent,
         )
 
     @cached_property
-    def _op_kinds(self) -> Int8:
+    def _op_classes(self) -> Int8:
         """Per event metadata: an op, a collective, or an op that only waits for an asynchronous one."""
         trace = self.trace
         is_wait_op = trace.map_texts(trace.metadata.label, is_wait) > 0

@@ -142,8 +142,8 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
         begin, until, label = kernels.join_pieces(start, end, part, run, of_part)
         if not (label >= 0).any():
             break
-        kind, event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
-        lanes.append(Lane(begin, until, label, kind, event, len(labels.names)))
+        no_class, no_event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
+        lanes.append(Lane(begin, until, label, no_class, no_event, len(labels.names)))
     if not lanes:  # ops of no length
         return None
     scoped = lanes[0].name >= 0

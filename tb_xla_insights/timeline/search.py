@@ -43,13 +43,13 @@ class Searchable:
         self.host = host
         names, metadata = host.names, host.trace.metadata
         is_hidden = np.zeros(len(names.texts) + 1, np.bool_)
-        is_hidden[names.of_meta[host.hidden]] = True
+        is_hidden[names.of_metadata[host.hidden]] = True
         self.hidden_names = is_hidden[:-1]
         self.texts = [(text, text.lower()) for text in names.whole]
         long_names = np.flatnonzero((metadata.display_name >= 0) & (metadata.display_name != metadata.name))
         strings = [host.trace.strings[i] if i >= 0 else "" for i in metadata.name[long_names]]
         self.long_names = {
-            entry: (text, text.lower()) for entry, text in zip(long_names.tolist(), strings, strict=True)
+            index: (text, text.lower()) for index, text in zip(long_names.tolist(), strings, strict=True)
         }
 
     def find(self, query: str, rows: Sequence[Track] | None, results: _Results) -> None:
@@ -57,10 +57,10 @@ class Searchable:
         matches_anywhere = np.array([match(*text) for text in self.texts], np.bool_)
         matches_start = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
         shown_names, is_hidden = matches_anywhere & ~self.hidden_names, matches_start & self.hidden_names
-        entries = np.zeros(len(host.hidden), np.bool_)
+        has_long_name = np.zeros(len(host.hidden), np.bool_)
         if not shown_names.any():
-            entries[[entry for entry, text in self.long_names.items() if match(*text)]] = True
-        if not (shown_names.any() or is_hidden.any() or entries.any()):
+            has_long_name[[index for index, text in self.long_names.items() if match(*text)]] = True
+        if not (shown_names.any() or is_hidden.any() or has_long_name.any()):
             return
         sums = _Sums(len(matches_anywhere))
         for index, track in enumerate(host.tracks):
@@ -70,39 +70,44 @@ class Searchable:
             home_row = index if rows is None and track.head.kind != "modules" else -1
             arrays = sums.of(track)
             for depth, lane in enumerate(track.lanes):
-                columns = lane.event, lane.start, lane.end, lane.name, lane.kind
-                at = kernels.find_matches(
-                    *columns, trace.meta, shown_names, entries, host.home, home_row, _MAX_HITS, *arrays
+                columns = lane.event, lane.start, lane.end, lane.name, lane.class_index
+                masks = shown_names, has_long_name
+                hits = kernels.find_matches(
+                    *columns, trace.metadata_index, *masks, host.home, home_row, _MAX_HITS, *arrays
                 )
-                hits = lane.start[at], lane.end[at] - lane.start[at], lane.event[at], lane.name[at]
-                results.add(track, depth, *hits)
+                start = lane.start[hits]
+                results.add(track, depth, start, lane.end[hits] - start, lane.event[hits], lane.name[hits])
             if is_hidden.any() and track.line is not None and track.head.kind == "thread":
                 self._find_hidden(track, track.line, is_hidden, sums, results)
         for name in np.flatnonzero(sums.count).tolist():
-            kind = int(sums.kind[name])
-            label = host.names.texts[name]
-            results.name(label, kind, int(sums.count[name]), int(sums.total_ps[name]))
+            label, class_index = host.names.texts[name], int(sums.class_index[name])
+            results.name(label, class_index, int(sums.count[name]), int(sums.total_ps[name]))
 
     def _find_hidden(
         self, track: Track, line: int, searched_names: NDArray[np.bool_], sums: _Sums, results: _Results
     ) -> None:
-        """Searches the events that a thread's row does not show, in the trace; event metadata stand for names."""
+        """Searches the events that a thread's row does not show, in the trace, by their metadata instead of names."""
         host, trace = self.host, self.host.trace
-        rows, of_meta = trace.lines[line].rows, host.names.of_meta
-        entries = searched_names[of_meta]
+        rows, name_of_metadata = trace.lines[line].rows, host.names.of_metadata
+        is_searched = searched_names[name_of_metadata]
         event = np.arange(rows.start, rows.stop, dtype=np.int32)
-        columns = event, trace.start_ps[rows], trace.end_ps[rows], trace.meta[rows], host.kind[rows]
-        of_entries = _Sums(len(entries))
-        no_names = np.zeros_like(entries)
-        arrays = of_entries.of(track)
-        at = kernels.find_matches(*columns, trace.meta, entries, no_names, host.home, -1, _MAX_HITS, *arrays)
-        np.add.at(sums.count, of_meta, of_entries.count)
-        np.add.at(sums.total_ps, of_meta, of_entries.total_ps)
-        sums.kind[of_meta[entries]] = OTHER
-        event = event[at]
-        results.add(
-            track, 0, trace.start_ps[event], trace.duration_ps[event], event, of_meta[trace.meta[event]]
+        columns = (
+            event,
+            trace.start_ps[rows],
+            trace.end_ps[rows],
+            trace.metadata_index[rows],
+            host.class_index[rows],
         )
+        sums_of_metadata = _Sums(len(is_searched))
+        masks = is_searched, np.zeros_like(is_searched)
+        arrays = sums_of_metadata.of(track)
+        hits = kernels.find_matches(*columns, trace.metadata_index, *masks, host.home, -1, _MAX_HITS, *arrays)
+        np.add.at(sums.count, name_of_metadata, sums_of_metadata.count)
+        np.add.at(sums.total_ps, name_of_metadata, sums_of_metadata.total_ps)
+        sums.class_index[name_of_metadata[is_searched]] = OTHER
+        event = event[hits]
+        name = name_of_metadata[trace.metadata_index[event]]
+        results.add(track, 0, trace.start_ps[event], trace.duration_ps[event], event, name)
 
 
 class _Sums:
@@ -110,12 +115,16 @@ class _Sums:
 
     def __init__(self, names: int) -> None:
         self.count, self.total_ps = np.zeros(names, np.int64), np.zeros(names, np.int64)
-        self.kind = np.full(names, -1, np.int8)
-        self._unused_kind = np.zeros(names, np.int8)
+        self.class_index = np.full(names, -1, np.int8)
+        self._unused_class_index = np.zeros(names, np.int8)
 
     def of(self, track: Track) -> tuple[Int64, Int64, Int8]:
         """The arrays that a row's events are added to; a device's events have no host class."""
-        return self.count, self.total_ps, self.kind if track.head.device is None else self._unused_kind
+        return (
+            self.count,
+            self.total_ps,
+            self.class_index if track.head.device is None else self._unused_class_index,
+        )
 
 
 class _Results:
@@ -126,8 +135,8 @@ class _Results:
         self.tracks: list[Track] = []
         self.columns: list[NDArray[np.int64]] = []
 
-    def name(self, label: str, kind: int, count: int, total_ps: int) -> None:
-        class_ = CLASSES[kind] if kind >= 0 else None
+    def name(self, label: str, class_index: int, count: int, total_ps: int) -> None:
+        class_ = CLASSES[class_index] if class_index >= 0 else None
         sums = self.names.setdefault(label, {"name": label, "class": class_, "count": 0, "total_ps": 0})
         sums["count"] += count
         sums["total_ps"] += total_ps
@@ -176,11 +185,11 @@ def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tu
     first: list[tuple[int, int, RowEvent]] = []
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
-            first_index, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
-            inside = (lane.end[first_index:stop] > start_ps) | (lane.start[first_index:stop] >= start_ps)
-            indices = np.flatnonzero(inside) + first_index
+            begin, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
+            is_inside = (lane.end[begin:stop] > start_ps) | (lane.start[begin:stop] >= start_ps)
+            indices = np.flatnonzero(is_inside) + begin
             count += len(indices)
             events = [RowEvent(track, depth, index) for index in indices[:limit].tolist()]
-            first.extend((index_of_name.start_ps, number, index_of_name) for index_of_name in events)
+            first.extend((event.start_ps, number, event) for event in events)
     first.sort(key=lambda item: (item[0], item[1], item[2].depth))
-    return count, [index_of_name for *_, index_of_name in first[:limit]]
+    return count, [event for *_, event in first[:limit]]

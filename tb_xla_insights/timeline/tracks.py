@@ -94,7 +94,7 @@ class Track:
                 (number, RowEvent(self, depth, index))
                 for number, index in zip(present.tolist(), order[indices[present]].tolist(), strict=True)
             ]
-        return [find_event for _, find_event in sorted(positions, key=itemgetter(0))]
+        return [row_event for _, row_event in sorted(positions, key=itemgetter(0))]
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def lane_index(lane: Lane, event: int) -> int | None:
     devices built from host events are not."""
     if not len(lane):
         return None
-    indices = int(np.searchsorted(lane.event, event))
-    if indices < len(lane) and lane.event[indices] == event:
-        return indices
+    index = int(np.searchsorted(lane.event, event))
+    if index < len(lane) and lane.event[index] == event:
+        return index
     positions = np.flatnonzero(lane.event == event)
     return int(positions[0]) if positions.size else None
 
@@ -142,7 +142,7 @@ class Columns:
     start: Int64
     end: Int64
     name: Int32
-    kind: Int8
+    class_index: Int8
     event: Int32
     parent: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
 
@@ -159,15 +159,15 @@ class Columns:
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
         covered = kernels.covered_ps(self.start, self.end)
         lane = kernels.assign_lanes(self.start, self.end, parent)
-        start, end, name, kind, event = self.start, self.end, self.name, self.kind, self.event
+        start, end, name, class_index, event = self.start, self.end, self.name, self.class_index, self.event
         bounds = [0, len(lane)] if lane.size else [0]
         if lane.any():
             order = np.argsort(lane, kind="stable")
             start, end, event = start[order], end[order], event[order]
-            name, kind = name[order], kind[order]
+            name, class_index = name[order], class_index[order]
             bounds = np.cumsum([0, *np.bincount(lane)]).tolist()
         lanes = [
-            Lane(start[indices], end[indices], name[indices], kind[indices], event[indices], len(texts))
-            for indices in starmap(slice, pairwise(bounds))
+            Lane(start[rows], end[rows], name[rows], class_index[rows], event[rows], len(texts))
+            for rows in starmap(slice, pairwise(bounds))
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)

@@ -89,7 +89,7 @@ def _lane_json(
         "s": np.diff(slices.start, prepend=start_ps).tolist(),
         "d": (slices.end - slices.start).tolist(),
         "n": ids[index].tolist(),
-        "c": slices.kind.tolist(),
+        "c": slices.class_index.tolist(),
         # Rows whose slices are no events send -1 for each; differences would hide it.
         "e": event.tolist() if (event < 0).any() else np.diff(event, prepend=np.int32(0)).tolist(),
     }
@@ -131,7 +131,7 @@ def _class_digits(track: Track, duration_ps: int) -> str:
     lane = track.lanes[0] if track.lanes else None
     if lane is None:
         return _hex(np.full(_BUCKETS, UNRECORDED, np.int8))
-    share = class_shares(lane.start, lane.end, lane.kind, len(CLASSES), duration_ps, _BUCKETS)
+    share = class_shares(lane.start, lane.end, lane.class_index, len(CLASSES), duration_ps, _BUCKETS)
     digit = np.where(share.sum(axis=0) > 0, share.argmax(axis=0), UNRECORDED)
     return _hex(digit.astype(np.int8))
 

@@ -39,7 +39,7 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
         )
         if with_annotations:
             rows = line.rows
-            codes_of_rows = name_codes[trace.meta[rows]]
+            codes_of_rows = name_codes[trace.metadata_index[rows]]
             verdict = np.zeros(line.count, np.int8)
             kernels.classify_annotations(
                 codes_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first, verdict

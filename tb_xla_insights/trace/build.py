@@ -46,10 +46,10 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
             )
         )
     duration_ps = space.duration_ps
-    meta = space.metadata
+    metadata_index = space.metadata
     order = _order(lines, start_ps, duration_ps)
     if order is not None:
-        meta, start_ps, duration_ps = meta[order], start_ps[order], duration_ps[order]
+        metadata_index, start_ps, duration_ps = metadata_index[order], start_ps[order], duration_ps[order]
         space.stats.move(order)
         space.event_offsets.move(order)
     if len(start_ps):
@@ -63,8 +63,15 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         metadata = _metadata(space, catalog)
         names = space.strings.texts, metadata.name
         names_of_metadata = [space.strings.texts[text] for text in metadata.name.tolist()]
-        join_waits(lines, names_of_metadata, catalog, meta, parent, start_ps, duration_ps, space.stats)
-        return depth, parent, metadata, find_line_regions(lines, *names, meta, start_ps, duration_ps)
+        join_waits(
+            lines, names_of_metadata, catalog, metadata_index, parent, start_ps, duration_ps, space.stats
+        )
+        return (
+            depth,
+            parent,
+            metadata,
+            find_line_regions(lines, *names, metadata_index, start_ps, duration_ps),
+        )
 
     flows, (depth, parent, metadata, stretches) = run_parallel(
         [partial(join_flows, space.stats, start_ps), without_flows]
@@ -76,7 +83,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         strings=space.strings.texts,
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
         lines=lines, catalog=catalog, metadata=metadata,
-        meta=meta, start_ps=start_ps, duration_ps=duration_ps,
+        metadata_index=metadata_index, start_ps=start_ps, duration_ps=duration_ps,
         depth=depth, parent=parent, stats=space.stats, event_offsets=space.event_offsets,
         flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),

@@ -24,7 +24,7 @@ def op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, 
     else:
         region_columns = np.full(len(trace), -1, np.int32), np.empty(0, np.int32), np.empty(0, np.int64)
     (start, end), run = np.empty((2, len(ops)), np.int64), np.empty(len(ops), np.int32)
-    events = trace.start_ps, trace.duration_ps, trace.parent, trace.meta, _name_codes(trace)
+    events = trace.start_ps, trace.duration_ps, trace.parent, trace.metadata_index, _name_codes(trace)
     kernels.time_ops(ops, *events, consumer_of, *region_columns, start, end, run)
     return start, end, run
 

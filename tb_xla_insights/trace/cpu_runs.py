@@ -161,7 +161,14 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
         calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
         inner = tag == "jitted_call"
         kernels.find_launches(
-            runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *columns, visited_by, launch
+            runs.astype(np.int32),
+            calls,
+            inner,
+            trace.metadata_index,
+            trace.parent,
+            *columns,
+            visited_by,
+            launch,
         )
         if (launch >= 0).any():
             break

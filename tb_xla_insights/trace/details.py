@@ -32,8 +32,8 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
 
     Raises InputError if the file is gone, or no longer the one that was decoded.
     """
-    meta = int(trace.meta[row])
-    names = trace.planes[int(trace.metadata.plane[meta])].stat_names
+    metadata_index = int(trace.metadata_index[row])
+    names = trace.planes[int(trace.metadata.plane[metadata_index])].stat_names
     with open_source(trace.path) as source:
         if source.fingerprint != trace.fingerprint:
             raise InputError(f"{trace.path}: the file has changed since it was read; reload the session")
@@ -44,7 +44,7 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
             byte = error.offset if isinstance(error, WireError) else offset
             text = f"{trace.path}: byte {byte}: the event cannot be read; reload the session"
             raise InputError(text) from error
-    metadata_values = trace.metadata.stats[meta]
+    metadata_values = trace.metadata.stats[metadata_index]
     return [
         *(_stat(n, v, from_metadata=False) for n, v in event_values.items()),
         *(_stat(n, v, from_metadata=True) for n, v in metadata_values.items()),

@@ -48,13 +48,15 @@ def line_spans(trace: Trace, lines: list[Line]) -> Spans:
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     parent = trace.parent[rows] - np.int32(rows.start)
     np.maximum(parent, -1, out=parent)
-    name = texts_of_events(trace.metadata.label, trace.meta[rows])
+    name = texts_of_events(trace.metadata.label, trace.metadata_index[rows])
     return Spans(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
 
 
 def event_spans(trace: Trace, rows: Int32) -> Spans:
     """The spans of events, as recorded, with their short names."""
-    return make_spans(rows, trace.start_ps[rows], trace.end_ps[rows], trace.metadata.label[trace.meta[rows]])
+    return make_spans(
+        rows, trace.start_ps[rows], trace.end_ps[rows], trace.metadata.label[trace.metadata_index[rows]]
+    )
 
 
 def plane_devices(trace: Trace) -> list[Device]:
@@ -151,7 +153,7 @@ def _kernels(trace: Trace, rows: Int32) -> Int32:
     def kind(text: str) -> int:
         return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)
 
-    kinds = trace.map_texts(trace.metadata.name[trace.meta[rows]], kind)
+    kinds = trace.map_texts(trace.metadata.name[trace.metadata_index[rows]], kind)
     of_op = (
         np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
     )

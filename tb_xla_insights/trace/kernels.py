@@ -123,25 +123,25 @@ def self_times(
                 covered[above] = end
 
 
-def look_up(values: Int8, meta: Int32, result: OutInt8) -> None:
+def look_up(values: Int8, metadata_index: Int32, result: OutInt8) -> None:
     """Looks up the value of each event's metadata; -1 stands for the last."""
     with cython.nogil:
-        for row in range(len(meta)):
-            result[row] = values[meta[row]]
+        for row in range(len(metadata_index)):
+            result[row] = values[metadata_index[row]]
 
 
-def look_up_texts(texts: Int32, meta: Int32, result: OutInt32) -> None:
+def look_up_texts(texts: Int32, metadata_index: Int32, result: OutInt32) -> None:
     """Looks up the text of each event's metadata; -1 stands for the last."""
     with cython.nogil:
-        for row in range(len(meta)):
-            result[row] = texts[meta[row]]
+        for row in range(len(metadata_index)):
+            result[row] = texts[metadata_index[row]]
 
 
-def count_entries(meta: Int32, result: OutInt64) -> None:
+def count_entries(metadata_index: Int32, result: OutInt64) -> None:
     """Counts the events of each metadata."""
     with cython.nogil:
-        for row in range(len(meta)):
-            result[meta[row]] += 1
+        for row in range(len(metadata_index)):
+            result[metadata_index[row]] += 1
 
 
 _STEP = cython.declare(cython.Py_ssize_t, 17)
@@ -310,7 +310,13 @@ def _previous_sibling(row: int32_t, parent: Int32) -> int32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_loop_iteration(
-    row: int32_t, until: int64_t, execute: int32_t, start: Int64, parent: Int32, code: Int8, meta: Int32
+    row: int32_t,
+    until: int64_t,
+    execute: int32_t,
+    start: Int64,
+    parent: Int32,
+    code: Int8,
+    metadata_index: Int32,
 ) -> cython.bint:
     """Whether an `Execute` is another iteration of a loop op. That is so if the op's event, which ends at `until`,
     contains an `Execute`, and also the op with which this `Execute` begins."""
@@ -319,14 +325,14 @@ def _is_loop_iteration(
     begins_alike: cython.bint = first >= len(start) or parent[first] != execute
     at: cython.Py_ssize_t = row + 1
     while at < len(start) and parent[at] >= row and start[at] < until:
-        executes |= code[meta[at]] == EXECUTE
-        begins_alike |= first < len(start) and meta[at] == meta[first]
+        executes |= code[metadata_index[at]] == EXECUTE
+        begins_alike |= first < len(start) and metadata_index[at] == metadata_index[first]
         at += 1
     return executes and begins_alike
 
 
 def time_ops(
-    ops: Int32, start: Int64, duration: Int64, parent: Int32, meta: Int32, code: Int8, consumer_of: Int32,
+    ops: Int32, start: Int64, duration: Int64, parent: Int32, metadata_index: Int32, code: Int8, consumer_of: Int32,
     of_row: Int32, run_of: Int32, run_end: Int64, op_start: OutInt64, op_end: OutInt64, op_run: OutInt32,
 ) -> None:  # fmt: skip
     """Finds the start, end and run of each op, see `cpu_ops.op_times`."""
@@ -340,15 +346,15 @@ def time_ops(
             if ended >= 0:
                 event_end, until = until, start[ended]
                 at = ended
-                while at >= 0 and code[meta[at]] == END and of_row[at] == of_row[ended]:
+                while at >= 0 and code[metadata_index[at]] == END and of_row[at] == of_row[ended]:
                     at = _previous_sibling(at, parent)
                 if (
                     at >= 0
-                    and code[meta[at]] == EXECUTE
+                    and code[metadata_index[at]] == EXECUTE
                     and of_row[at] == of_row[ended]
                     and of_row[at] >= 0
                     and event_end <= start[at] < until
-                    and not _is_loop_iteration(row, event_end, at, start, parent, code, meta)
+                    and not _is_loop_iteration(row, event_end, at, start, parent, code, metadata_index)
                 ):
                     until = start[at]
             if run >= 0:
@@ -358,8 +364,8 @@ def time_ops(
 
 
 def find_launches(
-    region_of_run: Int32, calls: Bools, inner: cython.bint, meta: Int32, parent: Int32, row: Int32, outer: Int32,
-    source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, result: OutInt32,
+    region_of_run: Int32, calls: Bools, inner: cython.bint, metadata_index: Int32, parent: Int32, row: Int32,
+    outer: Int32, source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, result: OutInt32,
 ) -> None:  # fmt: skip
     """Finds the outermost execute call on the way back from each run along flows; with `inner` the innermost. The way
     ends at another run: a queued run is released by the run before it. `visited_by` is scratch memory: the run for
@@ -374,7 +380,7 @@ def find_launches(
                 producer = source[region]
                 at = producer if producer >= 0 else row[region]
                 while at >= 0:
-                    if calls[meta[at]] and not (inner and result[i] >= 0):
+                    if calls[metadata_index[at]] and not (inner and result[i] >= 0):
                         result[i] = at
                     at = parent[at]
                 region = of_row[producer] if producer >= 0 else outer[region]

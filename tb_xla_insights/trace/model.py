@@ -206,7 +206,7 @@ class Ends:
 class Trace:
     """One host's capture.
 
-    Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
+    Event columns have one entry per event of the file, line by line: `metadata_index` (into `metadata`),
     `start_ps`, `duration_ps`, and the nesting within the line: `depth`, `parent` (event row, -1: none).
     `event_offsets` locates their messages in the file, for stats read on demand.
     """
@@ -222,7 +222,7 @@ class Trace:
     catalog: Catalog
     """The classes and tags of event names."""
     metadata: Metadata
-    meta: Int32
+    metadata_index: Int32
     start_ps: Int64
     duration_ps: Int64
     depth: Int16
@@ -242,7 +242,7 @@ class Trace:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.meta)
+        return len(self.metadata_index)
 
     @property
     def end_ps(self) -> Ends:
@@ -279,13 +279,13 @@ class Trace:
     @cached_property
     def metadata_counts(self) -> Int64:
         """The number of events of each event metadata."""
-        return count_by_metadata(self.meta, len(self.metadata.name))
+        return count_by_metadata(self.metadata_index, len(self.metadata.name))
 
     def rows_with_metadata(self, selected: NDArray[np.bool_]) -> Int32:
         """The events of the selected event metadata (a mask), in row order."""
         if not self.metadata_counts[selected].any():  # the usual case
             return np.empty(0, np.int32)
-        return rows_with_metadata(selected, self.meta)
+        return rows_with_metadata(selected, self.metadata_index)
 
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings; adds the text if it is missing."""
@@ -309,17 +309,17 @@ class Trace:
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
-        return self.strings[int(self.metadata.name[self.meta[row]])]
+        return self.strings[int(self.metadata.name[self.metadata_index[row]])]
 
     def short_name(self, row: int) -> str:
         """The display name if there is one, as for device ops, else the name."""
-        meta = self.meta[row]
-        display = self.metadata.display_name[meta]
-        return self.strings[int(display if display >= 0 else self.metadata.name[meta])]
+        metadata_index = self.metadata_index[row]
+        display = self.metadata.display_name[metadata_index]
+        return self.strings[int(display if display >= 0 else self.metadata.name[metadata_index])]
 
     def class_indices(self, rows: Int32 | slice) -> Int8:
         """The catalogue's class of the events' names, -1 if it has none; also for annotations."""
-        return self.metadata.class_index[self.meta[rows]]
+        return self.metadata.class_index[self.metadata_index[rows]]
 
     def shift(self, by_ps: int) -> None:
         """Shifts all times, in place. Call it before anything is computed from the trace."""
@@ -342,7 +342,7 @@ class Trace:
     @cached_property
     def nbytes(self) -> int:
         """Memory of the event columns."""
-        columns = (self.meta, self.start_ps, self.duration_ps, self.depth, self.parent)
+        columns = (self.metadata_index, self.start_ps, self.duration_ps, self.depth, self.parent)
         event = sum(column.itemsize for column in columns)
         spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
         return len(self) * event + self.stats.nbytes + 8 * len(self.flows.producer) + spans

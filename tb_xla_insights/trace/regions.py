@@ -58,16 +58,21 @@ class Regions(LineRegions):
 
 
 def find_line_regions(
-    lines: list[Line], strings: list[str], name: Int32, meta: Int32, start_ps: Int64, duration_ps: Int64
+    lines: list[Line],
+    strings: list[str],
+    name: Int32,
+    metadata_index: Int32,
+    start_ps: Int64,
+    duration_ps: Int64,
 ) -> LineRegions | None:
     """The regions of all lines, None if no line records any. `name` is the name of each event metadata (index into
     `strings`)."""
     codes_of_metadata = _name_codes(strings, name)
-    code = values_of_events(codes_of_metadata, meta)
+    code = values_of_events(codes_of_metadata, metadata_index)
     max_regions = int(np.count_nonzero(code))
     if not max_regions:
         return None
-    of_row = np.full(len(meta), -1, np.int32)
+    of_row = np.full(len(metadata_index), -1, np.int32)
     row, outer, start, end, complete = empty_columns(
         max_regions, np.int32, np.int32, np.int64, np.int64, np.int64
     )

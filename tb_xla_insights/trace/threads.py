@@ -142,7 +142,9 @@ class _ThreadEvents:
         )
 
     def count(self, line: Line, flag: int) -> int:
-        return int(np.count_nonzero(values_of_events(self.flags & flag, self.trace.meta[line.rows])))
+        return int(
+            np.count_nonzero(values_of_events(self.flags & flag, self.trace.metadata_index[line.rows]))
+        )
 
     def is_loader(self, line: Line, catalog: Catalog) -> bool:
         """Whether the line is a data loader's: it has a loader's events, or only annotations about loading data."""
@@ -150,9 +152,12 @@ class _ThreadEvents:
             return False
         if self.count(line, _LOADER):
             return True
-        metadata = np.unique(self.trace.meta[line.rows])
+        metadata = np.unique(self.trace.metadata_index[line.rows])
         unknown_metadata = metadata[self.flags[metadata] & _UNKNOWN > 0]
-        names = [self.trace.strings[self.trace.metadata.name[meta]] for meta in unknown_metadata]
+        names = [
+            self.trace.strings[self.trace.metadata.name[metadata_index]]
+            for metadata_index in unknown_metadata
+        ]
         return bool(names) and all(map(catalog.describes_loading, names))
 
     def work_ps(self, line: Line) -> dict[str, float]:

@@ -20,7 +20,7 @@ def join_waits(
     lines: list[Line],
     names: list[str],
     catalog: Catalog,
-    meta: Int32,
+    metadata_index: Int32,
     parent: Int32,
     start_ps: Int64,
     duration_ps: Int64,
@@ -31,20 +31,20 @@ def join_waits(
     metadata. (docs/definitions.md, "Class at an instant")"""
     if "_p" not in stats or "_c" not in stats:
         return
-    rows = _tagged("blocks", names, catalog, meta)
+    rows = _tagged("blocks", names, catalog, metadata_index)
     first = rows[:-1][(np.diff(rows) == 1) & ~np.isin(rows[1:], [line.first for line in lines])]
-    first = first[(meta[first] == meta[first + 1]) & (parent[first] == parent[first + 1])]
+    first = first[(metadata_index[first] == metadata_index[first + 1]) & (parent[first] == parent[first + 1])]
     for producer_stat, consumer_stat in (("_p", "_c"), ("_pt", "_ct")):
         if producer_stat in stats and consumer_stat in stats:
             # Different placeholders for events without a flow, so that they never match.
             first = first[stats[producer_stat].at(first, -1) == stats[consumer_stat].at(first + 1, -2)]
     if not first.size:
         return
-    first = first[nearest_enclosing(parent, first, _tagged("read", names, catalog, meta)) < 0]
+    first = first[nearest_enclosing(parent, first, _tagged("read", names, catalog, metadata_index)) < 0]
     duration_ps[first] = np.maximum(duration_ps[first], start_ps[first + 1] - start_ps[first])
 
 
-def _tagged(tag: str, names: list[str], catalog: Catalog, meta: Int32) -> Int32:
+def _tagged(tag: str, names: list[str], catalog: Catalog, metadata_index: Int32) -> Int32:
     """The events whose names have the tag, in row order."""
     selected: NDArray[np.bool_] = np.array([tag in catalog.tags(name) for name in names], np.bool_)
-    return rows_with_metadata(selected, meta)
+    return rows_with_metadata(selected, metadata_index)

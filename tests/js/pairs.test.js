@@ -15,17 +15,17 @@ test('columns of speed-ups have exact arithmetic means', async () => {
 });
 
 test('a pair is two step times or two sessions', async () => {
-  const asked = [];
+  const requests = [];
   const { columns, rows, means } = await readPairs(
     'model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n',
     async (...names) => {
-      asked.push(names);
+      requests.push(names);
       return { times: [3e9, 2e9], verdict: 'better' };
     },
   );
   assert.deepEqual(columns, ['now', 'before']);
   assert.deepEqual(rows, [{ model: 'x', speedups: [0.8, 1.5], verdicts: [null, 'better'] }]);
-  assert.deepEqual([means, asked], [[0.8, 1.5], [['run/a', 'run/b']]]);
+  assert.deepEqual([means, requests], [[0.8, 1.5], [['run/a', 'run/b']]]);
 });
 
 test('without a column of names a pair is named by its sessions', async () => {
@@ -44,14 +44,14 @@ test('quoted cells hold commas, quotes and line breaks', async () => {
 });
 
 test('a pair can be a step time and a session', async () => {
-  const asked = [];
+  const requests = [];
   const { rows } = await readPairs('model,a,b\nx,run/a,4\ny,6,run/a', async (...names) => {
-    asked.push(names);
+    requests.push(names);
     return { times: [2e9, 2e9], verdict: 'same' };
   });
   assert.deepEqual(rows.map(({ verdicts }) => verdicts), [[null], [null]]);
   assert.deepEqual(rows.map(({ speedups }) => speedups), [[0.5], [3]]);
-  assert.deepEqual(asked, [['run/a', 'run/a'], ['run/a', 'run/a']]);
+  assert.deepEqual(requests, [['run/a', 'run/a'], ['run/a', 'run/a']]);
 });
 
 test('an error names the line without a number', async () => {

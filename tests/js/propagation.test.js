@@ -96,5 +96,7 @@ test('short names are the shortest endings that distinguish paths', () => {
 test('only a selected annotation or scope of the timeline is part of the query', () => {
   assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: 1 });
   assert.deepEqual(pickedQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
-  for (const other of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) assert.equal(pickedQuery(other), null);
+  for (const selection of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) {
+    assert.equal(pickedQuery(selection), null);
+  }
 });

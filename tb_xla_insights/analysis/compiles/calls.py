@@ -97,10 +97,10 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
     opens the frames that are already open, all at once; at its end it closes the frames that are still open."""
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
     is_frame = has_tag(trace, "python_tracer")
-    for index in np.flatnonzero(is_frame[trace.meta[calls]]).tolist():
+    for index in np.flatnonzero(is_frame[trace.metadata_index[calls]]).tolist():
         line = trace.line_of(int(calls[index])).rows
         rows = np.arange(line.start, line.stop)
-        frames_on_line = rows[is_frame[trace.meta[rows]]]
+        frames_on_line = rows[is_frame[trace.metadata_index[rows]]]
         if starts[index] == trace.start_ps[frames_on_line].min():
             starts[index], cut[index] = 0, cut[index] | BEGUN_BEFORE
         if ends[index] == trace.end_ps[frames_on_line].max():
@@ -134,6 +134,6 @@ def _borders(trace: Trace) -> Int64:
     borders = [np.zeros(0, np.int64)]
     for line in trace.driving_lines:
         rows = trace.lines[line].rows
-        is_other = np.isin(classes[rows], _OTHER_CLASSES) & ~is_frame[trace.meta[rows]]
+        is_other = np.isin(classes[rows], _OTHER_CLASSES) & ~is_frame[trace.metadata_index[rows]]
         borders += [trace.start_ps[rows][is_other], trace.end_ps[rows][is_other]]
     return np.concatenate(borders)

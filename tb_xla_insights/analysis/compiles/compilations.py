@@ -94,19 +94,18 @@ def find_compilations(trace: Trace) -> Compilations:
 def _module_of_parts(trace: Trace, calls: CompileCalls) -> list[str | None]:
     """Returns the module that each compilation's parts name; the first part that names one decides."""
     parts = rows_flagged(trace, COMPILE_PART)
-    match_of_meta = {
-        meta: _MODULE_PART.fullmatch(trace.strings[trace.metadata.name[meta]])
-        for meta in np.unique(trace.meta[parts]).tolist()
+    match_of_metadata = {
+        index: _MODULE_PART.fullmatch(trace.strings[trace.metadata.name[index]])
+        for index in np.unique(trace.metadata_index[parts]).tolist()
     }
-    parts = parts[
-        np.array([match_of_meta[meta] is not None for meta in trace.meta[parts].tolist()], np.bool_)
-    ]
+    names_module = [match_of_metadata[index] is not None for index in trace.metadata_index[parts].tolist()]
+    parts = parts[np.array(names_module, np.bool_)]
     parts = parts[np.argsort(trace.start_ps[parts], kind="stable")]
     first = np.searchsorted(trace.start_ps[parts], calls.start_ps).tolist()
     modules: list[str | None] = []
     for index, end_ps in zip(first, calls.end_ps.tolist(), strict=True):
         is_inside = index < len(parts) and trace.start_ps[parts[index]] < end_ps
-        match = match_of_meta[int(trace.meta[parts[index]])] if is_inside else None
+        match = match_of_metadata[int(trace.metadata_index[parts[index]])] if is_inside else None
         modules.append(match[1] if match else None)
     return modules
 

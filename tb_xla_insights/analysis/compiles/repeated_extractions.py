@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.model import Int32, Trace
@@ -36,7 +36,7 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
     do the compilations after the last extraction, up to the end of the step after it: from then on, the function's
     graphs are built lazily and are new.
     """
-    extractions, launches, steps = find_extractions(trace), find_launches(trace), steps_of(trace)
+    extractions, launches, steps = find_extractions(trace), find_launches(trace), find_steps(trace)
     step = steps_at(trace, trace.start_ps[extractions.first])
     numbers = [steps[index].number if index >= 0 else None for index in step.tolist()]
     is_repeated = np.array(

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, fin
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     """
     rows: list[Compile] = []
     for host, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        compilations, launches, steps = find_compilations(trace), find_launches(trace), steps_of(trace)
+        compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
         for number, event in enumerate(compilations.row.tolist()):
             step, program = int(compilations.step[number]), int(compilations.program[number])
@@ -76,14 +76,16 @@ def _kin(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
     module = row["module"]
     if not module:
         return []
-    compiled = {other["program_id"]: other["graph"] for other in rows if other["module"] == module}
+    compiled = {
+        candidate["program_id"]: candidate["graph"] for candidate in rows if candidate["module"] == module
+    }
     ran = {
         id_
         for trace in session.traces
         for name, id_ in find_launches(trace).programs
         if name == module and id_
     }
-    kin = {other["graph"] for other in rows if other["module"] == module and other["graph"]}
+    kin = {candidate["graph"] for candidate in rows if candidate["module"] == module and candidate["graph"]}
     kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
     return sorted(kin - {row["graph"]})
 

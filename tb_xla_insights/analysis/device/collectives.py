@@ -81,7 +81,7 @@ def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     if categories is not None:  # only its category identifies a fusion around a collective
         by_category = trace.map_texts(categories, _kind_index)
         if (by_category >= 0).any():
-            kinds = np.where(kinds < 0, by_category[trace.meta[ops.row]], kinds)
+            kinds = np.where(kinds < 0, by_category[trace.metadata_index[ops.row]], kinds)
     if trace.devices[device].from_host_events:
         by_opcode = _classify_opcodes(trace, device, _kind_index)
         kinds = np.where(by_opcode != _NO_OPCODE, by_opcode, kinds)

@@ -11,7 +11,7 @@ COLLECTIVE_KINDS = (
 )  # fmt: skip
 """Kinds of collectives. `collective`: a kernel whose name does not say more."""
 
-_OPCODE = re.compile(r"%?([A-Za-z_][\w.-]*?)(\.[\w.]*)?$")
+_OPCODE = re.compile(r"%?([A-Za-z_](?:[\w.-]*-)?\w*)(?:\.[\w.]*)?$")
 _CONTAINER = re.compile(r"%?(while|call|conditional|async-\w+)(?:[. ]|$)")
 _COLLECTIVE = re.compile(
     r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import recorded_steps, step_annotation_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD, Severity
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
@@ -146,7 +146,7 @@ class Facts:
 
     @cached_property
     def steps(self) -> int:
-        return len(steps_of(self.trace))
+        return len(find_steps(self.trace))
 
     @cached_property
     def core_steps(self) -> int:
@@ -196,7 +196,7 @@ class Facts:
         cores = max(1, len(self.trace.devices))
         if recurs not in ("every_step", "some_steps"):
             return Mean(int(taken_ps.sum()) // cores, "")
-        steps = steps_of(self.trace)
+        steps = find_steps(self.trace)
         begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
         inside_ps = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
         share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
@@ -244,7 +244,7 @@ class Facts:
     def steps_taken(self, taken_ps: Int64) -> set[int]:
         """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly
         before the first step belongs to no step."""
-        begin = min((step.start_ps for step in steps_of(self.trace)), default=0)
+        begin = min((step.start_ps for step in find_steps(self.trace)), default=0)
         inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
         return set(self.ledger.step[(taken_ps > 0) & inside].tolist()) - {-1}
 
@@ -299,7 +299,7 @@ def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
 def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:
     """The numbers of steps (indices; -1, outside of steps, is left out), or their indices if they have no number;
     distinct and sorted."""
-    all_steps = steps_of(trace)
+    all_steps = find_steps(trace)
     numbers = {index: all_steps[index].number for index in set(steps) if index >= 0}
     return sorted({index if number is None else number for index, number in numbers.items()})
 

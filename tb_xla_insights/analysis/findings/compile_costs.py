@@ -27,7 +27,7 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     for row in rows.tolist():
         call = ancestor = row
         while (ancestor := int(trace.parent[ancestor])) >= 0 and not annotations[ancestor]:
-            call = call if is_frame[trace.meta[ancestor]] else ancestor
+            call = call if is_frame[trace.metadata_index[ancestor]] else ancestor
         calls.append(call)
     call_rows = np.array(calls, np.int32)
     return union(trace.start_ps[call_rows], trace.end_ps[call_rows])

@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
@@ -233,7 +233,7 @@ def _lead_text(trace: Trace) -> str:
     faster. The host's steps include its waits."""
     if find_launches(trace).handed_over_times is None:
         return "keeps up"
-    steps = len(steps_of(trace))
+    steps = len(find_steps(trace))
     work = int(device_busy_ps(trace).sum())
     host = int(np.subtract(*recorded_times(trace)[::-1])[:steps].sum())
     work_text, host_text = brief_times(work // steps, host // steps)
@@ -246,5 +246,5 @@ def _lead_text(trace: Trace) -> str:
 
 def _share_of_steps(trace: Trace) -> float | None:
     """The busy time of the busiest core in the steps, as a share of their time; None without steps."""
-    total = sum(step.duration_ps for step in steps_of(trace))
+    total = sum(step.duration_ps for step in find_steps(trace))
     return int(device_busy_ps(trace).sum()) / total if total else None

@@ -334,9 +334,9 @@ def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[t
     rows = _phases(trace)
     if steps is not None:
         rows = rows[np.isin(steps_at(trace, trace.start_ps[rows]), [*steps])]
-    rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
+    rows = rows[~is_loading_annotation(trace)[trace.metadata_index[rows]]]
     shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
-    names, name_of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
+    names, name_of_row = np.unique(trace.metadata.name[trace.metadata_index[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
     np.add.at(times, name_of_row, shares[:, CLASS_INDEX[class_]])
     phases = [(trace.strings[name], time) for name, time in zip(names, times.tolist(), strict=True) if time]
@@ -358,7 +358,7 @@ def _compiled_phases(trace: Trace) -> set[str]:
         launch_ps, trace.start_ps[phases]
     )
     counts, launching = (
-        Counter(trace.metadata.name[trace.meta[chosen]].tolist())
+        Counter(trace.metadata.name[trace.metadata_index[chosen]].tolist())
         for chosen in (phases, phases[launches_inside])
     )
     return {trace.strings[name] for name, number in launching.items() if 2 * number > counts[name]}

@@ -33,7 +33,7 @@ from tb_xla_insights.analysis.launches.early_executions import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.steps.sources import step_annotation_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
@@ -75,14 +75,14 @@ def sync_every_step(facts: Facts) -> Finding | None:
         report[key] for report, key in reports
     )
     mean = facts.mean_per_core(taken, recurs)
-    each, idle = brief_times(each_ps, mean.ps)
+    duration, idle = brief_times(each_ps, mean.ps)
     fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
         _title(step_share, reads["every_step"], waits["every_step"]),
         _brief(step_share, reads["every_step"], delay_ps),
-        f"{counts} keep the host for {each} each; "
+        f"{counts} keep the host for {duration} each; "
         + _idle_text(
             lower_first(facts.core_subject),
             f"{idle}{mean.unit}" if mean.ps else "",
@@ -129,7 +129,7 @@ def _idle_text(core: str, idle: str, elsewhere: bool, causes: str) -> str:
 def _return_delay_ps(trace: Trace, fix: Fix) -> int:
     """How long after the end of their runs a step's reads and waits return, in ps; 0 below WARNING_SHARE of the
     step."""
-    total_ps, steps = return_delay_ps(trace, fix), steps_of(trace)
+    total_ps, steps = return_delay_ps(trace, fix), find_steps(trace)
     steps_ps = sum(step.duration_ps for step in steps)
     return total_ps // len(steps) if total_ps >= WARNING_SHARE * steps_ps else 0
 
@@ -209,7 +209,7 @@ def _place_of_reads_within_step(facts: Facts) -> str | None:
     trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
     reads = np.setdiff1d(early.reads, early.read)
     origin_ps = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
-    last_origin_ps = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last entry: outside of steps
+    last_origin_ps = np.full(len(find_steps(trace)) + 1, -1, np.int64)  # the last entry: outside of steps
     inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)
     np.maximum.at(last_origin_ps, launches.step[inside], origin_ps[inside])
     rows = reads[last_origin_ps[last_steps_before(trace, reads)] > trace.end_ps[reads]]

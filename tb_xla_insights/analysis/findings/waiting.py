@@ -83,11 +83,11 @@ def _wait_times(trace: Trace, intervals: Intervals) -> Counter[str]:
     time = covered_times(
         intervals.start_ps, intervals.end_ps, segments.start_ps[waits], segments.end_ps[waits]
     )
-    metas, index = np.unique(trace.meta[segments.row[waits]], return_inverse=True)
-    sums = np.zeros(len(metas), np.int64)
+    metadata, index = np.unique(trace.metadata_index[segments.row[waits]], return_inverse=True)
+    sums = np.zeros(len(metadata), np.int64)
     np.add.at(sums, index, time)
-    for meta, sum_ps in zip(metas.tolist(), sums.tolist(), strict=True):
-        times[trace.strings[trace.metadata.name[meta]]] += sum_ps
+    for metadata_index, sum_ps in zip(metadata.tolist(), sums.tolist(), strict=True):
+        times[trace.strings[trace.metadata.name[metadata_index]]] += sum_ps
     return times
 
 

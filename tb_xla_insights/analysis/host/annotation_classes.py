@@ -62,7 +62,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
 def _is_loading(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Per event in `rows` (in row order), whether it is an annotation or Python frame that loads data, or is inside
     one."""
-    annotations = trace.annotations[is_loading_annotation(trace)[trace.meta[trace.annotations]]]
+    annotations = trace.annotations[is_loading_annotation(trace)[trace.metadata_index[trace.annotations]]]
     frames = trace.rows_with_metadata(_is_loading_frame(trace))
     return _is_inside(trace, rows, np.union1d(annotations, frames))
 

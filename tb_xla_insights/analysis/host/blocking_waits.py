@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
@@ -29,7 +29,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
     annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():
-        is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.meta[enclosing]]
+        is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.metadata_index[enclosing]]
         enclosing = np.where(is_enclosed, trace.parent[enclosing], enclosing)
     waits = outermost_rows(trace.parent, rows[is_requested])
     return waits[trace.duration_ps[waits] >= CLOCK_SLACK_PS]
@@ -44,7 +44,7 @@ def blocking_intervals(trace: Trace) -> Intervals:
 def blocking_waits_report(trace: Trace) -> dict[str, Any]:
     """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
     of the steps), `waits` and `duration_ps` (both without waits before the first step)."""
-    rows, steps = find_blocking_waits(trace), len(steps_of(trace))
+    rows, steps = find_blocking_waits(trace), len(find_steps(trace))
     step = last_steps_before(trace, rows)
     with_waits = len(np.unique(step[step >= 0]))
     return {

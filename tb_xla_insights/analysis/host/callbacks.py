@@ -90,16 +90,16 @@ def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
     tracer records them on the ops' own threads."""
     times: Counter[str] = Counter()
     is_frame = has_tag(trace, "python_tracer")
-    names = {meta: trace.strings[trace.metadata.name[meta]] for meta in np.flatnonzero(is_frame).tolist()}
+    names = {index: trace.strings[trace.metadata.name[index]] for index in np.flatnonzero(is_frame).tolist()}
     is_caller = np.zeros(len(is_frame), np.bool_)
-    is_caller[[meta for meta, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]] = True
+    is_caller[[index for index, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]] = True
     if not is_caller.any() or not rows.size:
         return times
     called = trace.rows_with_metadata(is_frame)
     called = called[trace.parent[called] >= 0]
-    called = called[is_caller[trace.meta[trace.parent[called]]]]
+    called = called[is_caller[trace.metadata_index[trace.parent[called]]]]
     for row in called[nearest_enclosing(trace.parent, called, np.sort(rows)) >= 0].tolist():
-        match = _PYTHON_FRAME.fullmatch(names[int(trace.meta[row])])
+        match = _PYTHON_FRAME.fullmatch(names[int(trace.metadata_index[row])])
         if match and match[1] not in _JAX_FILES:
             times[match[2]] += int(trace.duration_ps[row])
     return times

@@ -58,7 +58,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     An annotation's class is that of `annotation_classes`, a runtime event's comes from the catalogue; -1: none. What a
     device does on a host thread is not a class of the host's.
     """
-    classes = values_of_events(trace.metadata.class_index, trace.meta)
+    classes = values_of_events(trace.metadata.class_index, trace.metadata_index)
     classes[trace.annotations] = annotation_classes(trace)
     classes[loading_frames(trace)] = INPUT
     classes[frames_inside(trace, "read")] = FROM_DEVICE
@@ -70,7 +70,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
         + DISPATCH_THEN_WAIT * has_tag(trace, "dispatch_then_wait")
         + ENDS_DISPATCH * has_tag(trace, "ends_dispatch")
     )
-    flags = values_of_events(flags.astype(np.int8), trace.meta)
+    flags = values_of_events(flags.astype(np.int8), trace.metadata_index)
     if "hlo_op" in trace.stats:
         is_op = np.zeros(len(trace), np.bool_)
         is_op[trace.stats["hlo_op"].rows] = True
@@ -155,7 +155,7 @@ def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segmen
     """Returns the driving thread's timeline with its backward passes merged in."""
     annotations = annotated(trace)
     is_loading_frame = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[
-        trace.meta[driving.row]
+        trace.metadata_index[driving.row]
     ]
     is_enclosing = annotations[driving.row] | (driving.class_index == PYTHON) | is_loading_frame
     ranked = driving, np.where(is_enclosing, _ENCLOSING_RANK, _DRIVING_RANK).astype(np.int8)

@@ -87,7 +87,9 @@ def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
     tops = outermost_rows(trace.parent, rows[_is_runtime_event(trace, line)])
     start, end, class_index = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
-    is_marker, is_order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
+    is_marker, is_order = (
+        has_tag(trace, tag)[trace.metadata_index[tops]] for tag in ("step_marker", "graph_order")
+    )
     may_be_bridge = np.isin(class_index, _BRIDGE_CLASSES)
     # Whether no annotation's edge separates an event from the previous one.
     is_joined = np.append(False, edges.none_between(end[:-1], start[1:]))
@@ -109,7 +111,7 @@ def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int
 def _is_runtime_event(trace: Trace, line: int) -> NDArray[np.bool_]:
     """Per event of a thread, whether the runtime recorded it: neither annotations nor the Python tracer's frames."""
     rows = trace.lines[line].rows
-    is_runtime = ~has_tag(trace, "python_tracer")[trace.meta[rows]]
+    is_runtime = ~has_tag(trace, "python_tracer")[trace.metadata_index[rows]]
     is_runtime[_annotations_on(trace, rows) - rows.start] = False
     return is_runtime
 

@@ -131,7 +131,7 @@ def _batches(trace: Trace) -> Int32:
     is_input = trace.class_indices(rows) == INPUT
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     is_annotation = annotated(trace)[rows]
-    is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.meta[rows]], is_input)
+    is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.metadata_index[rows]], is_input)
     return outermost_rows(trace.parent, row[is_input])
 
 

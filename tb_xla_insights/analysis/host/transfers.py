@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.causality import causal_paths
 from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
@@ -50,7 +50,7 @@ class Transfers:
     def per_step(self, trace: Trace, direction: int) -> Int64:
         """Returns the number of transfers in each step."""
         chosen = (self.direction == direction) & (self.step >= 0)
-        return np.bincount(self.step[chosen], minlength=len(steps_of(trace))).astype(np.int64)
+        return np.bincount(self.step[chosen], minlength=len(find_steps(trace))).astype(np.int64)
 
     def bytes_in_steps(self, direction: int) -> tuple[int, int]:
         """Returns the bytes of the transfers in steps, and the number of these transfers that record their size."""
@@ -72,7 +72,7 @@ def find_transfers(trace: Trace) -> Transfers:
     directions = direction_of[classes]
     rows = trace.rows_with_metadata(directions >= 0)
     rows = rows[~annotated(trace)[rows]]
-    direction = directions[trace.meta[rows]]
+    direction = directions[trace.metadata_index[rows]]
     carriers = trace.lines_with(*_CARRIER_ROLES)
     rows_by_direction = []
     for direction_index in range(len(DIRECTIONS)):
@@ -80,7 +80,7 @@ def find_transfers(trace: Trace) -> Transfers:
         is_request = ~trace.is_on_lines(of_direction, carriers)
         rows_by_direction.append(of_direction[is_request] if is_request.any() else of_direction)
     row = np.sort(np.concatenate(rows_by_direction))
-    direction = directions[trace.meta[row]]
+    direction = directions[trace.metadata_index[row]]
     return Transfers(row, direction, _bytes(trace, row, rows), _steps(trace, row, direction))
 
 
@@ -154,7 +154,7 @@ def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
         total += int(sizes[sizes >= 0].sum())
         sized += int((sizes >= 0).sum())
         in_steps += int(transfers.per_step(trace, direction).sum())
-        steps += len(steps_of(trace))
+        steps += len(find_steps(trace))
         trace_step_bytes, trace_step_sized = transfers.bytes_in_steps(direction)
         step_bytes, step_sized = step_bytes + trace_step_bytes, step_sized + trace_step_sized
     return {

@@ -188,7 +188,7 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     by_name = trace.map_texts(ops.name, flags_of_name)
     if categories is None or (categories < 0).all():
         return by_name
-    category = values_of_events(trace.map_texts(categories, flags_of_category), trace.meta[ops.row])
+    category = values_of_events(trace.map_texts(categories, flags_of_category), trace.metadata_index[ops.row])
     return np.where(category >= 0, category | by_name & _WAIT_FLAG, by_name)
 
 
@@ -197,4 +197,4 @@ def _normalise(text: str) -> str:
 
 
 def _index(trace: Trace, device: Device) -> int:
-    return next(index for index, other in enumerate(trace.devices) if other is device)
+    return next(index for index, candidate in enumerate(trace.devices) if candidate is device)

@@ -130,7 +130,7 @@ def _naming_events(trace: Trace, class_index: NDArray[np.int8], row: Int32) -> I
     is_step[[step.row for step in annotated_steps(trace)]] = True
     named = row.copy()
     climbs = np.flatnonzero((row >= 0) & (class_index != PYTHON))
-    climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | DISPATCH_END) == 0]
+    climbs = climbs[flags[trace.metadata_index[row[climbs]]] & (ENQUEUE | DISPATCH_END) == 0]
     ancestor = trace.parent[row[climbs]]
     while climbs.size:
         ancestor_class = classes[ancestor]
@@ -155,7 +155,7 @@ def _links(
     """The chains as in the report, with pieces of the same name merged and short ones left out."""
     gaps = find_gaps(trace)
     line = trace.lines_of(row)
-    name = np.where(row >= 0, trace.metadata.name[trace.meta[np.maximum(row, 0)]], row)
+    name = np.where(row >= 0, trace.metadata.name[trace.metadata_index[np.maximum(row, 0)]], row)
     keys = gap, name, class_index, line
     keep = _changes(*keys)
     length = finish[np.append(keep[1:], len(finish)) - 1] - begin[keep]

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import devices_with_work
-from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
@@ -80,7 +80,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "start_ps": int(gaps.start_ps[gap]),
         "duration_ps": int(gaps.end_ps[gap] - gaps.start_ps[gap]),
         "step": step + offset if step >= 0 else None,
-        "step_number": steps_of(trace)[step].number if step >= 0 else None,
+        "step_number": find_steps(trace)[step].number if step >= 0 else None,
         "before": _program_names(trace)[gaps.before[gap]],
         "after": _program_names(trace)[gaps.after[gap]],
         "inside_run": bool(gaps.inside[gap]),
@@ -107,7 +107,7 @@ def _patterns(session: SessionTrace, gaps_of_hosts: list[Gaps]) -> list[GapPatte
         for gap, rows in zip(first.tolist(), np.split(order, ends[:-1]), strict=False):
             key = names[gaps.before[gap]], names[gaps.after[gap]], bool(gaps.inside[gap])
             patterns.setdefault(key, _Pattern()).add(gaps, rows, int(in_steps[rows].sum()), cores)
-    count = sum(len(steps_of(trace)) for trace in session.traces if devices_with_work(trace))
+    count = sum(len(find_steps(trace)) for trace in session.traces if devices_with_work(trace))
     pattern_rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
     return sorted(pattern_rows, key=lambda row: -row["total_ps"])
 

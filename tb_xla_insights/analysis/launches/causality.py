@@ -82,8 +82,8 @@ class CausalPaths:
 def event_flags(trace: Trace) -> Int16:
     """Returns the flags of `codes`, by index of event metadata."""
     flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
-    for meta, text in enumerate(trace.metadata.name):
-        flags[meta] |= _NAMES.get(trace.strings[text], 0)
+    for metadata_index, text in enumerate(trace.metadata.name):
+        flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)
     return flags
 
 
@@ -99,7 +99,7 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
     rows = trace.rows_with_metadata(flags != 0)
-    return rows, flags[trace.meta[rows]]
+    return rows, flags[trace.metadata_index[rows]]
 
 
 def rows_flagged(trace: Trace, flag: int) -> Int32:
@@ -154,7 +154,7 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(
-        rows.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
+        rows.astype(np.int32), event_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
         trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host,
         _cpu_runs(trace), path, dynamo, hops,
     )  # fmt: skip

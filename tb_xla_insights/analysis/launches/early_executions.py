@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.launches.causality import event_flags, rows_flagge
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_annotation_rows
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -58,7 +58,7 @@ class EarlyExecutions:
 
     def per_step(self, trace: Trace) -> tuple[Int64, Int64, Int64]:
         """Returns early executions, input syncs and reads per step."""
-        count = len(steps_of(trace))
+        count = len(find_steps(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
         read_steps = last_steps_before(trace, self.reads)
         return (
@@ -71,7 +71,7 @@ class EarlyExecutions:
 def last_steps_before(trace: Trace, rows: Int32) -> Int32:
     """Returns the last step that began before each event, -1: none. What a step computes is often read after the
     step."""
-    starts = recorded_times(trace)[0][: len(steps_of(trace))]
+    starts = recorded_times(trace)[0][: len(find_steps(trace))]
     return (np.searchsorted(starts, trace.start_ps[rows], "right") - 1).astype(np.int32)
 
 
@@ -91,9 +91,9 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     launches = find_launches(trace)
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
-    flags = event_flags(trace)[trace.meta[rows]]
+    flags = event_flags(trace)[trace.metadata_index[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
-    synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
+    synced = synced[event_flags(trace)[trace.metadata_index[launches.sync[synced]]] & SYNC != 0]
     is_bridge = find_extractions(trace).is_bridge_event(trace)
     synced = synced[~is_bridge[launches.sync[synced]]]
     following = _next_events(trace, rows, launches.sync[synced])

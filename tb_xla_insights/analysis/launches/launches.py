@@ -188,7 +188,7 @@ def _requests(trace: Trace) -> Int32:
     schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
         scheduled = causal_paths(trace, schedules).sync
-        rows = rows[np.isin(rows, scheduled) | (event_flags(trace)[trace.meta[rows]] & DYNAMO != 0)]
+        rows = rows[np.isin(rows, scheduled) | (event_flags(trace)[trace.metadata_index[rows]] & DYNAMO != 0)]
     return rows[np.argsort(trace.start_ps[rows], kind="stable")]
 
 

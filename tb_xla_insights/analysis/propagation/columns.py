@@ -53,10 +53,10 @@ def columns_of(trace: Trace, device: Device, run: Int32, programs: ProgramNumber
     program = stats.get("program_id", programs.numbers)
     if program is None or (program < 0).any():
         lookup = np.full(len(trace.metadata.name), _NONE, np.int32)
-        for meta, text in enumerate(trace.metadata.text.get("program_id", ())):
+        for metadata_index, text in enumerate(trace.metadata.text.get("program_id", ())):
             if text >= 0:
-                lookup[meta] = programs.number(_signed_id(trace.strings[text]))
-        program = _fill_missing(program, lookup[trace.meta[rows]])
+                lookup[metadata_index] = programs.number(_signed_id(trace.strings[text]))
+        program = _fill_missing(program, lookup[trace.metadata_index[rows]])
     if (program < 0).any() and len(find_launches(trace).runs):
         launches = find_launches(trace)
         ids = np.array([programs.number(_signed_id(id_)) for _, id_ in launches.programs], np.int32)
@@ -66,7 +66,7 @@ def columns_of(trace: Trace, device: Device, run: Int32, programs: ProgramNumber
         name = _fill_missing(name, device.ops.name)
     tf_op, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
     if texts is not None and (texts >= 0).any():
-        tf_op = _fill_missing(tf_op, texts[trace.meta[rows]])
+        tf_op = _fill_missing(tf_op, texts[trace.metadata_index[rows]])
     return program, name, tf_op, stored_scopes(trace, device)
 
 

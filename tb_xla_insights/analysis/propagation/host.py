@@ -51,7 +51,7 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     row = trace.annotations
     parent_row = nearest_ancestor(trace.parent, row)
     parent = np.where(parent_row >= 0, np.searchsorted(row, parent_row), -1).astype(np.int32)
-    paths = _PathBuilder(trace, parent, trace.metadata.name[trace.meta[row]])
+    paths = _PathBuilder(trace, parent, trace.metadata.name[trace.metadata_index[row]])
     cut, step_names = _find_cut(trace, row, parent)
     paths.descend(np.flatnonzero((parent < 0) & ~cut), {})
     outer_path: dict[str, int] = {}

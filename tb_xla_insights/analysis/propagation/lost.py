@@ -116,7 +116,7 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     )
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
-    is_loading = is_loading_annotation(trace)[trace.meta[host.row]]
+    is_loading = is_loading_annotation(trace)[trace.metadata_index[host.row]]
     with_work = {host.names[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
     return [path for path in lost if path in with_work]
 

@@ -16,7 +16,7 @@ from typing import Literal
 ScopeKind = Literal["annotation", "scope"]
 """`annotation`: a scope from a user's annotation. `scope`: a function or name scope of a framework."""
 
-_NUMBERS = re.compile(r"(?:\.\d+)+(?=/|$)")
+_NUMBERS = re.compile(r"(?:\.\d++)++(?P<inside>[^/])?")
 _NUMBER = re.compile(r"\.(\d+)$")
 _POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
@@ -48,7 +48,7 @@ def truncate_path(path: str) -> str:
 
 def without_numbers(path: str) -> str:
     """A path without the positions of its scopes: `a.1/b.2` becomes `a/b`. Idempotent."""
-    return _NUMBERS.sub("", path)
+    return _NUMBERS.sub(lambda match: match[0] if match["inside"] else "", path)
 
 
 def scope_number(segment: str) -> int:

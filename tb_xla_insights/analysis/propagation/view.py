@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -50,7 +50,7 @@ def propagation_view(
     host, step_index = _find_step(session, step, device, step_number, usual)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
-    recorded = any(len(each.ops) for each in session.devices)
+    recorded = any(len(device.ops) for device in session.devices)
     flag_off = FLAG_OFF in lost.values()
     selection = [] if trace is None or device_index is None else _select_ops(trace, step_index, device_index)
     tree, unannotated, means = tree_rows(session, trace, step_index, device_index, selection, lost)
@@ -102,9 +102,9 @@ def _find_step(
     ]
     if step is not None:
         for host, trace, offset in all_hosts:
-            if 0 <= step - offset < len(steps_of(trace)):
+            if 0 <= step - offset < len(find_steps(trace)):
                 return host, step - offset
-        count = sum(len(steps_of(trace)) for trace in session.traces)
+        count = sum(len(find_steps(trace)) for trace in session.traces)
         raise InputError(f"{session.path}: no step {step}; it has {count}, counted from 0")
     hosts = [
         (host, trace, offset)
@@ -112,15 +112,15 @@ def _find_step(
         if device is None or any(core.id == device for core in trace.devices)
     ]
     for host, trace, offset in hosts:
-        for index, candidate in enumerate(steps_of(trace)):
+        for index, candidate in enumerate(find_steps(trace)):
             if step_number == str(offset + index if candidate.number is None else candidate.number):
                 return host, index
     for host, trace, offset in hosts:
         index = -1 if usual is None else usual - offset
-        if 0 <= index < len(steps_of(trace)) and (find_launches(trace).step == index).any():
+        if 0 <= index < len(find_steps(trace)) and (find_launches(trace).step == index).any():
             return host, index
     for host, trace, _ in hosts:
-        steps = steps_of(trace)
+        steps = find_steps(trace)
         with_work = np.unique(find_launches(trace).step)
         by_duration = sorted(
             with_work[with_work >= 0].tolist(), key=lambda index: (steps[index].duration_ps, index)
@@ -145,7 +145,7 @@ def _find_device(session: SessionTrace, trace: Trace, step: int | None, device: 
 
 def _step_row(session: SessionTrace, host: int, index: int) -> PropagationStep:
     trace, offset = list(traces_with_step_offsets(session))[host]
-    step = steps_of(trace)[index]
+    step = find_steps(trace)[index]
     return {
         "index": offset + index,
         "number": step.number,
@@ -159,7 +159,7 @@ def _step_numbers(session: SessionTrace, host: int, index: int | None) -> StepNu
     if not session.traces:
         return {"first": 0, "numbers": []}
     trace, offset = list(traces_with_step_offsets(session))[host]
-    steps = steps_of(trace)
+    steps = find_steps(trace)
     first = max(0, min((index or 0) - _MAX_STEPS // 2, len(steps) - _MAX_STEPS))
     return {"first": offset + first, "numbers": [step.number for step in steps[first : first + _MAX_STEPS]]}
 

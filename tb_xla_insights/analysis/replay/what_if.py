@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, find_schedule, replay_schedule
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
@@ -75,7 +75,7 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
 def _in_steps(trace: Trace) -> Intervals:
     """When the host is in steps. Time between steps counts only if the steps are handed over and follow each other
     without a break."""
-    starts, ends = (times[: len(steps_of(trace))].copy() for times in recorded_times(trace))
+    starts, ends = (times[: len(find_steps(trace))].copy() for times in recorded_times(trace))
     handed_over = find_launches(trace).handed_over_times
     if handed_over is not None:
         adjacent = handed_over[0][1:] == handed_over[1][:-1]
@@ -203,7 +203,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     processors, host and devices take turns. Without fixes, the result is the mean of the trace's steps.
     (docs/definitions.md, "What if")
     """
-    schedule, steps = find_schedule(trace), steps_of(trace)
+    schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return None
     host, work = schedule.host, schedule.work
@@ -242,7 +242,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
 def shorter_runs(trace: Trace, fix: Fix) -> int:
     """How much shorter the busiest core's runs in the mean step become with a fix at best, in ps; 0 if nothing can be
     replayed."""
-    schedule, steps = find_schedule(trace), steps_of(trace)
+    schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return 0
     work = schedule.work
@@ -255,7 +255,7 @@ def shorter_runs(trace: Trace, fix: Fix) -> int:
 def work_aside_ps(trace: Trace, fix: Fix) -> int:
     """The host time that a fix removes from the mean step, or moves to another thread, in ps; 0 if nothing can be
     replayed."""
-    schedule, steps = find_schedule(trace), steps_of(trace)
+    schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return 0
     return int(_removed_host_ps(trace, schedule, [fix]).sum()) // len(steps)

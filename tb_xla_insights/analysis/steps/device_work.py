@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def step_work_intervals(
             start = runs.start_ps[of_device][first]
             end = np.maximum.reduceat(runs.end_ps[of_device], first)
             chosen = (step[first] >= 0) & np.isin(step[first] + offset, included_steps)
-            host_steps = (offset, offset + len(steps_of(trace)))
+            host_steps = (offset, offset + len(find_steps(trace)))
             columns.append((device.id, host_steps, step[first][chosen] + offset, start[chosen], end[chosen]))
     step_of_interval = np.sort(np.concatenate([column[2] for column in columns] or [np.zeros(0, np.int64)]))
     end_step = int(step_of_interval[max_intervals]) if len(step_of_interval) > max_intervals else np.inf

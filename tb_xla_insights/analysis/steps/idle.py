@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
@@ -53,7 +53,7 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     """Returns what one device (an index into the trace's devices) did during the whole steps, whichever step launched
     its work."""
     device = trace.devices[number]
-    start, end = step_times(trace) if steps_of(trace) else np.array([device.span_ps], np.int64).T.copy()
+    start, end = step_times(trace) if find_steps(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, stalled = busy(trace, device), stalls(trace, device)
     work_ps = covered_times(work.start_ps, work.end_ps, start, end)
     edges = _edges(trace, number, start, end)
@@ -90,7 +90,7 @@ def work_per_core(trace: Trace) -> Int64 | None:
     """Returns, per step, how long a core of the host worked during it: the mean over the cores that recorded work. None
     without such cores."""
     cores = devices_with_work(trace)
-    if not cores or not steps_of(trace):
+    if not cores or not find_steps(trace):
         return None
     total: Int64 = np.sum([device_time(trace, number).work_ps for number in cores], axis=0)
     return total // len(cores)
@@ -110,16 +110,16 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     Without devices that recorded work, everything except the steps is None. `left_out` names the hosts that are not
     included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
     """
-    in_steps = any(steps_of(trace) for trace in session.traces)
+    in_steps = any(find_steps(trace) for trace in session.traces)
     included = [
-        trace for trace in session.traces if devices_with_work(trace) and (steps_of(trace) or not in_steps)
+        trace for trace in session.traces if devices_with_work(trace) and (find_steps(trace) or not in_steps)
     ]
     rows = [_row(trace, number) for trace in included for number in devices_with_work(trace)]
-    durations = [step.duration_ps for trace in included or session.traces for step in steps_of(trace)]
+    durations = [step.duration_ps for trace in included or session.traces for step in find_steps(trace)]
     reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
         trace.host: "no_steps" if devices_with_work(trace) else "no_device_work"
         for trace in session.traces
-        if not any(trace is other for other in included)
+        if not any(trace is included_trace for included_trace in included)
     }
     left_out: list[LeftOut] = [{"host": host, "reason": reason} for host, reason in reasons.items()]
     return step_idle_from_rows(rows, durations, left_out)
@@ -148,7 +148,7 @@ def _row(trace: Trace, number: int) -> DeviceStepTimes:
     return {
         "id": device.id,
         "host": device.host,
-        "steps": len(steps_of(trace)),
+        "steps": len(find_steps(trace)),
         "time_ps": int(time.time_ps.sum()),
         "work_ps": int(time.work_ps.sum()),
         "stall_ps": int(time.stall_ps.sum()),

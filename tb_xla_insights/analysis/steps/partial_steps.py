@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, step_annotation_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 
@@ -37,7 +37,7 @@ def count_partial_steps(trace: Trace) -> int:
     # The first step from markers begins where the previous marker ends.
     before = int((start_ps < steps[0].start_ps).any())
     after = int((start_ps >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any())
-    return before + len(steps) - len(steps_of(trace)) + after
+    return before + len(steps) - len(find_steps(trace)) + after
 
 
 def _annotations_of_steps(trace: Trace) -> Int32:
@@ -45,7 +45,7 @@ def _annotations_of_steps(trace: Trace) -> Int32:
     rows = trace.annotations
     rows = rows[~np.isin(rows, step_annotation_rows(trace))]
     inside = recorded_steps_at(trace, trace.start_ps[rows]) >= 0
-    return rows[np.isin(trace.meta[rows], trace.meta[rows[inside]])]
+    return rows[np.isin(trace.metadata_index[rows], trace.metadata_index[rows[inside]])]
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:

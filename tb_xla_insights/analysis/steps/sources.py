@@ -56,7 +56,7 @@ class Step:
 def recorded_steps(trace: Trace) -> list[Step]:
     """Returns one host's recorded steps in order of time, all from one source; empty if the capture has no source.
 
-    What belongs to a step follows from these times; `steps_of` has the time that a step takes.
+    What belongs to a step follows from these times; `find_steps` has the time that a step takes.
 
     Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others); a `Steps` line
     of a device; step markers on the driving thread except torch.compile's, where a step lasts from one marker's end to
@@ -93,7 +93,7 @@ def step_annotation_rows(trace: Trace) -> Int32:
 
 def _annotated_steps(trace: Trace) -> Iterator[Step]:
     rows = step_annotation_rows(trace)
-    is_function = has_tag(trace, "function_run")[trace.meta[rows]]
+    is_function = has_tag(trace, "function_run")[trace.metadata_index[rows]]
     rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
     for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
@@ -107,8 +107,8 @@ def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
     while (has_parent := trace.parent[rows] >= 0).any():
         rows = np.where(has_parent, trace.parent[rows], rows)
     rows = np.unique(rows)
-    time_of_meta = np.bincount(trace.meta[rows], trace.duration_ps[rows])
-    return rows[trace.meta[rows] == time_of_meta.argmax()] if rows.size else rows
+    time_of_metadata = np.bincount(trace.metadata_index[rows], trace.duration_ps[rows])
+    return rows[trace.metadata_index[rows] == time_of_metadata.argmax()] if rows.size else rows
 
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
@@ -130,11 +130,11 @@ def _steps_line(trace: Trace) -> Iterator[Step]:
 
 def _step_markers(trace: Trace) -> Iterator[Step]:
     marker_metadata = [
-        meta
-        for meta in np.unique(trace.meta)
-        if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
+        metadata_index
+        for metadata_index in np.unique(trace.metadata_index)
+        if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[metadata_index]])
     ]
-    rows = np.flatnonzero(np.isin(trace.meta, marker_metadata)).astype(np.int32)
+    rows = np.flatnonzero(np.isin(trace.metadata_index, marker_metadata)).astype(np.int32)
     rows = rows[~find_extractions(trace).is_bridge_event(trace)[rows]]
     rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]

@@ -14,7 +14,7 @@ from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 
 @memoised
-def steps_of(trace: Trace) -> list[Step]:
+def find_steps(trace: Trace) -> list[Step]:
     """Returns one host's whole steps in order of time, all from one source; empty if the capture has no source.
 
     A step lasts as long as it is recorded, unless the host only hands its work over: then it lasts from the end of the
@@ -37,7 +37,7 @@ def annotated_steps(trace: Trace) -> list[Step]:
 @memoised
 def step_times(trace: Trace) -> tuple[Int64, Int64]:
     """Returns start and end of the steps."""
-    times = [(step.start_ps, step.end_ps) for step in steps_of(trace)]
+    times = [(step.start_ps, step.end_ps) for step in find_steps(trace)]
     start, end = np.array(times, np.int64).reshape(-1, 2).T.copy()
     return start, end
 
@@ -46,7 +46,7 @@ def steps_at(trace: Trace, instants: Int64) -> Int32:
     """Returns the step that the host was in at each of some instants, by the steps' recorded times; -1 outside of
     steps."""
     index = recorded_steps_at(trace, instants)
-    return np.where(index < len(steps_of(trace)), index, -1).astype(np.int32)
+    return np.where(index < len(find_steps(trace)), index, -1).astype(np.int32)
 
 
 def traces_with_step_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
@@ -57,4 +57,4 @@ def traces_with_step_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int
     offset = 0
     for trace in session.traces:
         yield trace, offset
-        offset += len(steps_of(trace))
+        offset += len(find_steps(trace))

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches.early_executions import find_early_execut
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import work_per_core
-from tb_xla_insights.analysis.steps.step_times import step_times, steps_at, steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times, steps_at
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
@@ -43,7 +43,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
         for number, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
-            zip(steps_of(trace), columns, strict=True)
+            zip(find_steps(trace), columns, strict=True)
         ):
             rows.append(
                 {
@@ -77,7 +77,7 @@ def host_times(trace: Trace) -> Int64:
 def device_busy_ps(trace: Trace) -> Int64:
     """Returns, per step, the maximum over the cores of the time that a core was busy with the step's runs; if steps
     come from a device, of the time that it was busy during the step."""
-    launches, steps = find_launches(trace), steps_of(trace)
+    launches, steps = find_launches(trace), find_steps(trace)
     runs = launches.runs
     busiest = np.zeros(len(steps), np.int64)
     for number, device in enumerate(trace.devices):
@@ -95,9 +95,9 @@ def device_busy_ps(trace: Trace) -> Int64:
 
 def _executions(trace: Trace) -> Int64:
     step = find_launches(trace).step
-    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
+    return np.bincount(step[step >= 0], minlength=len(find_steps(trace)))
 
 
 def _compiles(trace: Trace) -> Int64:
     step = steps_at(trace, find_compile_calls(trace).start_ps)
-    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
+    return np.bincount(step[step >= 0], minlength=len(find_steps(trace)))

@@ -86,7 +86,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device_id: str | None = No
                 labels[thread.line],
                 thread.role,
                 rows.start,
-                trace.metadata.name[trace.meta[rows]],
+                trace.metadata.name[trace.metadata_index[rows]],
                 trace.start_ps[rows],
                 trace.duration_ps[rows],
                 trace.depth[rows],

@@ -193,8 +193,8 @@ def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list
     result: list[Compile] = []
     for row in rows:
         same_module = by_module[row["module"]] if row["module"] else []
-        compiled = {other["program_id"] for other in same_module}
-        kin = {graph for other in same_module if (graph := other["graph"])}
+        compiled = {candidate["program_id"] for candidate in same_module}
+        kin = {graph for candidate in same_module if (graph := candidate["graph"])}
         kin |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
         result.append({**row, "kin": sorted(kin - {row["graph"]}) if same_module else []})
     return sorted(result, key=lambda row: row["start_ps"])

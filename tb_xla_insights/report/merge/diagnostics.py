@@ -88,7 +88,7 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
     ]
     if not differing:
         return None
-    typical = next((part for part in with_steps if not any(part is other for other in differing)), None)
+    typical = next((part for part in with_steps if not any(part is outlier for outlier in differing)), None)
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
     subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
     if all(_signature(part) == usual for part in differing):

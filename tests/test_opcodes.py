@@ -1,0 +1,33 @@
+"""The opcode in the name of a device op."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_xla_insights.analysis.device.opcodes import opcode
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("add", "add"),
+        ("%copy-done.3 = f32[8] copy-done(%copy-start.3)", "copy-done"),
+        ("fusion.12.remat2", "fusion"),
+        ("all-reduce-start.clone.1", "all-reduce-start"),
+        ("region_0.7-body.2", "region_0.7-body"),
+        ("void kernel<float>(int)", "void"),
+        ("3.add", ""),
+        ("cutlass::Kernel", ""),
+        ("add%2", ""),
+    ],
+)
+def test_an_opcode_is_an_instructions_name_without_its_suffixes(name: str, expected: str) -> None:
+    assert opcode(name) == expected
+
+
+@given(st.from_regex(r"[aZ_][aZ_.1-]*", fullmatch=True))
+def test_suffixes_begin_at_the_first_dot_after_the_last_hyphen(name: str) -> None:
+    stem, hyphen, ending = name.rpartition("-")
+    assert opcode(f"%{name}") == opcode(name) == stem + hyphen + ending.partition(".")[0]
