@@ -225,19 +225,19 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "(221.4 → 169.3 ms at best)."
     )
     order = [
-        "Mistakes: what your code can leave out; what recurs first; together at best: mean step",
+        "Mistakes: what your code can avoid; recurring mistakes first; together at best: mean step",
         "1. Info: ",
         "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
         "2. Warning (once): ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
         "no time to gain (annotations_not_propagated, costs no idle time)",
-        "Limits: what remains then",
-        "none now: the host is slower (exposed_collectives, ",
+        "Limits: what remains without the mistakes",
+        "no gain now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",
         "What the host did",
         "Steps (10, mean 290.831 ms, median 243.248 ms)",
-        "Gaps between",
+        "Recurring gaps",
         "Executions (means",
     ]
     places = [text.index(part) for part in order]

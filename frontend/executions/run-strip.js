@@ -170,9 +170,9 @@ function axis(sides) {
     h(
       'p',
       { class: 'small muted' },
-      'host: execute call to completion · device: the program’s run · idle: between runs, in the colour of what the ' +
-      'host mostly does between these programs',
-      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are not known`,
+      'host: execute call to completion · device: the program’s run · idle: between runs, coloured by what the ' +
+      'host mostly does meanwhile',
+      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are unknown`,
     ),
   ];
 }

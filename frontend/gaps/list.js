@@ -132,7 +132,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
         ? [
             shareColumn(TABLES.gaps.together_ps.head, togetherPart, {
               key: 'together',
-              title: () => 'Of the gap’s time; for the rest other cores of the host work',
+              title: () => 'Share of the gap; in the rest of it, other cores of the host work',
             }),
           ]
         : []),

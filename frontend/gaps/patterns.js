@@ -80,8 +80,8 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
  */
 export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
   const bound = findings.straggler
-    ? 'the time that other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
-    : 'without it, a step is shorter by at most that';
+    ? 'the time that other hosts wait for it in collectives counts as busy and is additional (see Hosts)'
+    : 'without these gaps, a step is shorter by at most that';
   return [
     first?.per_step_ps
       ? `The first pattern takes ${headline(first.per_step_ps)} per step and core, over whole steps; ${bound}. `

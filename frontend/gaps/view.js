@@ -100,7 +100,7 @@ export function gapsView(app) {
         emptyCard(
           'Gaps',
           'No gap of 10\u202fµs or more.',
-          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter ones.` : undefined,
+          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter gaps.` : undefined,
         ),
       );
       return 'empty';
@@ -143,9 +143,9 @@ export function gapsView(app) {
         'Recurring gaps',
         {
           note: [
-            'gaps with the same program before and after',
+            'gaps between the same two programs',
             cores(devices.length, cored.length),
-            ...(finding && isComplete ? ['of those that the finding explains'] : []),
+            ...(finding && isComplete ? ['of the gaps that the finding explains'] : []),
           ].join(', '),
           class: 'patterns',
         },
@@ -250,7 +250,7 @@ export function gapsView(app) {
         })
       : null;
     if (!rows) setRowCount(0);
-    fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap is left. ',
+    fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap matches the filters. ',
       link('Clear the filters', clear)));
   }
 

@@ -173,7 +173,7 @@ function residual({ residual_us, too_wide }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
-    too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')],
+    too_wide && [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
 }
 

@@ -157,7 +157,7 @@ function findingLine(gap, on) {
       h(
         'span',
         { class: 'row' },
-        step('‹', before, 'Gap before among those that the finding explains'),
+        step('‹', before, 'Previous gap that the finding explains'),
         link(
           `${count(at + 1)} of ${plural(many, 'gap')} of the finding`,
           () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }),
@@ -253,7 +253,7 @@ function chainTable(gap, on, end, beside, brief) {
       {
         head:
           kind === 'queued'
-            ? 'Meanwhile on the host: not why the device waits'
+            ? 'Meanwhile on the host, which is not why the device waits'
             : hasOtherClasses(gap)
               ? 'Why it ended, in order, across threads'
               : brief

@@ -12,9 +12,9 @@ from tb_xla_insights.units import change_text, reduction_text, share, time_reduc
 Row = Mapping[str, Any]
 
 _TITLES = {None: "", "mistake": "Mistakes", "limit": "Limits"}
-_MISTAKES_NOTE = "what your code can leave out; what recurs first"
-_LIMITS_NOTE = "what remains then, in shares of that step"
-_LIMITS_FIRST_NOTE = "more to gain than from the mistakes; in shares of the step without these"
+_MISTAKES_NOTE = "what your code can avoid; recurring mistakes first"
+_LIMITS_NOTE = "what remains without the mistakes; gains as shares of the remaining step"
+_LIMITS_FIRST_NOTE = "gain more than the mistakes; gains as shares of the step without these"
 
 _DEVICE_FINDINGS = frozenset(("device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
@@ -161,7 +161,7 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
-        return "none: outside of the steps"
+        return "no gain: outside of the steps"
     gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
     host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
-    return f"none now: {'the host' if host_is_slower else 'something else'} is slower"
+    return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"

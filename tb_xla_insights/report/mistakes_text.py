@@ -9,7 +9,7 @@ from tb_xla_insights.units import part_text, share, time_text
 
 
 def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
-    """`2 mistakes cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; if all occurred once `A mistake
+    """`2 mistakes cost up to 69.5 of 290.8 ms a step, first: 324.5 MB sent each step`; if all occurred once `A mistake
     costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms a usual
     step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
 
@@ -43,8 +43,8 @@ def _cost_per_step(
 
 
 def _cost_clause(mistakes: Sequence[Mapping[str, Any]], cost: str, is_all: bool = True) -> str:
-    """`A mistake costs …: a compile in step 5`. With several, or if not `is_all` of them are listed, `first …`."""
+    """`A mistake costs …: a compile in step 5`. With several, or if not `is_all` of them are listed, `first: …`."""
     number, name = len(mistakes), mistakes[0]["brief"]
     if number == 1 and is_all:
         return f"A mistake costs {cost}: {name}"
-    return f"{'Mistakes' if number == 1 else f'{number} mistakes'} cost {cost}, first {name}"
+    return f"{'Mistakes' if number == 1 else f'{number} mistakes'} cost {cost}, first: {name}"
