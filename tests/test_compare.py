@@ -48,7 +48,7 @@ class TestSteps:
             "B’s steps are 1.25× faster at the median: 0.200 ms less per step."
         )
         assert plain(document["chance"]["text"]) == (
-            "12 steps in A and 12 steps in B: chance alone makes such a difference of medians in < 0.1 % of the cases."
+            "12 steps in A and 12 steps in B: chance alone causes such a difference of medians in < 0.1 % of the cases."
         )
 
     def test_a_slower_session(self) -> None:
@@ -73,14 +73,14 @@ class TestSteps:
         assert (document["verdict"]["verdict"], document["chance"]["share"]) == ("chance", 0.2 / 1.1)
         assert document["chance"]["p"] == 48 / 70
         assert plain(document["chance"]["text"]) == (
-            "4 steps in A and 4 steps in B: chance alone makes such a difference of medians in 68.6 % of the cases; "
+            "4 steps in A and 4 steps in B: chance alone causes such a difference of medians in 68.6 % of the cases; "
             "differences up to 18.2 % may be chance."
         )
 
     def test_three_steps_in_each_session_are_too_few(self) -> None:
         document = comparison_document(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); so few steps do not rule out chance."
+            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); with so few steps, this may be chance."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 
@@ -170,7 +170,7 @@ def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
         "but B compiled in 1 of 6 steps, for 1.79 s."
     )
     assert plain(document["chance"]["text"]).endswith(
-        " B compiled in 1 of 6 steps (1.79 s); that is in the means, and left out of the test of medians."
+        " B compiled in 1 of 6 steps (1.79 s); this counts in the means, but not in the test of medians."
     )
 
 

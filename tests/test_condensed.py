@@ -227,7 +227,7 @@ class TestPod:
             table = text[text.index(title) :].split("\n\n")[0]
             assert table.count("\n") < CONDENSED_FROM, title
         page = report_html(document)
-        assert f"of each number the longest one of {CONDENSED_FROM} hosts" in page
+        assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
 
 
 def many(count: int) -> list[Trace]:

@@ -131,6 +131,7 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
     patterns = {(row["before"], row["after"]): row["cause"] for row in gap_views.gaps(case_study)["patterns"]}
     between = execution_views.executions(case_study)["between"]
     assert {(row["before"], row["after"]): row["cause"] for row in between} == patterns
+    assert [row["after"] for row in between if row["queued"]] == ["SyncTensorsGraph.41102"]
 
 
 class TestCompilesInWords:

@@ -91,11 +91,11 @@ def test_a_finding_that_is_no_fault_points_to_those_that_gain() -> None:
 
 def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:
     hidden = finding("exposed_collectives", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
-    assert gain_text(hidden, finding("tracing_bound")) == "none now: the host is slower"
-    assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "none now: something else is slower"
-    assert gain_text(hidden, finding("device_stalls")) == "none now: something else is slower"
+    assert gain_text(hidden, finding("tracing_bound")) == "no gain now: the host is slower"
+    assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "no gain now: something else is slower"
+    assert gain_text(hidden, finding("device_stalls")) == "no gain now: something else is slower"
     of_host = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
-    assert gain_text(of_host, finding("tracing_bound")) == "none now: something else is slower"
+    assert gain_text(of_host, finding("tracing_bound")) == "no gain now: something else is slower"
 
 
 def test_a_gain_of_half_a_percent_is_shown() -> None:
@@ -106,7 +106,7 @@ def test_a_gain_of_half_a_percent_is_shown() -> None:
 def test_time_outside_of_the_steps_gains_nothing(start: int, end: int) -> None:
     window = {"start_ps": start * MS, "end_ps": end * MS, "device": None}
     row = finding(gain=0.0, step_if_fixed_ps=100 * MS, windows=[window])
-    assert gain_text(row) == "none: outside of the steps"
+    assert gain_text(row) == "no gain: outside of the steps"
 
 
 def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
@@ -115,7 +115,7 @@ def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
     assert [group.title for group in groups] == ["", "Mistakes", "Limits"]
     assert [group.gain.replace("\u202f", " ") for group in groups] == [
         "",
-        "together at best 100.0 → 70.0 ms",
+        "together at best: mean step 100.0 → 70.0 ms",
         "",
     ]
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]
@@ -128,7 +128,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
     document = report(finding())
     document["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
     assert finding_groups(document)[0].gain.replace("\u202f", " ") == (
-        "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
+        "together at best: 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
     )
 
 

@@ -109,7 +109,7 @@ def test_states_without_arrivals() -> None:
         compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
     )
     assert apart["state"] == "no_collectives"
-    assert apart["verdict"]["text"] == "No collective ties these hosts: each goes at its own pace."
+    assert apart["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
     assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
     assert apart["charges"]["host"] == []
     assert None not in apart["steps"]["number"]

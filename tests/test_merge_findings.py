@@ -210,12 +210,12 @@ class TestDiagnostics:
             diagnostic for diagnostic in merged(hosts)["diagnostics"] if diagnostic["id"] == "hosts_differ"
         )
         assert row["message"].startswith(
-            "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
+            "1 host of 4 runs different work than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
     @pytest.mark.parametrize(
         ("count", "hosts_text"),
-        [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
+        [(2, "Both hosts run different work"), (5, "Each of 5 hosts runs different work")],
     )
     def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, hosts_text: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]

@@ -277,7 +277,7 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
     finding = findings(trace)["recompilation"]
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_at_worst_ps == mean(usual)
-    assert "how long a later run of it takes is not known" in finding.detail
+    assert "the time of a later run is unknown" in finding.detail
 
 
 @given(HOST, DEVICE, st.integers(100, 300))

@@ -60,7 +60,7 @@ function reasonForNoPicture({ chosen }, rows) {
   const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
   if (!counted && !sized) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
   if (!sized) {
-    return 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.';
+    return 'The capture has no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in its programs.';
   }
   return counted
     ? 'None of these ops has both FLOPs and HBM traffic.'

@@ -211,7 +211,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
 
 const ADVICE =
   'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
-  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
+  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, so the next capture has it.';
 const MAX_NAMED = 3;
 
 /**

@@ -278,7 +278,7 @@ export function deviceView(app) {
     const { shown, total: hostCount } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
     const hostNames = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
-    return `Of ${count(shown.length)} of ${count(hostCount)} hosts, those that are read: ${hostNames}` +
+    return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
       `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
   }
 
@@ -343,7 +343,7 @@ export function deviceView(app) {
       closed = closedAtFirst(tree);
     }
     if (next.stale) {
-      app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
+      app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; the default is shown.' });
     }
     return draw();
   }, query);

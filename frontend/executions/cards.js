@@ -4,7 +4,7 @@ import { h } from '../lib/dom.js';
 import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { card, classColumn, link, shortProgram, tableCard } from '../lib/cards.js';
+import { card, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
   briefTimes,
@@ -17,6 +17,7 @@ import {
   timeText,
 } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
+import { causeCell, causeLabel } from '../gaps/cause.js';
 import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
@@ -94,7 +95,10 @@ export function betweenCard({ between }, open) {
         }),
         definedColumn(TABLES.between_executions.count),
         timeColumn(TABLES.between_executions.mean_ps.head, unit, 'mean_ps'),
-        classColumn('Mostly', ({ cause }) => cause),
+        definedColumn(TABLES.gap_patterns.cause, {
+          value: ({ cause, queued }) => (cause ? causeLabel(queued ? 'queued' : cause) : ''),
+          cell: ({ cause, queued }) => (cause ? causeCell(queued ? 'queued' : cause) : ''),
+        }),
       ],
     },
     h('p', { class: 'small muted' }, 'Gaps last from op to op, so they can be longer.'),

@@ -116,7 +116,7 @@ export function executionsView(app) {
       card(
         'Overhead per execution',
         {
-          note: 'host time lasts from the execute call to the later of its end and the device’s end',
+          note: 'host time: from the execute call to the later of its end and the end of the device’s run',
           right: [
             legend(
               SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text]),
@@ -374,9 +374,9 @@ export function executionsView(app) {
 }
 
 const JOINS = {
-  exact: 'The trace says which call made the run.',
-  ordered: 'Call and run are joined by their order.',
-  none: 'The call of the run is not known.',
+  exact: 'The trace records which call made the run.',
+  ordered: 'The call was matched to the run by order.',
+  none: 'The call of the run is unknown.',
 };
 
 /** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */

@@ -135,7 +135,7 @@ export function createApp() {
         live.announceNow(`${subject} is copied.`);
         return true;
       } catch {
-        app.addNote({ id: 'copy', message: `The browser does not let this page copy: ${text}` });
+        app.addNote({ id: 'copy', message: `The browser does not permit copying; copy it by hand: ${text}` });
         return false;
       }
     },

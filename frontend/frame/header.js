@@ -34,7 +34,7 @@ export function createHeader(on, notes, capture) {
   comparison.classList.add('none');
   const synthetic = h(
     'span',
-    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' },
+    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Written by a program, not recorded from a run.' },
     'synthetic',
   );
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });

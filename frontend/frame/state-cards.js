@@ -67,7 +67,7 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
   const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
   const does = {
     reading: `Reading ${subject} · ${amount(bytes_read, whole)}`,
-    building: `Placing the events of ${subject} on their threads and devices`,
+    building: `Assigning the events of ${subject} to threads and devices`,
     drawing: 'Preparing the timeline',
   };
   return does[stage] + left;
@@ -89,7 +89,7 @@ export function partialText({ partial, bytes_read, bytes: whole, seconds_left })
 
 /** @param {HostReading} host */
 function hostText(host) {
-  if (host.state === 'building') return 'placing its events';
+  if (host.state === 'building') return 'assigning its events';
   if (host.state === 'reading') return amount(host.bytes_read, host.bytes);
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
@@ -134,7 +134,7 @@ export function createLoadingCard(stop) {
       'Loading',
       text,
       bars,
-      h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })),
+      h('p', null, button('Stop and keep the hosts that were read', stop, { 'data-testid': 'stop-loading' })),
     ),
     /**
      * @param {import('../lib/routes').SessionLoading} loading
@@ -199,7 +199,7 @@ export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions',
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
-  h('p', null, 'Capture while the loop runs, from another process or here:'),
+  h('p', null, 'Capture while the loop runs, from another process or from this page:'),
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
-  h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', retry)));
+  h('p', { class: 'sec' }, 'This page checks again when it gets the focus. ', button('Look again', retry)));

@@ -159,14 +159,14 @@ export function createHeatCard(on) {
       : !named.length
         ? 'tone:'
         : thin.length
-          ? 'height, or tone in thin rows:'
+          ? 'bar height, or tone in thin rows:'
           : 'height:';
     fill(
       below,
       legend([
         ...causes.map((name) => [
           name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'),
-          `last, ${name ? classLabel(name) : 'no class longer'}`,
+          `last, ${name ? classLabel(name) : 'no class takes longer'}`,
         ]),
         ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []),
         ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),

@@ -174,7 +174,7 @@ function residual({ residual_us, is_clock_uncertain }) {
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
     is_clock_uncertain &&
-      [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')],
+      [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
 }
 

@@ -227,7 +227,7 @@ export function hostsView(app) {
     heading.textContent = [
       number,
       answer.state === 'compared' && ', by how long the others wait for them',
-      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks of all steps`,
+      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks are of all steps`,
     ].filter(Boolean).join('');
     if (announce) app.live.announce(`${number} hosts.`);
   }

@@ -63,7 +63,7 @@ export const noDeviceCard = (title, needs, left = '') =>
   emptyCard(
     title,
     `${needs} a device plane, and this capture has none.`,
-    `Record again while the device is running, with the profiler server in the process that owns the device. ${left}`,
+    `Capture again while the device is running, with the profiler server in the process that owns the device. ${left}`,
   );
 
 /**

@@ -160,6 +160,8 @@ export interface Between {
   mean_ps: number;
   /** The cause with most time; `null` without idle time. */
   cause: ClassName | null;
+  /** Whether the cause is `wait` because the gaps are queued: the device waits, not the host. */
+  queued: boolean;
 }
 
 /** Idle time between programs, in both sessions. */
@@ -1240,6 +1242,8 @@ export interface GapItem {
   all_cores_idle_ps: number | null;
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
+  /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it. */
+  reason: string | null;
   /** Number of cores that have the gap. */
   cores: number;
   /** Ids of their devices. */

@@ -17,9 +17,9 @@ import { readPref, writePref } from '../lib/preferences.js';
 
 /** @type {Record<DutyDefinition, [short: string, long: string]>} */
 const DEFINITIONS = {
-  ops: ['busy / span, ops', 'An op runs, first to last op or run.'],
-  modules: ['busy / span, modules', 'A program runs, first to last op or run.'],
-  capture: ['busy / capture', 'An op runs, of the whole capture.'],
+  ops: ['busy / span, ops', 'Time in ops, from the first to the last op or run.'],
+  modules: ['busy / span, modules', 'Time in program runs, from the first to the last op or run.'],
+  capture: ['busy / capture', 'Time in ops, of the whole capture.'],
 };
 
 /** From this many devices on, a distribution is drawn. */

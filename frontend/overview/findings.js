@@ -141,7 +141,7 @@ function entry(finding, gain, answer, app) {
         {
           class: `${gain.share}${gain.basis}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
-          title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null,
+          title: cost_ps ? `Gain at best, to at worst. Explains ${timeText(cost_ps, 1)} of all cores.` : null,
         },
         gain.share
           ? [
@@ -211,7 +211,7 @@ function showPlaceButton(finding, answer, app) {
     {
       class: 'small-button',
       'data-testid': 'finding-show',
-      title: gaps && `${plural(gaps.count, 'gap')} it explains, those it explains most of first`,
+      title: gaps && `${plural(gaps.count, 'gap')} that it explains, those with most explained time first`,
     },
   );
   return show;

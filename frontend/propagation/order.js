@@ -214,7 +214,7 @@ export function createOrder(answer, on) {
           ...[...named].slice(0, MAX_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
           ...[
             ['in order', ''],
-            ['inverted: runs after a later phase has begun', 'inverted'],
+            ['inverted: runs after a later phase has started', 'inverted'],
             [noPhaseName, 'of-bare'],
           ].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]),
         ],

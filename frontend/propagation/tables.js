@@ -17,7 +17,7 @@ const { parts: partsDefinition } = TABLES.shared_ops;
 
 /** The note on rows that the server left out. @param {number} omitted */
 export const omittedNote = (omitted) =>
-  omitted ? h('p', { class: 'small muted' }, `and ${count(omitted)} more, which take less time`) : null;
+  omitted ? h('p', { class: 'small muted' }, `and ${count(omitted)} more with less time`) : null;
 
 /**
  * Ops by their device time, the longest first.
@@ -56,7 +56,7 @@ export const lostTable = (lost, pathLink) =>
       pathColumn(pathLink),
       textColumn('Reason', 'reason'),
       {
-        head: 'What would bring it back',
+        head: 'Remedy',
         cell: (row) =>
           h(
             'span',

@@ -236,7 +236,7 @@ export function createGaps(model, lanes, on) {
         rank >= 0 &&
         byLength[rank]?.device === selection.device &&
         byLength[rank]?.start_ps === selection.start_ps;
-      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
       else if (byLength.length) show(byLength[rank = stays ? (rank + 1) % byLength.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
     },
@@ -250,7 +250,7 @@ export function createGaps(model, lanes, on) {
       const { selection, window: span, align } = model.state;
       const deviceGaps = currentGaps();
       const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
-      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
       else if (at >= 0) show(deviceGaps[at]);
       else {
         on.say(

@@ -124,7 +124,7 @@ export function paint(
     if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) {
       write(
         palette.ink3,
-        'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.',
+        'While aligned, gaps, work of no step, and work that reaches into the next step are not drawn.',
         left + 5,
         y + lane.h / 2,
       );

@@ -68,7 +68,11 @@ export function gapContent(gap, act, on) {
           : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.showOccurrences(gap), { 'data-testid': 'gap-occurrences' }),
+      button(
+        `Pattern: ${plural(occurrences, 'gap')}${cores === 1 ? '' : ' on all cores'}`,
+        () => on.showOccurrences(gap),
+        { 'data-testid': 'gap-occurrences', title: 'Gaps between the same two programs, each core’s counted' },
+      ),
       button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
         'data-testid': 'gap-copy',
       }),
@@ -153,11 +157,15 @@ function findingLine(gap, on) {
       h(
         'span',
         { class: 'row' },
-        step('‹', before, 'Gap before among those that the finding explains'),
-        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }), {
-          title: 'All gaps that it explains',
-          'data-testid': 'gap-finding-all',
-        }),
+        step('‹', before, 'Previous gap that the finding explains'),
+        link(
+          `${count(at + 1)} of ${plural(many, 'gap')} of the finding`,
+          () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }),
+          {
+            title: 'All gaps that the finding explains; the same gap on several cores counts once',
+            'data-testid': 'gap-finding-all',
+          },
+        ),
         step('›', after, 'Next gap that the finding explains'),
       ),
     COMPILE_FINDINGS.includes(id) &&
@@ -245,7 +253,7 @@ function chainTable(gap, on, end, beside, brief) {
       {
         head:
           kind === 'queued'
-            ? 'Meanwhile on the host: not why the device waits'
+            ? 'Meanwhile on the host, which is not why the device waits'
             : hasOtherClasses(gap)
               ? 'Why it ended, in order, across threads'
               : brief

@@ -60,12 +60,10 @@ def _lead(lead: Document | None) -> list[str]:
     span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
     if lead["median_ps"] >= 0:
         return [
-            f"The host runs ahead: a run is enqueued {median} before the device is free for it, in the median ({span})."
+            f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."
         ]
     wait = median.removeprefix(units.MINUS)
-    return [
-        f"The host does not run ahead: a free device waits {wait} for a run, in the median (lead {span})."
-    ]
+    return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
 
 
 def _fixed(fixed: Document | None) -> list[str]:
@@ -74,9 +72,9 @@ def _fixed(fixed: Document | None) -> list[str]:
     runs = f"fitted to {units.count(fixed['runs'])} runs"
     if not fixed["fixed_ps"]:
         return [f"The fixed cost of an execution is indistinguishable from zero ({runs})."]
-    more = f", and {units.share(fixed['slope'])} of its device time" if fixed["slope"] >= 0.001 else ""
+    more = f" and {units.share(fixed['slope'])} of its device time" if fixed["slope"] >= 0.001 else ""
     cost = units.time_text(fixed["fixed_ps"])
-    return [f"An execution costs a fixed {cost} beyond its device time{more} ({runs})."]
+    return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:

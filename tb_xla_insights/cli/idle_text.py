@@ -89,7 +89,7 @@ def print_input(out: Console, pipeline: Document, hosts: int) -> None:
             f"Loading on {_names(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
         )
     common.print_paragraph(
-        out, f"{head}: {idle if pipeline['idle_ps'] else 'no idle time'} is waiting for data{infeed}."
+        out, f"{head}: {idle if pipeline['idle_ps'] else 'no idle time'} is spent waiting for data{infeed}."
     )
     driving = "the driving thread" if hosts == 1 else "driving threads"
     common.print_paragraph(out, f"{_source(pipeline, driving)}.")

@@ -79,7 +79,9 @@ def collectives_card(document: Row) -> Markup | None:
     if not rows:
         return None
     collectives = defined_table(COLLECTIVES, rows)
-    return card(COLLECTIVES.title, f"{COLLECTIVES.note}; exposed: nothing computes meanwhile", collectives)
+    return card(
+        COLLECTIVES.title, f"{COLLECTIVES.note}; exposed: the core computes nothing meanwhile", collectives
+    )
 
 
 def metrics_card(document: Row) -> Markup | None:

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.launches.executions import find_costs, launching_r
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.compile_text import (
@@ -164,7 +164,7 @@ def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float |
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
-    in the gaps there; the pair with most time first."""
+    in the gaps there; the pair with most time first. `queued`: most time of the cause `wait` is that of queued gaps."""
     idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
         parts_of_hosts(session, "idle_between")
@@ -183,6 +183,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
             "total_ps": idle.total_ps,
             "mean_ps": idle.total_ps // idle.number,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
+            "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
         for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
     ]

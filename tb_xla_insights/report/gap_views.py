@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, reason_of_gap, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
@@ -41,7 +41,7 @@ _NO_GAP = 15
 
 def gaps(session: SessionTrace) -> GapsAnswer:
     """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
-    (`by_finding_ps`, see `gap_findings`).
+    (`by_finding_ps`) and its `reason`, which the first sentence about the gap names (see `gap_findings`).
 
     The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
     `durations_ps`). `all_cores_idle_ps` (`all_cores_idle_by_device_ps` on each) is the time for which all cores of the
@@ -65,7 +65,11 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
         candidates = reversed(recent_groups.get(key, []))
         group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
         if group is None:
-            group = _item_without_cores(gap, host, all_cores_idle_ps, findings_of_gap(gap, host, report))
+            explained = findings_of_gap(gap, host, report)
+            reason = reason_of_gap(gap, explained, report)
+            group = _item_without_cores(
+                gap, host, all_cores_idle_ps, explained, reason["id"] if reason else None
+            )
             groups.append(group)
             recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
         group["cores"] += 1
@@ -93,7 +97,7 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
 
 
 def _item_without_cores(
-    gap: Gap, host: str, all_cores_idle_ps: int | None, by_finding_ps: dict[str, int]
+    gap: Gap, host: str, all_cores_idle_ps: int | None, by_finding_ps: dict[str, int], reason: str | None
 ) -> GapItem:
     """The item of a gap before its cores are added."""
     return {
@@ -112,6 +116,7 @@ def _item_without_cores(
         "by_class_ps": gap["by_class_ps"],
         "all_cores_idle_ps": all_cores_idle_ps,
         "by_finding_ps": by_finding_ps,
+        "reason": reason,
         "cores": 0,
         "devices": [],
         "starts_ps": [],

@@ -203,15 +203,16 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",
-                f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is of another run "
-                "or another process.",
+                f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is from "
+                "another run or process.",
             )
     if sidecars.before and sidecars.metrics and sidecars.metrics.since(sidecars.before) is None:
         yield Diagnostic(
             "metrics_disagree",
             "warning",
-            f"{sidecars.metrics.file} has less than {sidecars.before.file}: they are not two reports of one run in "
-            "this order, the metrics were cleared between them, or it is cut short. No difference is shown.",
+            f"{sidecars.metrics.file} counts less than {sidecars.before.file}: they are not two reports of one "
+            "run in this order, the metrics were cleared between them, or the file is truncated. No difference "
+            "is shown.",
         )
     if sidecars.metrics and sidecars.metrics.cleared:
         extractions = plural(sidecars.metrics.counters[EXTRACTED_GRAPHS_COUNTER], "time")
@@ -220,7 +221,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "info",
             f"{sidecars.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
             f"({extractions}), so all but {' and '.join(sorted(PRESERVED_COUNTERS))} "
-            "count only what came after the last one. Metrics with samples are whole.",
+            "count only the time after the last extraction. Metrics with samples are complete.",
         )
     yield from _log_disagreements(session, sidecars)
 
@@ -232,9 +233,9 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
     explained = compiled & set(sidecars.causes)
     if sidecars.compilations and compiled and len(explained) < len(compiled):
         number, meaning = (
-            (str(len(explained)), "the others have no cause here")
+            (str(len(explained)), "no cause is known for the others")
             if explained
-            else ("none", "it is of another run or process, or a part of a log")
+            else ("none", "it is from another run or process, or incomplete")
         )
         yield Diagnostic(
             "debug_log_disagrees",
@@ -252,8 +253,8 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
         yield Diagnostic(
             "debug_log_disagrees",
             "info",
-            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not fit the "
-            f"capture's {launches}: no execution gets a cause from it.",
+            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not match the "
+            f"capture's {launches}: no cause of an execution is known.",
         )
 
 
@@ -263,7 +264,7 @@ def _unread_lines(sidecars: Sidecars) -> Iterator[Diagnostic]:
         if not lines[0].line:
             reasons = "; ".join(line.text for line in lines)[:_MAX_REASON_CHARS]
             yield Diagnostic(
-                "text_not_understood", "info", f"{file} is not used, or not all of it: {reasons}."
+                "text_not_understood", "info", f"{file} is not used, or only in part: {reasons}."
             )
             continue
         more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""

@@ -21,6 +21,8 @@ class GapItem(GapInterval):
     """How long all cores of the host are idle; `null` on a host with one core."""
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
+    reason: str | None
+    """Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it."""
     cores: int
     """Number of cores that have the gap."""
     devices: list[str]

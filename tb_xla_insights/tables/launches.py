@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_xla_insights.tables.definition import Column, Definition
 
 EARLY_EXECUTIONS = Definition(
-    "Executions before the step is over",
+    "Early executions",
     (
         Column("step", "Step"),
         Column("host", "Host", priority=7),

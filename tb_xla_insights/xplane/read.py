@@ -205,7 +205,7 @@ class _Reader:
                         where = f" in plane {plane.name}, line {text_of(line.name)}"
                         self._add_damage(piece.bad, where, ended=piece.ended)
         if any(piece.stopped for piece in self._pieces()):
-            self._add_warning("truncated_file", "Reading was stopped; what was read until then is shown.")
+            self._add_warning("truncated_file", "Reading was stopped; what had been read by then is shown.")
         if sum(piece.count for piece in self._pieces()) < first:
             columns.close_holes(self._pieces())
         return columns

@@ -63,7 +63,7 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
     for key in "[]":
         xi.press(key)
         assert xi.drawn("selection") is None
-        assert "no gaps while device rows are aligned" in xi.text("live")
+        assert "Gaps are hidden while device rows are aligned" in xi.text("live")
 
 
 def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:

@@ -105,7 +105,7 @@ UNKNOWN = [None] * 16
 
 
 def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page, demo: str) -> None:
-    text = "No collective ties these hosts: each goes at its own pace."
+    text = "These hosts share no collective: each runs at its own pace."
     replace_answer(
         page,
         state="no_collectives",

@@ -90,8 +90,8 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
     report = load(str(ROOT / "demo_logs" / session.split("/")[0])).report()
     xi.open(session, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_have_text(
-        "The device waits for data: 73.7\u202f% of the device’s span is starved by it. "
-        "Idle time by cause counts more: all idle time of whole steps, starved or not."
+        "The device waits for data: 73.7\u202f% of the device’s span is lost to it. "
+        "Idle time by cause is longer: it has all idle time of whole steps, starved or not."
     )
     pipeline, table = report["input_pipeline"], page.get_by_test_id("input-table")
     assert ps(column(table, "Time")) == [
@@ -107,7 +107,7 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
 
 def test_loading_that_is_fine_is_told_too(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
-    expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading is fine")
+    expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading does not hold devices up")
     table = page.get_by_test_id("transfers-table")
     expect(column(table, "Direction")).to_have_text(["to device", "from device"])
     expect(column(table, "Size").first).to_have_text("3.6\u202fGB")
@@ -185,7 +185,7 @@ def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, ca
     finding = page.get_by_test_id("finding-tracing_bound")
     finding.get_by_test_id("finding-show").click()
     line = page.get_by_test_id("gap-finding")
-    expect(line).to_contain_text("1 of 9 gaps")
+    expect(line).to_contain_text("1 of 9 gaps of the finding")
     line.get_by_role("button", name="Next gap that the finding explains").click()
     expect(line).to_contain_text("2 of 9 gaps")
     line.get_by_test_id("gap-finding-all").click()
@@ -207,14 +207,16 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     assert listed == [f"finding-{finding['id']}" for finding in report["findings"]]
     mistakes, limits = (page.get_by_test_id(f"finding-group-{name}") for name in ("mistakes", "limits"))
     expect(mistakes).to_have_text(
-        "Mistakeswhat your code can leave out; what recurs firsttogether at best 290.8 → 221.4\u202fms"
+        "Mistakeswhat your code can avoid; recurring mistakes firsttogether at best: mean step 290.8 → 221.4\u202fms"
     )
-    expect(limits).to_have_text("Limitswhat remains then, in shares of that step")
+    expect(limits).to_have_text(
+        "Limitswhat remains without the mistakes; gains as shares of the remaining step"
+    )
     gains = {
         "recompilation": "−318.4\u202fms once mean step 290.8 → 259.0\u202fms",
         "annotations_not_propagated": "no time to gain",
         "tracing_bound": "−23.5\u202f% of what remains 221.4 → 169.3\u202fms",
-        "exposed_collectives": "none now: the host is slower",
+        "exposed_collectives": "no gain now: the host is slower",
     }
     for id_, gain in gains.items():
         expect(page.get_by_test_id(f"finding-{id_}").get_by_test_id("finding-gain")).to_have_text(gain)
@@ -301,9 +303,9 @@ def test_what_does_not_follow_the_choice_of_devices_says_so(xi: Xi, page: Page, 
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict-note")).to_have_count(0)
     page.get_by_test_id("device-select").click()
-    expect(page.get_by_text("Numbers beside the tabs are of the whole session.")).to_be_visible()
+    expect(page.get_by_text("The numbers beside the tabs cover the whole session.")).to_be_visible()
     page.get_by_label("TPU:0").uncheck()
-    expect(page.get_by_test_id("verdict-note")).to_contain_text("of all 8 cores")
+    expect(page.get_by_test_id("verdict-note")).to_contain_text("all 8 cores")
 
 
 def test_with_nothing_selected_the_largest_findings_lead_to_their_places(

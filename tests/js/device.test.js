@@ -356,7 +356,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.equal(
     verdictOf(waits),
     '98.0 % of the step’s op time only waits for copies or other asynchronous ops; fusion.2 alone is 45.000 ms. The ' +
-    'other ops run at 60.0 % of what their kind allows.',
+    'other ops run at 60.0 % of the roof for their kind.',
   );
 });
 
@@ -379,7 +379,7 @@ test('with few known FLOPs the verdict says for which share of the time they are
   assert.equal(
     few(0.9),
     'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +
-    '90.0 % of what their kind allows.',
+    '90.0 % of the roof for their kind.',
   );
   assert.equal(
     few(0.5),

@@ -92,6 +92,7 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     max_ps: 14,
     cause: 'tracing',
     causes: [{ cause: 'tracing', count: 2, ps: 24 }],
+    reason: null,
     by_class_ps: { tracing: 24 },
   });
 });
@@ -102,7 +103,7 @@ test('a pattern has its causes by time and count, and the median', () => {
   const [pattern] = patternsOf(
     [row],
     [
-      gap('TPU:0', 0, 217, { cause: 'input' }),
+      gap('TPU:0', 0, 217, { cause: 'input', reason: 'early_sync' }),
       short(300),
       short(400),
       gap('TPU:0', 500, 4, { kind: 'queued', cause: 'wait' }),
@@ -113,7 +114,10 @@ test('a pattern has its causes by time and count, and the median', () => {
     { cause: 'dispatch', count: 2, ps: 6 },
     { cause: 'queued', count: 1, ps: 4 },
   ]);
-  assert.deepEqual([pattern.median_ps, pattern.mean_ps, pattern.cause], [3, 56.75, 'input']);
+  assert.deepEqual(
+    [pattern.median_ps, pattern.mean_ps, pattern.cause, pattern.reason],
+    [3, 56.75, 'input', 'early_sync'],
+  );
 });
 
 test('a pattern is linked by the names of its programs', () => {

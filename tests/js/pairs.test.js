@@ -39,7 +39,7 @@ test('quoted cells hold commas, quotes and line breaks', async () => {
     { model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] },
     { model: 'two\nlines', speedups: [2], verdicts: [null] },
   ]);
-  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* no number/);
+  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* not a number/);
   await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
 });
 
@@ -55,10 +55,10 @@ test('a pair can be a step time and a session', async () => {
 });
 
 test('an error names the line without a number', async () => {
-  await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* no number/);
+  await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* not a number/);
   await assert.rejects(readPairs('model,first\na,0,758', never), /^Error: Line 2 .* 3 cells under 2 heads/);
   await assert.rejects(readPairs('model,a,b\na,0,5', never), /Line 2/);
-  await assert.rejects(readPairs('model,first\na,0x10', never), /^Error: Line 2 .* no number/);
+  await assert.rejects(readPairs('model,first\na,0x10', never), /^Error: Line 2 .* not a number/);
   await assert.rejects(readPairs('model,first\na,1\na,2', never), /^Error: Line 3 .* already/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', never), /Line 2/);
   await assert.rejects(readPairs('model,first', never), /empty/);

@@ -54,6 +54,6 @@ test('times up to a minute and a half are told in seconds', () => {
 
 test('what follows the last byte is told, and how long it takes', () => {
   const text = (stage) => plain(loadingText({ ...reading(null, 760, 760, 4.2), stage }));
-  assert.equal(text('building'), 'Placing the events of 2 hosts on their threads and devices · about 4 s left');
+  assert.equal(text('building'), 'Assigning the events of 2 hosts to threads and devices · about 4 s left');
   assert.equal(text('drawing'), 'Preparing the timeline · about 4 s left');
 });

@@ -221,7 +221,7 @@ class Facts:
         parts = {
             "in other findings": max(0, starved_ps - finding_ps),
             "before or after all runs": edges_ps,
-            "in gaps not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
+            "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
         listed = {place: ps for place, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
         texts = brief_times(*listed.values(), like_ps=finding_ps)

@@ -98,7 +98,7 @@ def host_callback(facts: Facts) -> Finding | None:
 def _advice(kind: str, name: str | None, location: str) -> str:
     function = name or f"the function of {kind}{location}"
     if kind.startswith("jax.debug"):
-        return f"Take {function} out of the program, or call it in few steps."
+        return f"Remove {function} from the program, or call it only every now and then."
     if kind == "io_callback":
         return (
             f"Return what {function} needs from the program and call it afterwards, every tenth step or later, while "

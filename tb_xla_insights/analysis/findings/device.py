@@ -157,8 +157,8 @@ def _advise_hiding(name: str, kinds: Collection[DeviceKind]) -> str:
     """Advice to hide collectives on devices of some kinds."""
     if kinds == {"cpu"}:
         return (
-            f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it for the "
-            "last one."
+            f"Measure {name} on an accelerator: CPU devices share the machine's processors, and in a collective "
+            "each waits for the last one."
         )
     flags = _FLAGS.get(join_words(sorted(kinds)), "")
     return (

@@ -118,7 +118,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     detail += (
         f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken)} of it."
         if cost
-        else "; no device waits for it in its span."
+        else "; no device waits for it within its span."
     )
     return Finding(
         "dynamo_recompilation",

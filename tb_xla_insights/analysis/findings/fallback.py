@@ -52,12 +52,12 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         detail = (
             "The metrics report counts "
             f"{'' if is_complete else 'at least '}{plural(sum(operators.values()), 'call')} {period} "
-            "of what PyTorch/XLA does not lower. "
+            "of operators that PyTorch/XLA does not lower. "
         )
         detail += (
-            f"{facts.idle_text(taken, frequency)} after cuts that look like it."
+            f"{facts.idle_text(taken, frequency)} after graph cuts that are probably theirs."
             if cost
-            else "No idle time of the capture is known to be theirs."
+            else "No idle time in the capture can be attributed to them."
         )
         brief = f"{names} on the CPU"
     else:

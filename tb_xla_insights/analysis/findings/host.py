@@ -42,7 +42,7 @@ _MAX_MEAN_OF_ONE_LAUNCH = 1.5
 """Below this mean number of launches a step, most steps have one launch."""
 
 _LOADS_ONCE = (
-    "Capture later to leave it out: programs are loaded before their first run, no step needs a change."
+    "Capture later to leave it out: programs are loaded before their first run, so no step needs a change."
 )
 
 _LAUNCHING_VERBS = {
