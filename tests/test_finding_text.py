@@ -115,7 +115,7 @@ def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
     assert [group.title for group in groups] == ["", "Mistakes", "Limits"]
     assert [group.gain.replace("\u202f", " ") for group in groups] == [
         "",
-        "together at best 100.0 → 70.0 ms",
+        "together at best: mean step 100.0 → 70.0 ms",
         "",
     ]
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]
@@ -128,7 +128,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
     document = report(finding())
     document["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
     assert finding_groups(document)[0].gain.replace("\u202f", " ") == (
-        "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
+        "together at best: 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
     )
 
 

@@ -220,12 +220,12 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     first = " ".join(text.partition("\n\n")[0].split())
     # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
     assert first == (
-        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms a step: 324.5 MB sent each step; "
-        "2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
+        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms a usual step: 324.5 MB sent each "
+        "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
         "(221.4 → 169.3 ms at best)."
     )
     order = [
-        "Mistakes: what your code can avoid; recurring mistakes first; together at best 290.8 → 221.4 ms",
+        "Mistakes: what your code can avoid; recurring mistakes first; together at best: mean step",
         "1. Info: ",
         "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
