@@ -94,6 +94,32 @@ def test_repetitions_of_a_phase_follow_scope_positions(tmp_path: Path) -> None:
     assert [row["host"] for row in view["ribbons"]] == [2, 0]
 
 
+def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_phases(tmp_path: Path) -> None:
+    """Gradients are accumulated: each run of the program has one forward, the host's step has two."""
+    host_phases = [("forward", 100_000), ("backward", 100_000), ("sync", 50_000)] * 2
+    body = [
+        (f"dot.{n}", 10, f"Training_Step.1/{name}.{n}/aten__mm:")
+        for n, name in enumerate(("forward", "backward"))
+    ]
+    runs = [(300_000, body), (600_000, body)]
+    view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[200_000, 450_000])]))
+    phases = [(phase["name"], phase["repetition"]) for phase in view["phases"]]
+    assert [phases[row["phase"]] for row in view["strips"]["device"] if row["phase"] is not None] == [
+        ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
+    host = view["strips"]["host"]
+    assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 100_000, 250_000, 350_000]
+
+
+def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
+    """The first forward is cut: both of its runs are its own."""
+    host_phases = [("forward", 200_000), ("forward", 200_000)]
+    body = [("dot.1", 10, "Training_Step.1/forward.1/aten__mm:")]
+    runs = [(start, body) for start in (300_000, 600_000, 700_000)]
+    view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[50_000, 150_000, 400_000])]))
+    host = view["strips"]["host"]
+    assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 0, 200_000]
+
+
 def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
     """Steps that train have three phases, one that evaluates has the first of them."""
     names = ["forward", "loss", "optim"]

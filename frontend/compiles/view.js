@@ -346,7 +346,7 @@ function metricsCard(metrics) {
   const { file, rows, uncached, cached, fallbacks } = metrics;
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard(
-    'Metrics report and trace',
+    'Metrics and trace',
     { note: `${file} counts from the start of the process`, class: 'compact' },
     {
       testid: 'metrics-table',

@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
-import { count, difference, digits, MISSING, plural, share, unitFor } from '../lib/format.js';
+import { briefUnitFor, count, difference, digits, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -20,7 +20,7 @@ const MIN_DIFFERENCE_US = 150;
 /** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
   const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
-  const unit = unitFor(total(parts, Number));
+  const unit = briefUnitFor(total(parts, Number));
   const rounded = roundParts(parts, unit.ps / 1000);
   const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
   /** @param {HostRow[]} group */
