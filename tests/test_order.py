@@ -104,9 +104,9 @@ def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_pha
     runs = [(300_000, body), (600_000, body)]
     view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[200_000, 450_000])]))
     phases = [(phase["name"], phase["repetition"]) for phase in view["phases"]]
-    assert [phases[row["phase"]] for row in view["strips"]["device"] if row["phase"] is not None] == [
+    assert [phases[row["phase"]] for row in view["phase_rows"]["device"] if row["phase"] is not None] == [
         ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
-    host = view["strips"]["host"]
+    host = view["phase_rows"]["host"]
     assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 100_000, 250_000, 350_000]
 
 
@@ -116,7 +116,7 @@ def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
     body = [("dot.1", 10, "Training_Step.1/forward.1/aten__mm:")]
     runs = [(start, body) for start in (300_000, 600_000, 700_000)]
     view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[50_000, 150_000, 400_000])]))
-    host = view["strips"]["host"]
+    host = view["phase_rows"]["host"]
     assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 0, 200_000]
 
 
