@@ -36,16 +36,16 @@ async function scripts() {
     chunkFileNames: ({ facadeModuleId, name }) => `${facadeModuleId ? basename(dirname(facadeModuleId)) : name}.js`,
   });
   // What is sent is the project's own, and no notice of somebody else's licence is due.
-  const others = output
+  const rest = output
     .flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
     .filter((id) => !id.startsWith(PAGE));
-  if (others.length) throw new Error(`what is packed is not of ${PAGE} alone: ${others.join(', ')}`);
+  if (rest.length) throw new Error(`what is packed is not of ${PAGE} alone: ${rest.join(', ')}`);
   return output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
 }
 
 /** A style sheet with those that it imports. */
 function sheet(name) {
-  return readFileSync(join(PAGE, name), 'utf8').replace(/^@import '\.\/(.+)';$/gm, (_, other) => sheet(other));
+  return readFileSync(join(PAGE, name), 'utf8').replace(/^@import '\.\/(.+)';$/gm, (_, imported) => sheet(imported));
 }
 
 /** In one step, because a server may be reading it. */

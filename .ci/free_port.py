@@ -3,8 +3,8 @@
 import socket
 import sys
 
-wanted = int(sys.argv[1])
-for port in (wanted, 0):
+preferred = int(sys.argv[1])
+for port in (preferred, 0):
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

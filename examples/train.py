@@ -2,10 +2,10 @@
 """A PyTorch/XLA training loop with the annotations that make a profile readable.
 
     python train.py                        # trains; the profiler server listens on port 3294
-    python train.py --record LOGDIR        # trains, and records steps 10 to 19 with all that belongs to them
-    python train.py --log-interval 1       # fetches the loss in every step: what does that cost?
+    python train.py --record LOGDIR        # trains, and records steps 10 to 19 with sidecar files
+    python train.py --log-interval 1       # reads the loss in every step, to see what that costs
 
-README.md beside this file has the whole walk.
+README.md beside this file describes the whole procedure.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FIRST_RECORDED, RECORDED = 10, 10
 
 
 class Model(nn.Module):
-    """A small transformer: it predicts the token after each."""
+    """A small transformer that predicts the next token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument(
-        "--log-interval", type=int, default=0, metavar="N", help="fetch the loss every N steps"
+        "--log-interval", type=int, default=0, metavar="N", help="read the loss every N steps"
     )
-    parser.add_argument("--input-delay-ms", type=float, default=0.0, help="how long a batch takes to come")
-    parser.add_argument("--port", type=int, default=3294, help="of the profiler server")
+    parser.add_argument("--input-delay-ms", type=float, default=0.0, help="time that loading a batch takes")
+    parser.add_argument("--port", type=int, default=3294, help="port of the profiler server")
     parser.add_argument("--record", metavar="LOGDIR", help="record some steps into this logdir")
     options = parser.parse_args()
 

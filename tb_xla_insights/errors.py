@@ -22,8 +22,8 @@ class InputError(Exception):
 class NoDeviceError(InputError):
     """The session has no device of this id."""
 
-    def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
-        devices = f"it has {', '.join(known)}" if known else "it has none"
+    def __init__(self, path: str, device: str, devices: Sequence[str]) -> None:
+        devices = f"it has {', '.join(devices)}" if devices else "it has none"
         super().__init__(f"{path}: no device {device}; {devices}")
 
 

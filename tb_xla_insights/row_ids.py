@@ -27,7 +27,7 @@ class RowId(NamedTuple):
         """Parses an id. Raises ValueError if it is none."""
         match = _ROW_ID.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text[:80]!r} is no id of a row")
+            raise ValueError(f"{text[:80]!r} is not the id of a row")
         return cls(int(match[1]), match[3], None if match[2] is None else int(match[2]))
 
 

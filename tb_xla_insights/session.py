@@ -151,7 +151,7 @@ class Session:
         if end_ps <= start_ps:
             raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
         if self.trace_if_small is not None:
-            self._check_device(device, [known.id for known in self.trace_if_small.devices])
+            self._check_device(device, [trace_device.id for trace_device in self.trace_if_small.devices])
             return window(self.trace_if_small, start_ps, end_ps, device)
         return merge_windows(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
 
@@ -363,7 +363,7 @@ def unshifted_window_task(
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
     part = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
-    return [known.id for known in trace.devices], part
+    return [trace_device.id for trace_device in trace.devices], part
 
 
 def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:

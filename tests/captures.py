@@ -102,6 +102,6 @@ def _write(space: Space, core: Core) -> None:
             line.event(plane.event_metadata(event[0], stats=of_name), event[1], event[2], stats=stats)
 
 
-def compared(a: SessionTrace, b: SessionTrace, *samples: Any) -> Any:
+def comparison_document(a: SessionTrace, b: SessionTrace, *samples: Any) -> Any:
     """The comparison's document, whose keys tests look up by name."""
     return compare(a, b, *samples)

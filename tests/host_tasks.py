@@ -17,9 +17,9 @@ def count(trace: Trace, host: HostCapture) -> tuple[str, int, int]:
 
 def die_once(trace: Trace, host: HostCapture, where: str, folder: str) -> tuple[str, int]:
     """Ends its process at the first attempt at the host `where`, as the system does when memory runs out."""
-    mark = Path(folder, "died")
-    if host.name == where and not mark.exists():
-        mark.touch()
+    flag = Path(folder, "died")
+    if host.name == where and not flag.exists():
+        flag.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return host.name, len(trace)
 

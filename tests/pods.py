@@ -33,7 +33,7 @@ def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:
     ]
 
 
-def compared(training: Pod, missing: Collection[int] = ()) -> HostComparison:
+def compare_pod(training: Pod, missing: Collection[int] = ()) -> HostComparison:
     return compare_hosts(inputs(training, missing))
 
 
@@ -59,7 +59,7 @@ def example_text() -> str:
     """The document of the view Hosts of the demo pod."""
     from tb_xla_insights.pod.view import hosts_view
 
-    document = hosts_view(compared(pod.DEMO))
+    document = hosts_view(compare_pod(pod.DEMO))
     return "{\n" + ",\n".join(f'"{key}": {json.dumps(value)}' for key, value in document.items()) + "\n}\n"
 
 

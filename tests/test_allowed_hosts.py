@@ -51,7 +51,7 @@ def test_names_that_another_site_could_make_resolve_here(host: str) -> None:
     ["[::1", "a b", "a,b", "a@localhost", "localhost@a", "localhost:x", "localhost/", "[::1]x", "a:1:2"],
 )
 def test_malformed_host_headers(host: str) -> None:
-    assert refusal(AllowedHosts(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is no name of a host"
+    assert refusal(AllowedHosts(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is not a host name"
 
 
 def test_unregistrable_names_are_accepted_if_the_network_is_served(
@@ -107,9 +107,9 @@ def test_any_name_is_accepted_over_https() -> None:
     "text", ["http://lab.example", "lab.example:8888", "a b", "..", "bücher.example", "*.a"]
 )
 def test_malformed_lists_of_names(text: str, logdir: Path) -> None:
-    with pytest.raises(InputError, match=r"is no name of a host; write it as lab\.example, without port$"):
+    with pytest.raises(InputError, match=r"is not a host name; write it as lab\.example, without a port$"):
         parse_names(text)
-    with pytest.raises(ValueError, match="is no name of a host"):
+    with pytest.raises(ValueError, match="is not a host name"):
         tensorboard("--logdir", str(logdir), f"--xla_insights_hosts={text}")
 
 

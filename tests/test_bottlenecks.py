@@ -91,7 +91,7 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
     # No range: all faces read both.
-    assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
+    assert (worst["step_if_fixed_at_worst_ps"], worst["gain_at_worst"]) == (
         600_000,
         0.4,
     )
@@ -213,7 +213,7 @@ def test_advice_fits_the_op_and_the_framework() -> None:
     chain = [
         op(f"add.{number}", None, 900_000_000, 10, 9_000_000, category="loop fusion") for number in range(3)
     ]
-    assert "Make one kernel of the 3 ops" in advice(*chain)
+    assert "Fuse the 3 element-wise ops into one kernel" in advice(*chain)
     assert "Pallas" not in advice(*chain, framework="tensorflow")
     assert advice(op("custom-call.1", None, 900_000_000, 9_000_000_000, 1)) == ""
 

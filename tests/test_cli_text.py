@@ -177,7 +177,7 @@ def test_a_synthetic_session_is_called_so() -> None:
 
 
 def test_input_that_is_hidden() -> None:
-    wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is waiting for data."
+    wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is spent waiting for data."
     assert section(text_of(CASE), "Input") == [
         "Input",
         f"Loading does not hold devices up: {wanting}",
@@ -189,7 +189,10 @@ def test_input_that_is_hidden() -> None:
 
 def test_input_that_devices_wait_for() -> None:
     assert section(text_of("torch_xla_slow_input"), "Input")[1:3] == [
-        "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is waiting for data.",
+        (
+            "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is spent waiting for "
+            "data."
+        ),
         "Loading 6 batches, or waiting for a loader, takes the driving thread 246.976 ms, 41.163 ms each.",
     ]
 
@@ -198,7 +201,9 @@ def test_input_of_other_kinds() -> None:
     pipeline = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
     out = console()
     idle_text.print_input(out, pipeline, 2)
-    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(printed_text(out))
+    assert "Loading does not hold devices up: no idle time is spent waiting for data." in plain(
+        printed_text(out)
+    )
     assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
         printed_text(out)
     )
@@ -206,8 +211,8 @@ def test_input_of_other_kinds() -> None:
     out = console()
     idle_text.print_input(out, pipeline | infeed | {"batches": 0, "loader_threads": 0}, 1)
     assert (
-        "5.000 ms of idle time on all cores (20.0 % of their spans) is waiting for data; 2.000 ms of it in infeed ops."
-        in plain(printed_text(out))
+        "5.000 ms of idle time on all cores (20.0 % of their spans) is spent waiting for data; "
+        "2.000 ms of it in infeed ops." in plain(printed_text(out))
     )
     assert "Data comes from infeed. " in plain(printed_text(out))
 
@@ -219,14 +224,14 @@ def test_no_input_section_without_loading(logdir: Path) -> None:
 
 
 def test_early_executions() -> None:
-    assert section(text_of(CASE), "Executions before the step is over")[1:] == [
+    assert section(text_of(CASE), "Early executions")[1:] == [
         "Step Annotation Thread How Program Start, ms Device, ms Idle after, ms",
         "─" * 131,
         "1211 Training_Step/forward/text_encoder python step marker SyncTensorsGraph.41102 2 122.085 304.352 1 566.401",
     ]
-    rows = section(text_of("torch_xla_early_item"), "Executions before the step is over")
+    rows = section(text_of("torch_xla_early_item"), "Early executions")
     assert rows[3] == "3 Training_Step/forward python value read SyncTensorsGraph.191 4.038 0.326 6.346"
-    assert "Executions before the step is over" not in text_of("torch_xla_dynamic_shapes")
+    assert "Early executions" not in text_of("torch_xla_dynamic_shapes")
 
 
 def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
@@ -234,19 +239,19 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
         "1.068 0.843 / 1.010 / 1.370 ms 0.000 0.169 0.126 / 0.157 / 0.237 ms exact"
     )
-    assert "a free device waits 6.259 ms for a run, in the median (lead from −7.610 ms to" in text
+    assert "a free device waits 6.259 ms for a run (median; lead from −7.610 ms to" in text
     assert (
-        "An execution costs a fixed 0.136 ms beyond its device time, and 2.8 % of its device time "
+        "Beyond its device time, an execution costs a fixed 0.136 ms and 2.8 % of its device time "
         "(fitted to 12 runs)." in text
     )
     out = console()
     lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
-    fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
+    fixed = {"fixed_ps": 0, "slope": 0.1, "runs": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
     assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
         printed_text(out)
     )
-    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(printed_text(out))
+    assert "(median; from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(printed_text(out))
     assert "indistinguishable from zero (fitted to 7 runs)" in plain(printed_text(out))
 
 
@@ -285,7 +290,7 @@ def test_compilations() -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
-    host_text.print_compiles(out, [row | {"kin": kin}])
+    host_text.print_compiles(out, [row | {"graphs_of_same_name": kin}])
     assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(printed_text(out))
 
 
@@ -332,7 +337,11 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     assert row.startswith("TPU:2 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing")
     document = report(CASE)
     first, second, third, *_ = document["gaps"]["items"]
-    changed = [first | {"together_ps": 0}, second | {"together_ps": second["duration_ps"] // 2}, third]
+    changed = [
+        first | {"all_cores_idle_ps": 0},
+        second | {"all_cores_idle_ps": second["duration_ps"] // 2},
+        third,
+    ]
     rows = section(printed(document | {"gaps": document["gaps"] | {"items": changed}}), "Gaps")
     assert [re.findall(" (no|in part|yes) ", row) for row in rows[3:]] == [
         ["no"],

@@ -173,8 +173,8 @@ def test_an_impossible_scheduler_address_is_a_usage_error(
         main(["report", str(session), "--scheduler", address])
     assert left.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert f"{address!r} is no address of a scheduler; write it as tcp://HOST:8786" in line
-    with pytest.raises(InputError, match="no address of a scheduler"):
+    assert f"{address!r} is not a scheduler's address; write it as tcp://HOST:8786" in line
+    with pytest.raises(InputError, match="is not a scheduler's address"):
         xi.load(str(session), scheduler=address or "x").report()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture, compared, real_trace, session, thread
+from captures import Core, capture, comparison_document, real_trace, session, thread
 from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
@@ -40,7 +40,7 @@ def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
 
 class TestSteps:
     def test_a_faster_session(self) -> None:
-        document = compared(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
+        document = comparison_document(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
         median = measure(document, "step_median")
         assert (median["a_ps"], median["b_ps"], median["difference_ps"]) == (1000 * US, 800 * US, -200 * US)
         assert (median["ratio"], median["verdict"]) == (0.8, "better")
@@ -48,52 +48,52 @@ class TestSteps:
             "B’s steps are 1.25× faster at the median: 0.200 ms less per step."
         )
         assert plain(document["chance"]["text"]) == (
-            "12 steps in A and 12 steps in B: chance alone makes such a difference of medians in < 0.1 % of the cases."
+            "12 steps in A and 12 steps in B: chance alone causes such a difference of medians in < 0.1 % of the cases."
         )
 
     def test_a_slower_session(self) -> None:
-        document = compared(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
+        document = comparison_document(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
         assert measure(document, "step_median")["verdict"] == "worse"
         assert "1.25× slower" in document["verdict"]["text"]
 
     def test_differences_below_three_percent_are_the_same(self) -> None:
-        document = compared(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
+        document = comparison_document(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
         assert document["verdict"]["verdict"] == "same"
 
     def test_a_step_with_a_compilation_hides_no_difference(self) -> None:
-        document = compared(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
+        document = comparison_document(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
         assert document["verdict"]["verdict"] == "better"
         assert measure(document, "step_mean")["verdict"] == "chance"
 
     def test_varying_steps_may_differ_by_chance(self) -> None:
-        document = compared(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
+        document = comparison_document(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps cannot be distinguished from A’s: 1.15 ms against 1.10 ms at the median may be chance."
         )
         assert (document["verdict"]["verdict"], document["chance"]["share"]) == ("chance", 0.2 / 1.1)
         assert document["chance"]["p"] == 48 / 70
         assert plain(document["chance"]["text"]) == (
-            "4 steps in A and 4 steps in B: chance alone makes such a difference of medians in 68.6 % of the cases; "
+            "4 steps in A and 4 steps in B: chance alone causes such a difference of medians in 68.6 % of the cases; "
             "differences up to 18.2 % may be chance."
         )
 
     def test_three_steps_in_each_session_are_too_few(self) -> None:
-        document = compared(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
+        document = comparison_document(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); so few steps do not rule out chance."
+            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); with so few steps, this may be chance."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 
     def test_idle_time_of_varying_steps_may_differ_by_chance(self) -> None:
-        document = compared(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
+        document = comparison_document(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
         assert [measure(document, name)["verdict"] for name in ("step_mean", "idle_per_step")] == [
             "chance"
         ] * 2
-        faster = compared(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
+        faster = comparison_document(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
         assert measure(faster, "idle_per_step")["verdict"] == "better"
 
     def test_one_step_has_an_unknown_spread(self) -> None:
-        document = compared(uneven(1000), uneven(*[500] * 12))
+        document = comparison_document(uneven(1000), uneven(*[500] * 12))
         assert document["chance"] == {
             "measure": "step_median",
             "p": None,
@@ -103,7 +103,7 @@ class TestSteps:
         }
 
     def test_steps_are_matched_by_number(self) -> None:
-        rows = compared(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
+        rows = comparison_document(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
         assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
         assert [(row["a_number"], row["a_ps"] // US, row["b_ps"] // US) for row in rows["rows"]] == [
             (6, 200, 111),
@@ -111,12 +111,12 @@ class TestSteps:
         ]
 
     def test_steps_without_common_numbers_are_matched_in_order(self) -> None:
-        rows = compared(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
+        rows = comparison_document(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
         assert (rows["by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
 
     def test_a_session_without_steps(self) -> None:
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
-        document = compared(stepless, uneven(1000, 1000))
+        document = comparison_document(stepless, uneven(1000, 1000))
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
@@ -125,7 +125,7 @@ class TestSteps:
 
 @pytest.fixture(scope="module")
 def early_item() -> Any:
-    return compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+    return comparison_document(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
 
 
 class TestSums:
@@ -149,7 +149,7 @@ class TestSums:
 
     def test_a_session_does_not_differ_from_itself(self) -> None:
         baseline = session(demo("torch_xla_baseline"))
-        document = compared(baseline, baseline)
+        document = comparison_document(baseline, baseline)
         assert {row["verdict"] for row in document["measures"]} <= {"same", None}
         assert {row["ratio"] for row in document["measures"]} <= {1.0, None}
         assert {row["match"] for row in document["programs"]} == {"name"}
@@ -159,7 +159,9 @@ class TestSums:
 
 def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
     """One of six steps compiles for 1.8 s; the others are like those of A."""
-    document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
+    document = comparison_document(
+        session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes"))
+    )
     [row] = [item for item in document["classes"] if item["class"] == "compile"]
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
     assert document["verdict"]["verdict"] == "chance"
@@ -168,7 +170,7 @@ def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
         "but B compiled in 1 of 6 steps, for 1.79 s."
     )
     assert plain(document["chance"]["text"]).endswith(
-        " B compiled in 1 of 6 steps (1.79 s); that is in the means, and left out of the test of medians."
+        " B compiled in 1 of 6 steps (1.79 s); this counts in the means, but not in the test of medians."
     )
 
 
@@ -177,7 +179,7 @@ def test_work_of_cut_steps_belongs_to_no_step() -> None:
     whole, cut = loop(), loop()
     cut.on_main("forward", 4 * STEP, 100)
     cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
-    document = compared(session(whole.trace()), session(cut.trace()))
+    document = comparison_document(session(whole.trace()), session(cut.trace()))
     assert document["b"]["totals"]["executions"]["launches"] == 5
     executions = measure(document, "executions_per_step")
     assert (executions["a"], executions["b"]) == (1, 1)
@@ -191,7 +193,9 @@ def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> No
             tpu.launch(at, (at + 10, 20), (at + 40, 30), program=f"{program}({number})")
         return session(tpu.trace())
 
-    document = compared(runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same"))
+    document = comparison_document(
+        runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same")
+    )
     matches = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
     assert matches == {
         "train.12": ("train.13", "base"),
@@ -204,7 +208,7 @@ def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> No
 
 @pytest.fixture(scope="module")
 def issue() -> Any:
-    return compared(
+    return comparison_document(
         session(demo("synthetic_dynamo_issue_dynamo")), session(demo("synthetic_dynamo_issue_lazy"))
     )
 
@@ -238,7 +242,7 @@ class TestLazyAgainstDynamo:
     def test_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
-        document = compared(traces[0], traces[1])
+        document = comparison_document(traces[0], traces[1])
         executions = measure(document, "executions_per_step")
         assert (executions["a"], executions["b"]) == (1, 4)
         assert (document["lazy_dynamo"]["lazy"], document["lazy_dynamo"]["dynamo"]) == ("a", "b")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import compared, real_trace, session
+from captures import comparison_document, real_trace, session
 from launching import demo
 from rich.console import Console
 from test_compare import measure, plain
@@ -77,10 +77,12 @@ def real_session(folder: Path) -> SessionTrace:
 class TestDemos:
     @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
     def test_every_pair(self, a: str, b: str) -> None:
-        says_one_thing(compared(demo_session(a), demo_session(b)))
+        says_one_thing(comparison_document(demo_session(a), demo_session(b)))
 
     def test_the_text_has_the_verdicts_of_the_document(self) -> None:
-        document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
+        document = comparison_document(
+            session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item"))
+        )
         lines = [" ".join(line.split()) for line in plain(text_of(document)).splitlines()]
         for row in document["measures"]:
             [line] = [line for line in lines if line.startswith(f"{row['label']} ")]
@@ -92,13 +94,13 @@ class TestDemos:
             session(demo("torch_xla_baseline")),
             session(demo("torch_xla_dynamo_graph_break")),
         )
-        document, view = compared(baseline, graph_break), comparison_view(baseline, graph_break)
+        document, view = comparison_document(baseline, graph_break), comparison_view(baseline, graph_break)
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
     def test_distinct_step_times_are_significant(self) -> None:
         """Six steps of 12 to 15 ms against six of 215 to 705 ms."""
-        document = compared(
+        document = comparison_document(
             session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
         )
         assert document["verdict"]["text"].startswith("B’s steps are 17.75× slower at the median")
@@ -111,13 +113,13 @@ class TestRealCaptures:
     @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
     def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
         folder = shared_traces / "torch_xla"
-        says_one_thing(compared(real_session(folder / a), real_session(folder / b)))
+        says_one_thing(comparison_document(real_session(folder / a), real_session(folder / b)))
 
     def test_dynamo_is_faster_and_that_is_no_chance(self, shared_traces: Path) -> None:
         """Twelve steps in each, 27.9 against 17.3 ms."""
         folder = shared_traces / "torch_xla"
         lazy, dynamo = (session(real_trace(folder / f"{mode}_train_session")) for mode in ("lazy", "dynamo"))
-        document = compared(lazy, dynamo)
+        document = comparison_document(lazy, dynamo)
         assert document["verdict"]["text"].startswith("B’s steps are 1.62× faster at the median")
         assert (
             measure(document, "step_median")["verdict"]
@@ -129,7 +131,9 @@ class TestRealCaptures:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_verdict_is_left_out_of_a_narrow_terminal(width: int) -> None:
-    document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break")))
+    document = comparison_document(
+        session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
+    )
     lines = text_of(document, width).splitlines()
     assert max(map(len, lines)) <= width
     verdicts = re.compile("better|worse|chance$|same$")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pods import compared
+from pods import compare_pod
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Exchange, Late, Pod, schedule
 from synthetic.times import MS, US
@@ -55,7 +55,7 @@ def true_waits(written: Pod, host: int) -> Iterator[int]:
 @pytest.mark.parametrize("name", PODS)
 def test_every_core_waits_for_the_last_host_of_its_group(name: str) -> None:
     written = PODS[name]
-    arrivals = compared(written).arrivals
+    arrivals = compare_pod(written).arrivals
     long_waits = 0
     for host in range(written.hosts):
         host_waits = core_waits(arrivals, host)
@@ -71,7 +71,7 @@ def test_every_core_waits_for_the_last_host_of_its_group(name: str) -> None:
 
 @pytest.mark.parametrize(("uncertain", "without_waits"), [(LATE, {0, 1, 3}), (3, {3})])
 def test_waits_within_the_clock_error_are_not_reported(uncertain: int, without_waits: set[int]) -> None:
-    arrivals = compared(POD).arrivals
+    arrivals = compare_pod(POD).arrivals
     residual = arrivals.clocks.residual_ps.copy()
     residual[uncertain] = 100 * MS
     uncertain_arrivals = replace(arrivals, clocks=replace(arrivals.clocks, residual_ps=residual))
@@ -81,7 +81,7 @@ def test_waits_within_the_clock_error_are_not_reported(uncertain: int, without_w
 
 @pytest.mark.parametrize("name", ["all hosts", "groups of hosts"])
 def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
-    arrivals = compared(PODS[name]).arrivals
+    arrivals = compare_pod(PODS[name]).arrivals
     instances, waits = arrivals.instances, [core_waits(arrivals, host) for host in range(4)]
     late_gaps = [
         instance

@@ -128,7 +128,7 @@ def test_tensorflows_own_ops_on_a_cpu_are_no_xla_device() -> None:
     runs = thread("tf_Compute/1", ("ExecutorState::Process", 0, 9))
     diagnostic = {item.id: item for item in diagnose(session(capture(runs)))}["no_device_plane"]
     assert diagnostic.severity == "info"
-    assert "ops that TensorFlow itself runs on a CPU are no XLA device's work" in diagnostic.message
+    assert "TensorFlow's own CPU ops are not the work of an XLA device" in diagnostic.message
     (empty,) = (
         item for item in diagnose(session(capture(runs, Core(name="GPU:0")))) if item.id == diagnostic.id
     )
@@ -146,10 +146,10 @@ def test_missing_data_of_a_damaged_file_may_be_cut_off(lost: str) -> None:
         return {diagnostic.id: diagnostic.message for diagnostic in diagnose(session(trace))}
 
     damaged = messages(XRT_WITHOUT_MARKER, Core())
-    assert "may be cut off" in damaged["no_device_plane"]
+    assert "may be truncated" in damaged["no_device_plane"]
     assert "was not traced" not in messages(*cores(1))["no_launches"]
-    assert "may be cut off" in messages(*cores(1))["no_launches"]
-    assert "may be cut off" in messages(*cores(1))["no_steps"]
+    assert "may be truncated" in messages(*cores(1))["no_launches"]
+    assert "may be truncated" in messages(*cores(1))["no_steps"]
 
 
 def test_no_steps() -> None:

@@ -22,7 +22,7 @@ def finding(id_: str = "early_sync", **fields: Any) -> dict[str, Any]:
     """A recurring finding of 20 ms in a step."""
     window = {"start_ps": 1020 * MS, "end_ps": 1040 * MS, "device": None}
     return {
-        "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
+        "id": id_, "kind": "mistake", "frequency": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
         "step_ps": 100 * MS, "step_if_fixed_ps": 80 * MS, "windows": [window],
         "gain_at_worst": fields.get("gain", 0.2),
     } | fields  # fmt: skip
@@ -48,12 +48,12 @@ def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
 
 def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
-    assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
-    row = finding(recurs="once", gain_at_worst=0.05)
+    assert gain_text(finding(frequency="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
+    row = finding(frequency="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
     several = report(row)
     several["steps"] += [step | {"host": "w-1"} for step in STEPS]
-    assert gain_of(row, several).of == gain_of(finding(recurs="once"), report()).of == "once"
+    assert gain_of(row, several).basis == gain_of(finding(frequency="once"), report()).basis == "once"
     assert gain_of(row, several).share.startswith("−40.0")
 
 
@@ -91,11 +91,11 @@ def test_a_finding_that_is_no_fault_points_to_those_that_gain() -> None:
 
 def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:
     hidden = finding("exposed_collectives", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
-    assert gain_text(hidden, finding("tracing_bound")) == "none now: the host is slower"
-    assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "none now: something else is slower"
-    assert gain_text(hidden, finding("device_stalls")) == "none now: something else is slower"
+    assert gain_text(hidden, finding("tracing_bound")) == "no gain now: the host is slower"
+    assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "no gain now: something else is slower"
+    assert gain_text(hidden, finding("device_stalls")) == "no gain now: something else is slower"
     of_host = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
-    assert gain_text(of_host, finding("tracing_bound")) == "none now: something else is slower"
+    assert gain_text(of_host, finding("tracing_bound")) == "no gain now: something else is slower"
 
 
 def test_a_gain_of_half_a_percent_is_shown() -> None:
@@ -106,7 +106,7 @@ def test_a_gain_of_half_a_percent_is_shown() -> None:
 def test_time_outside_of_the_steps_gains_nothing(start: int, end: int) -> None:
     window = {"start_ps": start * MS, "end_ps": end * MS, "device": None}
     row = finding(gain=0.0, step_if_fixed_ps=100 * MS, windows=[window])
-    assert gain_text(row) == "none: outside of the steps"
+    assert gain_text(row) == "no gain: outside of the steps"
 
 
 def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
@@ -115,7 +115,7 @@ def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
     assert [group.title for group in groups] == ["", "Mistakes", "Limits"]
     assert [group.gain.replace("\u202f", " ") for group in groups] == [
         "",
-        "together at best 100.0 → 70.0 ms",
+        "together at best: mean step 100.0 → 70.0 ms",
         "",
     ]
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]
@@ -128,7 +128,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
     document = report(finding())
     document["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
     assert finding_groups(document)[0].gain.replace("\u202f", " ") == (
-        "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
+        "together at best: 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
     )
 
 

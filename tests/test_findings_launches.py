@@ -63,7 +63,7 @@ def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
             )
     finding = findings(tpu.trace())["many_small_executions"]
     assert (finding.evidence["input_syncs"], finding.evidence["executions"]) == (3, 12)
-    assert finding.detail.endswith("; 1 a step only brings pending inputs up to date.")
+    assert finding.detail.endswith("; 1 a step only computes pending inputs.")
 
 
 def test_small_executions_without_idle_time_before_them() -> None:

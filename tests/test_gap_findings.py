@@ -10,7 +10,7 @@ from launching import demo
 
 from tb_xla_insights.report import gap_views, views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, reason_of_gap, why_gap
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def gap(duration: int, **explained: int) -> dict[str, Any]:
 
 
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
-    straggler = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
+    straggler = finding("straggler", hosts=["w-1"], repeated_findings=["input_bound"])
     report = {"findings": [straggler, finding("transfer_bound")]}
     # The session has no finding with the last id.
     gap_of_host = gap(1000, input_bound=500, transfer_bound=200, tracing_bound=100)
@@ -60,12 +60,10 @@ def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
 def test_a_mistake_that_explains_a_third_is_the_first_sentence(
     explained: dict[str, int], sentence: str
 ) -> None:
-    assert (
-        why_gap(
-            gap(1000), explained, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}
-        )
-        == sentence
-    )
+    report = {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}
+    assert why_gap(gap(1000), explained, report) == sentence
+    reason = reason_of_gap(gap(1000), explained, report)
+    assert (reason["id"] if reason else None) == ("early_sync" if sentence else None)
 
 
 def test_if_the_launch_waits_for_most_of_a_gap_no_finding_is_the_reason() -> None:

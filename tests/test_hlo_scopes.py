@@ -166,8 +166,8 @@ GOOD = module(
 @pytest.mark.parametrize(
     ("hlo", "says"),
     [
-        (GOOD[:-3], "cut short"),
-        (b"\xff\xff\xff", "cut short"),
+        (GOOD[:-3], "truncated"),
+        (b"\xff\xff\xff", "truncated"),
         (module([Instruction(1, "dot.1", "dot", A)], name="Other.1"), "belong to other programs"),
         (module([Instruction(1, "dot.1", "call", calls=[99])]), "do not exist"),
     ],

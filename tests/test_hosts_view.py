@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pods import EXAMPLE, compared, example_text, recorded
+from pods import EXAMPLE, compare_pod, example_text, recorded
 from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
 from synthetic.times import MS
@@ -46,7 +46,7 @@ def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
 def test_every_column_has_every_host_and_step(example: dict[str, Any]) -> None:
     assert {len(column) for column in example["hosts"].values()} == {16}
     assert {len(column) for column in example["steps"].values()} == {12}
-    for rows, length in (("late_us", 12), ("step_apart_us", 12), ("class_us", len(example["classes"]))):
+    for rows, length in (("late_us", 12), ("step_difference_us", 12), ("class_us", len(example["classes"]))):
         assert {len(row) for row in example[rows]} == {length}
         assert len(example[rows]) == 16
     assert sorted(example["order"]) == list(range(16))
@@ -63,7 +63,7 @@ def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     assert all(example["steps"]["clear"])
     assert (hosts["differs"][late_host], hosts["once"][late_host]) == ("input", False)
     assert hosts["differs_us"][late_host] == pytest.approx(38_000, rel=0.01)
-    assert hosts["too_wide"] == [False] * 16
+    assert hosts["is_clock_uncertain"] == [False] * 16
     assert {int(key) for key in example["step_class_us"]} == {late_host, example["median_host"]}
     truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
     errors = np.array(hosts["offset_us"]) - truth
@@ -71,22 +71,22 @@ def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
 
 
 def test_classes_add_up_to_the_step() -> None:
-    comparison = compared(SMALL)
+    comparison = compare_pod(SMALL)
     document = hosts_view(comparison)
     device = document["classes"].index("device")
     for step, row in enumerate(step_class_times(comparison, 4)):
         assert row is not None
         step_us = sum(row) - row[device]
         assert step_us == pytest.approx(comparison.table.step_ps[4, step] / US, abs=len(row))
-        apart_us = document["step_apart_us"][4][step]
+        apart_us = document["step_difference_us"][4][step]
         assert apart_us is not None
         shown_us = document["steps"]["step_us"][step] + apart_us
         assert shown_us == pytest.approx(step_us, abs=len(row))
 
 
 def test_steps_missing_on_a_host() -> None:
-    document = hosts_view(compared(replace(SMALL, captured={1: (3, 9)})))
-    assert document["step_apart_us"][1][:3] == [None] * 3
+    document = hosts_view(compare_pod(replace(SMALL, captured={1: (3, 9)})))
+    assert document["step_difference_us"][1][:3] == [None] * 3
     assert document["late_us"][1][:3] == [-1] * 3
     assert document["hosts"]["steps"][1] == 7
 
@@ -96,37 +96,37 @@ def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
     unrelated = replace(
         SMALL, hosts=2, late=(), scripts={0: "jit_a", 1: "jit_b"}, captured={0: (0, 3), 1: (6, 9)}
     )
-    assert hosts_view(compared(unrelated))["steps"]["number"] == [None] * 4
+    assert hosts_view(compare_pod(unrelated))["steps"]["number"] == [None] * 4
 
 
 def test_states_without_arrivals() -> None:
-    alone = hosts_view(compared(replace(SMALL, hosts=1, cores=4, late=())))
+    alone = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())))
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
     assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
     assert alone["cores"]
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     apart = hosts_view(
-        compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
+        compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
     )
     assert apart["state"] == "no_collectives"
-    assert apart["verdict"]["text"] == "No collective ties these hosts: each goes at its own pace."
+    assert apart["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
     assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
     assert apart["charges"]["host"] == []
     assert None not in apart["steps"]["number"]
-    even = hosts_view(compared(replace(SMALL, late=())))
+    even = hosts_view(compare_pod(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["named"])
-    part_of_hosts = hosts_view(compared(SMALL), hosts_in_all=64)
-    assert part_of_hosts["read"] == {"hosts": 6, "hosts_in_all": 64}
+    part_of_hosts = hosts_view(compare_pod(SMALL), hosts_total=64)
+    assert part_of_hosts["read"] == {"hosts": 6, "hosts_total": 64}
 
 
 def test_host_rows_of_the_report() -> None:
-    rows: Any = host_rows(compared(SMALL))
+    rows: Any = host_rows(compare_pod(SMALL))
     assert [row["name"] for row in rows] == [pod.name_of(host) for host in range(6)]
     late_row = rows[4]
     assert (
         late_row["last_share"]
-        == late_row["last"] / late_row["shared"]
+        == late_row["last"] / late_row["shared_collectives"]
         == max(row["last_share"] for row in rows)
     )
     assert late_row["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
@@ -134,7 +134,7 @@ def test_host_rows_of_the_report() -> None:
     assert sum(row["others_wait_ps"] for row in rows) == sum(row["waits_ps"] for row in rows)
     assert {row["steps"] for row in rows} == {10}
     assert late_row["idle_ps"]["input"] > 0
-    lone = host_rows(compared(replace(SMALL, hosts=1)))[0]
+    lone = host_rows(compare_pod(replace(SMALL, hosts=1)))[0]
     assert (lone["clock_offset_ps"], lone["last_share"]) == (None, None)
 
 
@@ -146,7 +146,7 @@ def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> Non
         "hosts": {name: [*column] * 64 for name, column in example["hosts"].items()},
         "steps": {name: ([*column] * 9)[:steps] for name, column in example["steps"].items()},
         "late_us": np.abs(random.normal(0, 30, (hosts, steps))).astype(int).tolist(),
-        "step_apart_us": random.normal(0, 30, (hosts, steps)).astype(int).tolist(),
+        "step_difference_us": random.normal(0, 30, (hosts, steps)).astype(int).tolist(),
         "class_us": [[*row] for row in random.normal(9000, 300, (hosts, 6)).astype(int).tolist()],
     }
     text = json.dumps(large, separators=(",", ":")).encode()

@@ -39,8 +39,8 @@ def with_findings(
         {
             "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
             "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
-            "step_if_fixed_most_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step", "evidence": {},
-            "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
+            "step_if_fixed_at_worst_ps": 100, "gain": gain, "gain_at_worst": 0.0, "frequency": "every_step",
+            "evidence": {}, "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
             "kind": "limit" if id_ == "tracing_bound" else "mistake",
         }
         for id_, gain in gains
@@ -48,7 +48,14 @@ def with_findings(
     if device_bound:
         rows.append(
             dict.fromkeys(
-                ("step_if_fixed_ps", "step_if_fixed_most_ps", "gain", "gain_at_worst", "recurs", "kind")
+                (
+                    "step_if_fixed_ps",
+                    "step_if_fixed_at_worst_ps",
+                    "gain",
+                    "gain_at_worst",
+                    "frequency",
+                    "kind",
+                )
             )
             | {
                 "id": "device_bound",
@@ -203,12 +210,12 @@ class TestDiagnostics:
             diagnostic for diagnostic in merged(hosts)["diagnostics"] if diagnostic["id"] == "hosts_differ"
         )
         assert row["message"].startswith(
-            "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
+            "1 host of 4 runs different work than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
     @pytest.mark.parametrize(
         ("count", "hosts_text"),
-        [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
+        [(2, "Both hosts run different work"), (5, "Each of 5 hosts runs different work")],
     )
     def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, hosts_text: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]

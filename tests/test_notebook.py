@@ -42,8 +42,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return displayed
 
 
-def cell(thing: Any) -> Page:
-    markup = thing._repr_html_()
+def cell(value: Any) -> Page:
+    markup = value._repr_html_()
     assert type(markup) is str
     return Page(markup)
 

@@ -31,7 +31,7 @@ def test_both_parts_by_class_of_host_work() -> None:
     assert outside["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
     assert outside["share"] == 0.5
     assert outside["text"] == (
-        "50.0 ms, 50.0 % of the capture, lie outside the device's span: 30.0 ms before the first run (the host "
+        "50.0 ms, 50.0 % of the capture, are outside the device's span: 30.0 ms before the first run (the host "
         "mostly compiles) and 20.0 ms after the last run (the host mostly reads data back)."
     ).replace(".0 ms", ".0\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
 

@@ -128,8 +128,8 @@ def test_cells_that_are_no_plain_numbers_are_paths(file: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
 def test_a_file_with_a_byte_order_mark(file: Path, encoding: str) -> None:
-    mark = "\ufeff" if encoding.endswith("be") else ""
-    file.write_text(f"{mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
+    byte_order_mark = "\ufeff" if encoding.endswith("be") else ""
+    file.write_text(f"{byte_order_mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
     assert read_pairs(str(file), never)["rows"][0]["model"] == "Modèle"
     assert read_pairs(str(file), never)["columns"] == ["first"]
 
@@ -148,26 +148,26 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
         ("model,first\n", "no pairs"),
         ("model,a,b\n", "no pairs"),
         ("model\nx\n", "line 1: no column of speed-ups"),
-        ("model,first\nx,fast\n", "line 2: 'fast' is no speed-up"),
-        ('model,first\nx,"0,758"\n', "line 2: '0,758' is no speed-up"),
+        ("model,first\nx,fast\n", "line 2: 'fast' is not a speed-up"),
+        ('model,first\nx,"0,758"\n', "line 2: '0,758' is not a speed-up"),
         ("model,first\nx,0,758\n", "line 2: 3 cells under 2 heads"),
-        ("model,first\nx,-1\n", "is no speed-up"),
-        ("model,first\nx,1/0\n", "is no speed-up"),
-        ("model,first\nx,1_000\n", "is no speed-up"),
-        ("model,first\nx,1e999999999\n", "is no speed-up"),
+        ("model,first\nx,-1\n", "is not a speed-up"),
+        ("model,first\nx,1/0\n", "is not a speed-up"),
+        ("model,first\nx,1_000\n", "is not a speed-up"),
+        ("model,first\nx,1e999999999\n", "is not a speed-up"),
         ("model,first\nx,1\nx,2\n", "line 3: x has a pair in first already"),
         ("model,first,first\nx,1,2\n", "line 2: x has a pair in first already"),
         ('model,first\n"x,1\ny,2\n', "line 3: unexpected end of data"),
-        ('model,first\n"x\ny",1\nz,fast\n', "line 4: 'fast' is no speed-up"),
+        ('model,first\n"x\ny",1\nz,fast\n', "line 4: 'fast' is not a speed-up"),
         ("model,a,b\nx,0,5\n", "line 2: a step takes no time"),
         ("model,a,b\nx,1,5\nx,2,5\n", "line 3: x has a pair in speed-up already"),
         ("model,a,b\nx,missing,5\n", "line 2: no such session"),
-        ("model,a,b\nx,,5\n", "line 2: '' is no session"),
+        ("model,a,b\nx,,5\n", "line 2: '' is not a session"),
         ("model,a,b\nx,a\0b,5\n", "line 2: "),
         ("model;first\nx;0,758\n", "line 1: no commas, but ';'"),
         ("model\tfirst\nx\t1\n", "line 1: no commas, but '\\t'"),
-        ("a,x\nresnet50,1.5\n", "line 1: a is no column of models, and pairs need both a and b"),
-        ("column,a\nfirst,1.5\n", "line 1: column is no column of models"),
+        ("a,x\nresnet50,1.5\n", "line 1: a is not a column of models, and pairs need both columns a and b"),
+        ("column,a\nfirst,1.5\n", "line 1: column is not a column of models"),
     ],
 )
 def test_errors_name_the_file_and_the_line(file: Path, text: str, message: str) -> None:

@@ -97,7 +97,7 @@ def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None
     text = report["verdict"]["text"].replace("\u202f", " ")
     assert (
         text
-        == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
+        == "So far the 4 devices of 2 hosts are 90.0 % busy; found: early_sync there, recompilation there and 1 more."
     )
 
 
@@ -108,4 +108,4 @@ def test_the_partial_verdict_without_findings_is_the_busy_time() -> None:
         == "So far the device of 1 host is 90.0 % busy."
     )
     without_device: Any = document(hosts=3) | {"devices": []}
-    assert partial_report(without_device)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
+    assert partial_report(without_device)["verdict"]["text"] == "So far no device work of 3 hosts is known."

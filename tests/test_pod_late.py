@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from build import trace_of
 from helpers import small_space
-from pods import compared, host_input, inputs, recorded
+from pods import compare_pod, host_input, inputs, recorded
 from synthetic import pod
 from synthetic.pod_schedule import Cause, Clock, Late, Pod
 from synthetic.times import MS, US, jitter
@@ -47,7 +47,7 @@ class Truth:
 
     hosts: Sequence[int]
     cause: str | None
-    recurs: str = "every_step"
+    frequency: str = "every_step"
     annotation: str | None = None
     core: int | None = None
     steps: int = STEPS
@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Pod, Truth]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     written, truth = CASES[name]
-    comparison = compared(written)
+    comparison = compare_pod(written)
     finding = straggler_finding(comparison)
     assert finding is not None
     assert comparison.state == "compared"
@@ -126,7 +126,7 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     assert finding.evidence["annotation"] == truth.annotation
     core = None if truth.core is None else f"{pod.name_of(truth.hosts[0])}/TPU:{truth.core}"
     assert finding.evidence["core"] == core
-    assert finding.recurs == truth.recurs
+    assert finding.frequency == truth.frequency
     if len(truth.hosts) == 1:
         assert len(comparison.late_hosts.steps[0]) == truth.steps
     check_texts(comparison)
@@ -153,8 +153,8 @@ def check_texts(comparison: HostComparison) -> None:
 def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
     """Within 10 %: the first step of a capture is shorter, as no device works yet."""
     written, _ = CASES[name]
-    fixed = compared(written).step_if_fixed_ps
-    truth = compared(replace(written, late=())).table
+    fixed = compare_pod(written).step_if_fixed_ps
+    truth = compare_pod(replace(written, late=())).table
     assert fixed is not None
     assert truth.mean_step_ps is not None
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
@@ -163,33 +163,33 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
 def test_the_fixed_step_is_no_shorter_than_the_work_of_the_other_hosts() -> None:
     """Their host work is longer than their device work, but hidden by the late host."""
     written = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
-    comparison = compared(written)
+    comparison = compare_pod(written)
     assert comparison.late_hosts.parties == [5]
     assert comparison.step_if_fixed_ps == pytest.approx(
-        compared(replace(written, late=())).table.mean_step_ps, rel=0.05
+        compare_pod(replace(written, late=())).table.mean_step_ps, rel=0.05
     )
 
 
 @pytest.mark.parametrize("cause", ["input", "tracing"])
 def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
     """Both are reported: fixing only the first gains little."""
-    comparison = compared(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    comparison = compare_pod(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
     assert comparison.late_hosts.parties == [5, 2]
     assert [late_cause.name for late_cause in comparison.causes if late_cause] == ["input", cause]
-    truth = compared(replace(POD, hosts=6)).table.mean_step_ps
+    truth = compare_pod(replace(POD, hosts=6)).table.mean_step_ps
     assert comparison.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
 
 
 def test_lateness_of_a_class_is_relative_to_the_others() -> None:
     """Six of eight hosts are late: the median host of all is one of them."""
     late_hosts = tuple(Late(host, "device", 8 * MS) for host in range(6))
-    comparison = compared(replace(POD, late=late_hosts))
+    comparison = compare_pod(replace(POD, late=late_hosts))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
     assert comparison.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
 
 
 def test_a_slightly_late_host_costs_little() -> None:
-    comparison = compared(replace(POD, late=(Late(3, "device", MS),)))
+    comparison = compare_pod(replace(POD, late=(Late(3, "device", MS),)))
     step = comparison.table.mean_step_ps
     assert step is not None
     assert comparison.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
@@ -198,7 +198,7 @@ def test_a_slightly_late_host_costs_little() -> None:
 def test_unrelated_jobs_do_not_limit_the_gain() -> None:
     """Hosts of another script take 50 ms a step, independent of the late one."""
     scripts = dict.fromkeys(range(4), "SyncTensorsGraph.9")
-    comparison = compared(replace(POD, scripts=scripts, late=(LOADER,)))
+    comparison = compare_pod(replace(POD, scripts=scripts, late=(LOADER,)))
     assert comparison.late_hosts.parties == [5]
     step = comparison.table.mean_step_ps
     assert step is not None
@@ -206,7 +206,7 @@ def test_unrelated_jobs_do_not_limit_the_gain() -> None:
 
 
 def test_no_late_host() -> None:
-    comparison = compared(POD)
+    comparison = compare_pod(POD)
     assert comparison.late_hosts.kind == "none"
     assert straggler_finding(comparison) is None
     assert comparison.late_hosts.waits_ps < 100 * US
@@ -215,7 +215,7 @@ def test_no_late_host() -> None:
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
     """It arrives at the common collective 18 ms after the first host, which is how long it waited for that host's
     data."""
-    comparison = compared(replace(POD, groups=HALVES, staged=True))
+    comparison = compare_pod(replace(POD, groups=HALVES, staged=True))
     assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
     assert comparison.late_hosts.kind == "none"
     assert straggler_finding(comparison) is None
@@ -223,12 +223,12 @@ def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
 
 def test_lateness_within_the_clock_error_is_not_reported() -> None:
     """40 us of noise, and a host that is late by 200 us in a step of 30 ms."""
-    assert straggler_finding(compared(replace(POD, late=(Late(3, "device", 200 * US),)))) is None
+    assert straggler_finding(compare_pod(replace(POD, late=(Late(3, "device", 200 * US),)))) is None
 
 
 def test_a_different_late_host_in_each_step() -> None:
     late_hosts = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
-    comparison = compared(replace(POD, late=late_hosts))
+    comparison = compare_pod(replace(POD, late=late_hosts))
     finding = straggler_finding(comparison)
     assert finding is not None
     assert (comparison.late_hosts.kind, comparison.late_hosts.parties) == ("changing", [])
@@ -240,32 +240,32 @@ def test_a_different_late_host_in_each_step() -> None:
 def test_the_title_names_only_hosts_that_wait() -> None:
     """Hosts exchange in pairs: the other six share no collective with the late one."""
     pairs = tuple((host, host + 4) for host in range(4))
-    finding = straggler_finding(compared(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
+    finding = straggler_finding(compare_pod(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
     assert finding is not None
     assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
 
 
 def test_one_late_host_hides_another() -> None:
     """Without the first, the second one is last: only fixing both gains everything."""
-    comparison = compared(CASES["two with different causes"][0])
+    comparison = compare_pod(CASES["two with different causes"][0])
     finding = straggler_finding(comparison)
     assert finding is not None
     for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
         assert part in finding.advice
-    alone = compared(replace(POD, late=(Late(6, "device", 10 * MS),)))
+    alone = compare_pod(replace(POD, late=(Late(6, "device", 10 * MS),)))
     assert comparison.late_hosts.parties == [3, 6]
     assert [cause.name for cause in comparison.causes if cause] == ["input", "device"]
     assert alone.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
 
 
 def test_missing_files() -> None:
-    comparison = compared(replace(POD, late=(LOADER,)), missing={1, 2})
+    comparison = compare_pod(replace(POD, late=(LOADER,)), missing={1, 2})
     assert [comparison.hosts[host].name for host in comparison.late_hosts.parties] == [pod.name_of(5)]
     assert comparison.note is None
 
 
 def test_a_host_with_another_script_is_not_compared() -> None:
-    comparison = compared(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
+    comparison = compare_pod(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
     assert comparison.note == (
         "The clock of 1 host is not related to the others': its arrivals are not compared."
     )
@@ -280,7 +280,7 @@ def test_a_host_with_another_script_is_not_compared() -> None:
     ],
 )
 def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:
-    comparison = compared(replace(POD, **changes))  # type: ignore[arg-type]
+    comparison = compare_pod(replace(POD, **changes))  # type: ignore[arg-type]
     assert comparison.state == state
     assert comparison.late_hosts.kind == "unknown"
     assert straggler_finding(comparison) is None
@@ -289,7 +289,7 @@ def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -
 @pytest.mark.parametrize("extra", [5 * MS, 0])
 def test_cores_of_one_host(extra: int) -> None:
     late_cores = (Late(0, "device", extra, core=2),) if extra else ()
-    comparison = compared(replace(POD, hosts=1, cores=4, late=late_cores))
+    comparison = compare_pod(replace(POD, hosts=1, cores=4, late=late_cores))
     assert comparison.state == "one_host"
     finding = straggler_finding(comparison)
     if not extra:
@@ -298,21 +298,21 @@ def test_cores_of_one_host(extra: int) -> None:
     assert finding is not None
     assert finding.title == "TPU:2 holds up the other cores"
     assert finding.evidence["cause"] == "device"
-    truth = compared(replace(POD, hosts=1, cores=4)).table.mean_step_ps
+    truth = compare_pod(replace(POD, hosts=1, cores=4)).table.mean_step_ps
     assert finding.step_if_fixed_ps == pytest.approx(truth, rel=0.1)
     check_texts(comparison)
 
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
 def test_the_median_host_is_one_that_is_not_late(cause: Cause) -> None:
-    comparison = compared(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
+    comparison = compare_pod(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4]
     assert comparison.median_host in (5, 6, 7)
 
 
 def test_exposed_time_without_waiting() -> None:
     """The exposed time without waiting equals that of the same pod without the late host."""
-    with_late_host, even = compared(replace(POD, late=(LOADER,))), compared(POD)
+    with_late_host, even = compare_pod(replace(POD, late=(LOADER,))), compare_pod(POD)
     rows, truth = exposed_without_waiting(with_late_host), exposed_without_waiting(even)
     for host in range(HOSTS):
         assert rows[host]["left_ps"] == rows[host]["exposed_ps"] - rows[host]["waiting_ps"]

@@ -91,7 +91,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
             (
                 finding["kind"] != first,
                 finding["gain"] is None,
-                finding["recurs"] == "once",
+                finding["frequency"] == "once",
                 -(finding["gain"] or 0),
             )
             for finding in findings
@@ -104,7 +104,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
                 assert together["step_if_fixed_ps"] <= finding["step_if_fixed_ps"], name
             assert (finding["gain_at_worst"] is None) == (finding["step_if_fixed_ps"] is None)
             assert 0 <= (finding["gain_at_worst"] or 0) <= (finding["gain"] or 0) <= 1
-            assert finding["recurs"] != "once" or finding["severity"] != "critical"
+            assert finding["frequency"] != "once" or finding["severity"] != "critical"
         steps = document["steps"]
         mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
         for finding in findings:
@@ -220,24 +220,24 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     first = " ".join(text.partition("\n\n")[0].split())
     # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
     assert first == (
-        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms a step: 324.5 MB sent each step; "
-        "2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
+        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms a usual step: 324.5 MB sent each "
+        "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
         "(221.4 → 169.3 ms at best)."
     )
     order = [
-        "Mistakes: what your code can leave out; what recurs first; together at best 290.8 → 221.4 ms",
+        "Mistakes: what your code can avoid; recurring mistakes first; together at best: mean step",
         "1. Info: ",
         "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
         "2. Warning (once): ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
         "no time to gain (annotations_not_propagated, costs no idle time)",
-        "Limits: what remains then",
-        "none now: the host is slower (exposed_collectives, ",
+        "Limits: what remains without the mistakes",
+        "no gain now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",
         "What the host did",
         "Steps (10, mean 290.831 ms, median 243.248 ms)",
-        "Gaps between",
+        "Recurring gaps",
         "Executions (means",
     ]
     places = [text.index(part) for part in order]

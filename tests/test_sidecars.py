@@ -54,9 +54,9 @@ def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
 class TestFinding:
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
     def test_texts_redirected_by_powershell_are_read(self, run: Path, encoding: str) -> None:
-        mark = "\ufeff" if encoding.startswith("utf-16") else ""
+        byte_order_mark = "\ufeff" if encoding.startswith("utf-16") else ""
         for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
-            (run / name).write_text(mark + text, encoding=encoding, newline="\r\n")
+            (run / name).write_text(byte_order_mark + text, encoding=encoding, newline="\r\n")
         parsed = report_of(run)["metrics"]
         assert parsed["files"] == ["d.err", "e.log", "m.txt"]
         assert parsed["metrics"]["ExecuteTime"]["samples"] == 6
@@ -141,8 +141,8 @@ class TestFinding:
             ("[" * 100_000, "nested too deeply"),
             ('{"versions":' * 100_000, "nested too deeply"),
             (f'{{"samples_per_step": {"9" * 5000}}}', "a number has too many digits"),
-            ('{"samples_per_step": NaN}', "NaN is no JSON"),
-            ('{"samples_per_step": -Infinity}', "-Infinity is no JSON"),
+            ('{"samples_per_step": NaN}', "NaN is not JSON"),
+            ('{"samples_per_step": -Infinity}', "-Infinity is not JSON"),
             (f'{{"samples_per_step": {"9" * 400}}}', "samples_per_step is no number of samples"),
             ('{"versions": [1], "flags": 3}', "versions is no object of texts; flags is no object of texts"),
             ('{"flags": {"XLA_X": {"a": 1}}}', "flags is no object of texts"),
@@ -157,7 +157,7 @@ class TestFinding:
         report = report_of(run)
         assert report["recorded"] is None
         [message] = diagnostics(report, "text_not_understood")
-        assert message == f"{RECORD_FILE} is not used, or not all of it: {reason}."
+        assert message == f"{RECORD_FILE} is not used, or only in part: {reason}."
         assert main(["report", str(run)]) == 0
         assert reason in " ".join(capsys.readouterr().out.split())
 
@@ -215,7 +215,7 @@ class TestFinding:
         monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refused)
         (run / "notes.txt").write_text("x")
         [message] = diagnostics(report_of(run), "text_not_understood")
-        assert message.startswith("notes.txt is not used, or not all of it: permission denied; make the file")
+        assert message.startswith("notes.txt is not used, or only in part: permission denied; make the file")
 
     def test_a_fault_in_a_parser_does_not_prevent_a_report(
         self, run: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,7 +223,7 @@ class TestFinding:
         monkeypatch.setattr("tb_xla_insights.report.metrics_text.parse_metrics", raising(ZeroDivisionError()))
         (run / "m.txt").write_text("x")
         [message] = diagnostics(report_of(run), "text_not_understood")
-        assert message == "m.txt is not used, or not all of it: ZeroDivisionError, a fault of xla-insights."
+        assert message == "m.txt is not used, or only in part: ZeroDivisionError, a fault of xla-insights."
 
 
 class TestBeforeAndAfter:
@@ -245,15 +245,15 @@ class TestBeforeAndAfter:
         assert changed["counters"] == {"aten::special_i1": 4}
         assert changed["fallbacks"] == {"special_i1": 4}
         assert changed["figures"]["execute_count"] == 6
-        [row] = [entry for entry in parsed["against_trace"] if entry["what"] == "execute"]
-        assert row == {"what": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
+        [row] = [entry for entry in parsed["against_trace"] if entry["operation"] == "execute"]
+        assert row == {"operation": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
 
     def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(10))
         (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
-        assert row == {"what": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
+        assert row == {"operation": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
         changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
         assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
         assert not diagnostics(report, "metrics_disagree")
@@ -295,7 +295,7 @@ class TestBeforeAndAfter:
         report = report_of(run)
         assert report["metrics"]["difference"] is None
         [message] = diagnostics(report, "metrics_disagree")
-        assert "after.txt has less than before.txt" in message
+        assert "after.txt counts less than before.txt" in message
 
     def test_a_single_report_needs_no_partner(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
@@ -307,7 +307,7 @@ class TestDisagreement:
     def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(5))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
         assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
@@ -327,7 +327,7 @@ class TestDisagreement:
         report = report_of(run)
         assert report["executions"][0]["causes"] == []
         [message] = diagnostics(report, "debug_log_disagrees")
-        assert "an order that does not fit the capture's 6" in message
+        assert "an order that does not match the capture's 6" in message
 
     def test_unread_lines_are_reported_once_per_file(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(6) + "Counter: A\n  Value: many\nCounter: B\n  Value: more\n")
@@ -345,7 +345,7 @@ class TestDisagreement:
         assert [item["cause"] for item in report["compiles"]] == [None]
         messages = " ".join(diagnostics(report, "debug_log_disagrees"))
         assert "none of the 1 graph compiled in the capture" in messages
-        assert "does not fit" in messages
+        assert "does not match" in messages
         assert any("counts 9 executions in all" in item for item in diagnostics(report, "metrics_disagree"))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture, compared, session, thread
+from captures import Core, capture, comparison_document, session, thread
 from launching import US
 from synthetic.__main__ import LOGDIR
 from test_compare import measure, plain, uneven
@@ -74,7 +74,7 @@ def test_an_invalid_number_of_samples_is_wrong_usage(command: list[str], wrong: 
 
 class TestCompare:
     def rows(self, a: SessionTrace, b: SessionTrace, *samples: float) -> dict[str, dict[str, Any]]:
-        document = compared(a, b, (samples[0], samples[1]))
+        document = comparison_document(a, b, (samples[0], samples[1]))
         return {name: measure(document, name) for name in ("samples_median", "samples_mean", "step_median")}
 
     def test_with_equal_samples_throughput_agrees_with_steps(self) -> None:
@@ -87,7 +87,7 @@ class TestCompare:
     def test_with_different_samples_throughput_decides(self) -> None:
         """Steps of B last 1.6 times as long and take 2 times as many samples."""
         a, b = uneven(*[1000, 1010] * 3), uneven(*[1600, 1616] * 3)
-        document = compared(a, b, (32, 64))
+        document = comparison_document(a, b, (32, 64))
         assert measure(document, "samples_median")["verdict"] == "better"
         assert plain(document["verdict"]["text"]) == (
             "B is 1.25× faster at the median: 40 000 samples per second against 32 000. "
@@ -98,13 +98,15 @@ class TestCompare:
         assert {row["verdict"] for row in document["classes"]} == {None}
 
     def test_a_difference_that_may_be_chance_is_not_faster(self) -> None:
-        document = compared(uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64))
+        document = comparison_document(
+            uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64)
+        )
         assert document["verdict"]["verdict"] == measure(document, "samples_median")["verdict"] == "chance"
         assert "may be chance" in document["verdict"]["text"]
 
     def test_samples_of_one_session_may_be_unknown(self) -> None:
         a, b = uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3)
-        row = measure(compared(a, b, (32, None)), "samples_median")
+        row = measure(comparison_document(a, b, (32, None)), "samples_median")
         assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)
 
     def test_on_the_command_line(self, capsys: Capture) -> None:

@@ -152,10 +152,10 @@ def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
 def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> None:
     hits = timeline.search("end: dot")
     assert hits["count"] == 2 * STEPS
-    mark = timeline.event(hits["hits"]["event"][0])
-    assert mark["name"].startswith("end: dot")
-    assert mark["row"] in ("h0.t2", "h0.t3")
-    assert mark["occurrences"]["count"] == STEPS
+    event = timeline.event(hits["hits"]["event"][0])
+    assert event["name"].startswith("end: dot")
+    assert event["row"] in ("h0.t2", "h0.t3")
+    assert event["occurrences"]["count"] == STEPS
     assert not [item for item in timeline.search("dot")["names"] if item["name"].startswith("end")]
 
 

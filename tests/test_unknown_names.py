@@ -15,7 +15,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
     ("events", "expected"),
     [
         ([("NewClient::Execute", 10, 30), ("NewBuffer::Fill", 20, 5)],
-         "30.0 % of the capture in unknown events: NewClient::Execute (25.0 %), NewBuffer::Fill (5.0 %)."),
+         "30.0 % of the capture in events of unknown names: NewClient::Execute (25.0 %), NewBuffer::Fill (5.0 %)."),
         ([("NewClient::Execute", 10, 2)], None),
         ([("forward", 10, 60), ("$train.py:3 f", 12, 50)], None),
         ([("PjRtComputationClient::Compile", 10, 30)], None),

@@ -36,7 +36,7 @@ def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
     assert gpus_without_work(trace) == [("GPU:1", 2)]
     (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "device_without_work"]
     assert diagnostic.severity == "warning"
-    assert diagnostic.message.startswith("GPU:1 recorded no kernels, though the host made 2 launches on it")
+    assert diagnostic.message.startswith("GPU:1 recorded no kernels, although the host made 2 launches on it")
     assert [item["name"] for item in device_summaries(session(trace))] == ["GPU:0"]
 
 

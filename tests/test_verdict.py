@@ -59,7 +59,7 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     severity, text = _severity_and_text(of() | {"devices": once, "outside": outside})
     assert severity == "warning"
     assert text == (
-        "99.9 % of the capture lies before and after all runs (the host launches). The 2 devices are at work for "
+        "99.9 % of the capture is before and after all runs (the host launches). The 2 devices are at work for "
         "2.00 µs each, in too few runs to identify the cause."
     )
 
@@ -72,7 +72,7 @@ def test_the_number_of_devices_is_grouped_as_numbers_are() -> None:
 def test_runs_without_ops_may_compute_or_wait() -> None:
     """A run that waits for a callback looks like one that computes."""
     device = {"span_ps": 200, "busy_ps": 196, "modules": 9, "ops": 0}
-    unseen = "whether runs compute or wait is not recorded"
+    unseen = "the capture does not record whether runs compute or wait"
     assert _severity_and_text(of() | {"devices": [device]}) == (
         "info", f"The device is 98.0 % busy with program runs; {unseen}.",
     )  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_capture_inside_one_compilation_has_no_diagnostics() -> None:
     report = session_report(session(inside))
     assert _severity_and_text(report) == (
         "warning",
-        "The whole capture lies inside one compilation, which began before it and was not finished: no program ran.",
+        "The whole capture is inside one compilation, which began before it and did not finish: no program ran.",
     )
     assert {diagnostic["id"] for diagnostic in report["diagnostics"]} <= {"unknown_framework"}
     idle_host = capture(thread("python", ("forward", 0, 9)), host="b")
@@ -104,14 +104,14 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     assert _severity_and_text(of(first, second, limit, **together))[1] == (
         "The device is 50.0 % busy. 2 mistakes cost up to 3.0 of 20.0 ms a step, "
-        "first a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
+        "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
-    once = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a cut in step 5"}]
+    once = [second | {"frequency": "once"}, second | {"frequency": "once", "brief": "a cut in step 5"}]
     steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
     text = _severity_and_text(of(first, *once[:1], **together, usual_step_ps=18 * MS) | steps)[1]
     assert (
-        "costs up to 1.0 of 18.0 ms a step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
+        "costs up to 1.0 of 18.0 ms a usual step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
         in text
     )
     text = _severity_and_text(of(first, *once, **together, usual_step_ps=18 * MS) | steps)[1]
@@ -153,11 +153,11 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
     gaps = {"by_class_ps": {"dispatch": 90}, "by_kind_ps": {"starved": 0, "queued": 90, "unknown": 0}}
     inside = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
     assert "most of the idle time work is queued" in _severity_and_text(report | {"gaps": gaps})[1]
-    told = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
-    assert "; most of the idle time is inside program runs, between their ops" in told
+    text = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
+    assert "; most of the idle time is inside program runs, between their ops" in text
     late = {"inside_run": False, "total_ps": 90, "by_cause_ps": {"wait": 60}, "after": "jit_slice"}
-    told = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
-    assert "; during most of the idle time jit_slice is queued already" in told
+    text = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
+    assert "; during most of the idle time jit_slice is queued already" in text
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_time_outside_of_the_span_is_included_and_first_if_it_is_most(
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
         "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
     }
-    sentence = f"{part:.1%} of the capture lies before the first run (the host compiles).".replace("%", " %")
+    sentence = f"{part:.1%} of the capture is before the first run (the host compiles).".replace("%", " %")
     texts = {None: [usual], False: [usual, sentence], True: [sentence, usual]}[first]
     assert _severity_and_text(report)[1] == " ".join(texts)
 
@@ -199,7 +199,7 @@ def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
     ("alone", "text"),
     [
         (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
-        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first a; "),
+        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first: a; "),
     ],
 )
 def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, text: str) -> None:
@@ -224,7 +224,7 @@ def test_the_first_mistake_is_named_and_the_limit_if_it_fits(letters: int, cause
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     text = _severity_and_text(of(*findings, limit, **together))[1]
-    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first "
+    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first: "
     assert text == f"{sentence}{causes.format(*names)}."
 
 
@@ -240,8 +240,8 @@ def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
     edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
     report["outside"] = {"share": 0.3, "before": edge, "after": edge}
     assert _severity_and_text(report)[1] == (
-        "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. 30.0 % of the "
-        "capture lies before and after all runs (the host compiles)."
+        "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. "
+        "30.0 % of the capture is before and after all runs (the host compiles)."
     )
 
 
@@ -322,7 +322,7 @@ def test_work_for_less_than_half_of_the_step_is_reported() -> None:
         ),
         ("jax", {"dispatch": 9 * MS}, "the host launches for 9.0 of 16.0 ms a step"),
         ("jax", {"tracing": 9 * MS}, "the host traces and lowers for 9.0 of 16.0 ms a step"),
-        ("jax", {"input": 5 * MS, "wait": 5 * MS}, "what the host did is shown alone"),
+        ("jax", {"input": 5 * MS, "wait": 5 * MS}, "only the host's activity is shown"),
     ],
 )
 def test_without_a_device_the_verdict_names_the_hosts_main_activity(
@@ -410,7 +410,7 @@ def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
     for straggler, whom in ((LATE, "w-5"), (several, "others")):
         assert _severity_and_text(of(data, straggler, **together))[1] == (
             f"The device is 50.0 % busy, which includes waiting for {whom}. 2 mistakes cost up to 40.0 of 50.0 ms a "
-            "step, first the device waits for data."
+            "step, first: the device waits for data."
         )
 
 
@@ -419,9 +419,9 @@ def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
     evidence: dict[str, Any] = LATE["evidence"]
     title = "w-5 held up the others in step 7"
     once = LATE | {
-        "recurs": "once",
+        "frequency": "once",
         "title": title,
-        "evidence": evidence | {"steps_compared": 12, "said_by": ["recompilation"]},
+        "evidence": evidence | {"steps_compared": 12, "repeated_findings": ["recompilation"]},
     }
     document = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
     assert _severity_and_text(document)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."

@@ -72,12 +72,12 @@ class Shrunk(MemorySource):
 
     def __init__(self, data: bytes, reads: int, length: int) -> None:
         super().__init__(data)
-        self._reads, self._there = reads, length
+        self._reads, self._available = reads, length
 
     def _count(self) -> None:
         self._reads -= 1
         if self._reads < 0:
-            self._data = self._data[: self._there]
+            self._data = self._data[: self._available]
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         self._count()

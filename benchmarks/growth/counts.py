@@ -9,119 +9,119 @@ from benchmarks.growth.training import EPOCH, US, Training, axis
 
 @axis
 def many_lines(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.host.line(f"pool/{i}", id=9 + i, timestamp_ns=EPOCH).event("forward", 100 * US, 5)
-    return made.space
+        training.host.line(f"pool/{i}", id=9 + i, timestamp_ns=EPOCH).event("forward", 100 * US, 5)
+    return training.space
 
 
 @axis
 def lines_alike(n: int) -> Space:
     """Lines of one id and one name."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.host.line("python", id=1, timestamp_ns=EPOCH).event("forward", 100 * US + i, 5)
-    return made.space
+        training.host.line("python", id=1, timestamp_ns=EPOCH).event("forward", 100 * US + i, 5)
+    return training.space
 
 
 @axis
 def many_planes(n: int) -> Space:
     """Device planes, each with a run and an op."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        plane = made.space.plane(f"/device:TPU:{i + 1}")
+        plane = training.space.plane(f"/device:TPU:{i + 1}")
         plane.line("XLA Modules", timestamp_ns=EPOCH).event("SyncTensorsGraph.1(7)", 100 * US, 5 * US)
         plane.line("XLA Ops", timestamp_ns=EPOCH).event("fusion.1", 100 * US, 5 * US)
-    return made.space
+    return training.space
 
 
 @axis
 def planes_alike(n: int) -> Space:
     """The same device plane, n times."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        plane = made.space.plane("/device:TPU:0")
+        plane = training.space.plane("/device:TPU:0")
         plane.line("XLA Ops", timestamp_ns=EPOCH).event("fusion.1", 100 * US + i, 5 * US)
-    return made.space
+    return training.space
 
 
 @axis
 def other_planes(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.space.plane(f"/host:other:{i}", stats={"a": i}).line("x").event("y", 0, 1)
-    return made.space
+        training.space.plane(f"/host:other:{i}", stats={"a": i}).line("x").event("y", 0, 1)
+    return training.space
 
 
 @axis
 def device_lines(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.device.line(f"Stream #{i}", timestamp_ns=EPOCH).event("fusion.1", 100 * US + i, 5)
-    return made.space
+        training.device.line(f"Stream #{i}", timestamp_ns=EPOCH).event("fusion.1", 100 * US + i, 5)
+    return training.space
 
 
 @axis
 def gpu_streams(n: int) -> Space:
     """A GPU's kernels on n streams, and the calls that launched them."""
-    made = Training(0)
-    plane = made.space.plane("/device:GPU:0")
+    training = Training(0)
+    plane = training.space.plane("/device:GPU:0")
     for i in range(n):
-        made.python.event("PjRtStreamExecutorLoadedExecutable::Execute", i * 100 * US, 80 * US)
-        made.python.event("cuLaunchKernel", i * 100 * US + US, US, correlation_id=i)
+        training.python.event("PjRtStreamExecutorLoadedExecutable::Execute", i * 100 * US, 80 * US)
+        training.python.event("cuLaunchKernel", i * 100 * US + US, US, correlation_id=i)
         stats: dict[str, Stat] = {"hlo_op": "fusion", "hlo_module": "f", "program_id": 7, "correlation_id": i}
         plane.line(f"Stream #{i}(Kernel)", timestamp_ns=EPOCH).event(
             "kernel", i * 100 * US + 50 * US, 5 * US, stats
         )
-    return made.space
+    return training.space
 
 
 @axis
 def gpu_alike(n: int) -> Space:
     """A GPU's kernels with one correlation id."""
-    made = Training(0)
-    stream = made.space.plane("/device:GPU:0").line("Stream #1(Kernel)", timestamp_ns=EPOCH)
+    training = Training(0)
+    stream = training.space.plane("/device:GPU:0").line("Stream #1(Kernel)", timestamp_ns=EPOCH)
     for i in range(n):
-        made.python.event("PjRtStreamExecutorLoadedExecutable::Execute", i * 100 * US, 80 * US)
-        made.python.event("cuLaunchKernel", i * 100 * US + US, US, correlation_id=1)
+        training.python.event("PjRtStreamExecutorLoadedExecutable::Execute", i * 100 * US, 80 * US)
+        training.python.event("cuLaunchKernel", i * 100 * US + US, US, correlation_id=1)
         stream.event(
             "kernel", i * 100 * US + 50 * US, 5 * US, hlo_op="fusion", hlo_module="f", correlation_id=1
         )
-    return made.space
+    return training.space
 
 
 @axis
 def stats_of_event(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.host.stat_id(f"stat_{i}", len(made.host.stat_ids) + 1)
-    made.python.event("forward", 100 * US, 5, {f"stat_{i}": i for i in range(n)})
-    return made.space
+        training.host.stat_id(f"stat_{i}", len(training.host.stat_ids) + 1)
+    training.python.event("forward", 100 * US, 5, {f"stat_{i}": i for i in range(n)})
+    return training.space
 
 
 @axis
 def stats_of_plane(n: int) -> Space:
-    made = Training()
-    made.device.stats.update({f"stat_{i}": i for i in range(n)})
-    for number, name in enumerate(made.device.stats):
-        made.device.stat_ids[name] = 1000 + number
-    return made.space
+    training = Training()
+    training.device.stats.update({f"stat_{i}": i for i in range(n)})
+    for number, name in enumerate(training.device.stats):
+        training.device.stat_ids[name] = 1000 + number
+    return training.space
 
 
 @axis
 def metadata_alike(n: int) -> Space:
     """Event metadata of one id."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.host.event_metadata(f"name_{i}", 5000)
-    made.python.event(made.host.metadata[-1], 100 * US, 5)
-    return made.space
+        training.host.event_metadata(f"name_{i}", 5000)
+    training.python.event(training.host.metadata[-1], 100 * US, 5)
+    return training.space
 
 
 @axis
 def hostnames(n: int) -> Space:
-    made = Training()
-    made.space.hostnames += [f"host-{i}" for i in range(n)]
-    made.space.errors += [f"error {i}" for i in range(n)]
-    made.space.warnings += [f"warning {i}" for i in range(n)]
-    return made.space
+    training = Training()
+    training.space.hostnames += [f"host-{i}" for i in range(n)]
+    training.space.errors += [f"error {i}" for i in range(n)]
+    training.space.warnings += [f"warning {i}" for i in range(n)]
+    return training.space

@@ -11,144 +11,144 @@ from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, 
 @axis
 def flows_alike(n: int) -> Space:
     """Producers and consumers of one flow."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("DoEnqueueProgram", 3 * STEP + 10 * i, 5, _pt=12, _p=77)
-        made.modules.event("SyncTensorsGraph.1(7)", 3 * STEP + US * i, US // 2, _ct=12, _c=77)
-    return made.space
+        training.python.event("DoEnqueueProgram", 3 * STEP + 10 * i, 5, _pt=12, _p=77)
+        training.modules.event("SyncTensorsGraph.1(7)", 3 * STEP + US * i, US // 2, _ct=12, _c=77)
+    return training.space
 
 
 @axis
 def flow_chain(n: int) -> Space:
     """Tasks that each hand on to the next one, on two threads in turn; the last one launches."""
-    made = Training()
-    lines = [made.host.line(f"tf_pool/{i}", id=20 + i, timestamp_ns=EPOCH) for i in range(2)]
+    training = Training()
+    lines = [training.host.line(f"tf_pool/{i}", id=20 + i, timestamp_ns=EPOCH) for i in range(2)]
     for i in range(n):
         line, at = lines[i % 2], 3 * STEP + 100 * i
         line.event("ThreadpoolListener::StartRegion", at, 0, _ct=15, _c=i)
         line.event("ThreadpoolListener::Record", at + 5, 1, _pt=15, _p=i + 1)
         line.event("DoEnqueueProgram", at + 10, 5, _pt=12, _p=1000 + i)
         line.event("ThreadpoolListener::StopRegion", at + 50, 0)
-        made.modules.event("SyncTensorsGraph.1(7)", at + 60, 20, _ct=12, _c=1000 + i)
-    return made.space
+        training.modules.event("SyncTensorsGraph.1(7)", at + 60, 20, _ct=12, _c=1000 + i)
+    return training.space
 
 
 @axis
 def keys_alike(n: int) -> Space:
     """Runs and calls that share device, queue and run id."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event(
+        training.python.event(
             "DoEnqueueProgram", 3 * STEP + US * i, US // 2, device_ordinal=0, run_id=5, queue_id=0
         )
-        made.modules.event(
+        training.modules.event(
             "SyncTensorsGraph.1(7)", 3 * STEP + US * i + US // 2, US // 4, run_id=5, queue_id=0
         )
-    return made.space
+    return training.space
 
 
 @axis
 def unjoined(n: int) -> Space:
     """Runs that nothing joins with calls, of which there are as many."""
-    made = Training(0)
+    training = Training(0)
     for i in range(n):
-        made.python.event("ExecuteComputation", US * i, US // 2)
-        made.modules.event("SyncTensorsGraph.1(7)", US * (i + n), US // 2)
-    return made.space
+        training.python.event("ExecuteComputation", US * i, US // 2)
+        training.modules.event("SyncTensorsGraph.1(7)", US * (i + n), US // 2)
+    return training.space
 
 
 @axis
 def many_programs(n: int) -> Space:
     """Programs with a proto each, of which each runs once."""
-    made = Training()
-    metadata = made.space.plane("/host:metadata")
+    training = Training()
+    metadata = training.space.plane("/host:metadata")
     for i in range(n):
         proto = module(
             [Instruction(1, f"dot.{i}", "dot", "step.1/a.1/aten__mm")], name=f"graph.{i}", id=100 + i
         )
         metadata.event_metadata(f"graph.{i}({100 + i})", 100 + i, stats={"Hlo Proto": proto})
-        made.launch((3 + i) * STEP, 50 + i, False, f"graph.{i}({100 + i})")
-    return made.space
+        training.launch((3 + i) * STEP, 50 + i, False, f"graph.{i}({100 + i})")
+    return training.space
 
 
 @axis
 def programs_alike(n: int) -> Space:
     """Programs of one name, compiled and run once each."""
-    made = Training()
-    metadata = made.space.plane("/host:metadata")
+    training = Training()
+    metadata = training.space.plane("/host:metadata")
     for i in range(n):
         proto = module(
             [Instruction(1 + j, f"dot.{j}", "dot") for j in range(1 + i % 9)], name="graph", id=100 + i
         )
         metadata.event_metadata(f"graph({100 + i})", 100 + i, stats={"Hlo Proto": proto})
-        made.python.event("XLAGraphExecutor::Compile", (3 + i) * STEP, 300 * US)
-        made.launch((3 + i) * STEP + 400 * US, 50 + i, False, f"graph({100 + i})")
-    return made.space
+        training.python.event("XLAGraphExecutor::Compile", (3 + i) * STEP, 300 * US)
+        training.launch((3 + i) * STEP + 400 * US, 50 + i, False, f"graph({100 + i})")
+    return training.space
 
 
 @axis
 def compilations(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("XLAGraphExecutor::Compile", (3 + i) * STEP, 300 * US)
-    return made.space
+        training.python.event("XLAGraphExecutor::Compile", (3 + i) * STEP, 300 * US)
+    return training.space
 
 
 @axis
 def compile_parts(n: int) -> Space:
     """Parts of one compilation on n threads of the compiler."""
-    made = Training()
-    made.python.event("XLAGraphExecutor::Compile", 3 * STEP, STEP)
+    training = Training()
+    training.python.event("XLAGraphExecutor::Compile", 3 * STEP, STEP)
     for i in range(n):
-        line = made.host.line(f"tf_xla-cpu-codegen/{i}", id=20 + i, timestamp_ns=EPOCH)
+        line = training.host.line(f"tf_xla-cpu-codegen/{i}", id=20 + i, timestamp_ns=EPOCH)
         line.event("FusionCompiler::Compile", 3 * STEP + i, 500)
-    return made.space
+    return training.space
 
 
 @axis
 def transfers(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("TransferFromDevice", 3 * STEP + 100 * US * i, 50 * US)
-        made.python.event("TransferToDevice", 3 * STEP + 100 * US * i + 60 * US, 20 * US)
-    return made.space
+        training.python.event("TransferFromDevice", 3 * STEP + 100 * US * i, 50 * US)
+        training.python.event("TransferToDevice", 3 * STEP + 100 * US * i + 60 * US, 20 * US)
+    return training.space
 
 
 @axis
 def loaders(n: int) -> Space:
     """Threads of a loader, each with batches that the training loop waits for."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        line = made.host.line(f"Thread-{i}", id=20 + i, timestamp_ns=EPOCH)
+        line = training.host.line(f"Thread-{i}", id=20 + i, timestamp_ns=EPOCH)
         line.event("cpu_loader.next", 10 * US * i, 5 * US)
-        made.python.event("get_batch_from_cpu_queue", 3 * STEP + 10 * US * i, 9 * US)
-    return made.space
+        training.python.event("get_batch_from_cpu_queue", 3 * STEP + 10 * US * i, 9 * US)
+    return training.space
 
 
 @axis
 def collectives(n: int) -> Space:
     """Collectives on two cores."""
-    made = Training()
-    other = made.space.plane("/device:TPU:1").line("XLA Ops", timestamp_ns=EPOCH)
+    training = Training()
+    second_line = training.space.plane("/device:TPU:1").line("XLA Ops", timestamp_ns=EPOCH)
     for i in range(n):
-        known = named(made.device, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7})
-        made.ops.event(known, 3 * STEP + 50 * US * i, 10 * US)
-        other.event(named(other.plane, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7}),
+        metadata = named(training.device, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7})
+        training.ops.event(metadata, 3 * STEP + 50 * US * i, 10 * US)
+        second_line.event(named(second_line.plane, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7}),
                     3 * STEP + 50 * US * i, 20 * US)  # fmt: skip
-    return made.space
+    return training.space
 
 
 @axis
 def callbacks(n: int) -> Space:
     """Launches by dynamo, reads between them."""
-    made = Training()
+    training = Training()
     for i in range(n):
         at = (3 + i) * STEP
-        made.python.event("ExecuteComputationWithBarrier", at, 50 * US)
-        made.python.event("DoEnqueueProgram", at + 10 * US, 5 * US, _pt=12, _p=5000 + i)
-        made.modules.event("SyncTensorsGraph.1(7)", at + 40 * US, 100 * US, _ct=12, _c=5000 + i)
-        made.python.event("TransferFromDevice", at + 200 * US, 50 * US)
-    return made.space
+        training.python.event("ExecuteComputationWithBarrier", at, 50 * US)
+        training.python.event("DoEnqueueProgram", at + 10 * US, 5 * US, _pt=12, _p=5000 + i)
+        training.modules.event("SyncTensorsGraph.1(7)", at + 40 * US, 100 * US, _ct=12, _c=5000 + i)
+        training.python.event("TransferFromDevice", at + 200 * US, 50 * US)
+    return training.space
 
 
 @axis

@@ -10,166 +10,166 @@ from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, 
 
 @axis
 def nested_annotations(n: int) -> Space:
-    made = Training()
-    nest(made.host, made.python, [f"level_{i}" for i in range(n)], 100 * US, 600 * US)
-    return made.space
+    training = Training()
+    nest(training.host, training.python, [f"level_{i}" for i in range(n)], 100 * US, 600 * US)
+    return training.space
 
 
 @axis
 def nested_alike(n: int) -> Space:
-    made = Training()
-    nest(made.host, made.python, ["level"] * n, 100 * US, 600 * US)
-    return made.space
+    training = Training()
+    nest(training.host, training.python, ["level"] * n, 100 * US, 600 * US)
+    return training.space
 
 
 @axis
 def slashes(n: int) -> Space:
     """One annotation whose name has 40 n slashes."""
-    made = Training()
-    made.python.event("/".join("a" for _ in range(40 * n)), 100 * US, 500 * US)
-    return made.space
+    training = Training()
+    training.python.event("/".join("a" for _ in range(40 * n)), 100 * US, 500 * US)
+    return training.space
 
 
 @axis
 def slashes_around(n: int) -> Space:
     """A name of n slashes around n others."""
-    made = Training()
-    made.python.event("/".join(str(i) for i in range(n)), 100 * US, 500 * US)
+    training = Training()
+    training.python.event("/".join(str(i) for i in range(n)), 100 * US, 500 * US)
     for i in range(n):
-        made.python.event(named(made.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
-    return made.space
+        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
+    return training.space
 
 
 @axis
 def long_name(n: int) -> Space:
     """A name of 20 n letters around n others, and of n events."""
-    made = Training()
+    training = Training()
     text = "x" * (20 * n)
-    made.python.event(named(made.host, text), 100 * US, 400 * US)
+    training.python.event(named(training.host, text), 100 * US, 400 * US)
     for i in range(n):
-        made.python.event(named(made.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
-        made.python.event(named(made.host, text), 500 * US + 10 * i, 5)
-    return made.space
+        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
+        training.python.event(named(training.host, text), 500 * US + 10 * i, 5)
+    return training.space
 
 
 @axis
 def long_op(n: int) -> Space:
     """Ops of one name of 20 n letters, in n runs."""
-    made = Training(3, ops=False)
+    training = Training(3, ops=False)
     for i in range(n):
-        made.op("%fusion = " + "f32[8]," * 3 * n, i * 100_000, 50_000)
-    return made.space
+        training.op("%fusion = " + "f32[8]," * 3 * n, i * 100_000, 50_000)
+    return training.space
 
 
 @axis
 def long_module(n: int) -> Space:
     """Runs of a program with a name of 20 n letters."""
-    made = Training(3, ops=False)
+    training = Training(3, ops=False)
     for i in range(n):
-        made.launch(3 * STEP + i * 300 * US, 10 + i, False, "g" * 20 * n)
-    return made.space
+        training.launch(3 * STEP + i * 300 * US, 10 + i, False, "g" * 20 * n)
+    return training.space
 
 
 @axis
 def long_stat(n: int) -> Space:
     """One text of 20 n letters that n events refer to."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event(
+        training.python.event(
             "part", 100 * US + 10 * i, 5, {"long": Ref("y" * 20 * n), "hlo_module": Ref("z" * 20 * n)}
         )
-    return made.space
+    return training.space
 
 
 @axis
 def long_thread(n: int) -> Space:
     """A thread whose name has 20 n letters, and n events, annotations among them."""
-    made = Training()
-    line = made.host.line("w" * 20 * n, id=2, timestamp_ns=EPOCH)
+    training = Training()
+    line = training.host.line("w" * 20 * n, id=2, timestamp_ns=EPOCH)
     for i in range(n):
         line.event(("forward", "PjRtClient::x")[i % 2], 100 * US + 10 * i, 5)
-    return made.space
+    return training.space
 
 
 @axis
 def long_scope(n: int) -> Space:
     """An op whose name has n scopes."""
-    made = Training()
-    made.op("deep.1", 3 * STEP, 50 * US, tf_op="/".join(f"s{i}.1" for i in range(n)) + "/aten__mm:")
-    return made.space
+    training = Training()
+    training.op("deep.1", 3 * STEP, 50 * US, tf_op="/".join(f"s{i}.1" for i in range(n)) + "/aten__mm:")
+    return training.space
 
 
 @axis
 def nested_scopes(n: int) -> Space:
     """n ops, each one scope deeper than the one before it."""
-    made = Training(steps=3, program=module([Instruction(1, "dot.2", "dot")]))
+    training = Training(steps=3, program=module([Instruction(1, "dot.2", "dot")]))
     path = ""
     for i in range(min(n, 200)):
         path += f"s{i}.1/"
-        made.op(f"op.{i}", 3 * STEP + i * US, US // 2, tf_op=f"{path}aten__mm:")
-    return made.space
+        training.op(f"op.{i}", 3 * STEP + i * US, US // 2, tf_op=f"{path}aten__mm:")
+    return training.space
 
 
 @axis
 def many_scopes(n: int) -> Space:
     """n ops of n scopes."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.op(f"op.{i}", 3 * STEP + i * US, US // 2, tf_op=f"step.1/part{i}.2/aten__mm:")
-    return made.space
+        training.op(f"op.{i}", 3 * STEP + i * US, US // 2, tf_op=f"step.1/part{i}.2/aten__mm:")
+    return training.space
 
 
 @axis
 def nested_frames(n: int) -> Space:
     """Frames of Python's tracer inside each other."""
-    made = Training()
-    nest(made.host, made.python, [f"$train.py:{i} f{i}" for i in range(n)], 100 * US, 600 * US)
-    return made.space
+    training = Training()
+    nest(training.host, training.python, [f"$train.py:{i} f{i}" for i in range(n)], 100 * US, 600 * US)
+    return training.space
 
 
 @axis
 def nested_calls(n: int) -> Space:
     """Calls of the runtime inside each other, of every class in turn."""
-    made = Training()
+    training = Training()
     names = ["TransferFromDevice", "XLAGraphExecutor::Compile", "ExecuteComputation", "SyncTensorsGraphInternal",
              "TensorCollectionBarrier", "StepMarker", "TransferToDevice", "BlockUntilReady"]  # fmt: skip
-    nest(made.host, made.python, [names[i % len(names)] for i in range(n)], 100 * US, 600 * US)
-    return made.space
+    nest(training.host, training.python, [names[i % len(names)] for i in range(n)], 100 * US, 600 * US)
+    return training.space
 
 
 @axis
 def nested_steps(n: int) -> Space:
-    made = Training()
-    nest(made.host, made.python, ["Training_Step"] * n, 3 * STEP, 4 * STEP, _r=1, step_num=9)
-    return made.space
+    training = Training()
+    nest(training.host, training.python, ["Training_Step"] * n, 3 * STEP, 4 * STEP, _r=1, step_num=9)
+    return training.space
 
 
 @axis
 def nested_ops(n: int) -> Space:
     """Ops inside each other on a device."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.op(f"while.{i}", 3 * STEP + i, 800 * US - 2 * i)
-    return made.space
+        training.op(f"while.{i}", 3 * STEP + i, 800 * US - 2 * i)
+    return training.space
 
 
 @axis
 def nested_stored_scopes(n: int) -> Space:
     """Stored rows of name scopes, as files of 2020 have them: n inside each other, with an op in each."""
-    made = Training()
-    line = made.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
-    nest(made.device, line, [f"s{i}" for i in range(n)], 3 * STEP, 4 * STEP)
+    training = Training()
+    line = training.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
+    nest(training.device, line, [f"s{i}" for i in range(n)], 3 * STEP, 4 * STEP)
     for i in range(n):
-        made.op("op", 3 * STEP + i, 1)
-    return made.space
+        training.op("op", 3 * STEP + i, 1)
+    return training.space
 
 
 @axis
 def stored_scopes(n: int) -> Space:
     """Stored rows of name scopes: n beside each other, with an op in each."""
-    made = Training()
-    line = made.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
+    training = Training()
+    line = training.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
     for i in range(n):
-        line.event(named(made.device, f"s{i}"), 3 * STEP + 10 * i, 5)
-        made.op("op", 3 * STEP + 10 * i, 5)
-    return made.space
+        line.event(named(training.device, f"s{i}"), 3 * STEP + 10 * i, 5)
+        training.op("op", 3 * STEP + 10 * i, 5)
+    return training.space

@@ -102,7 +102,7 @@ def hlo_lowerings(n: int) -> Space:
 
 
 def _ran(program: bytes, ops: list[str]) -> Space:
-    made = Training(3, program, ops=False)
+    training = Training(3, program, ops=False)
     for i, name in enumerate(ops):
-        made.op(name, 740 * US + i * 10_000, 8_000)
-    return made.space
+        training.op(name, 740 * US + i * 10_000, 8_000)
+    return training.space

@@ -10,40 +10,40 @@ from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, named
 @axis
 def same_start(n: int) -> Space:
     """Annotations that begin at one instant, the longer first."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("forward", 100 * US, n - i)
-    return made.space
+        training.python.event("forward", 100 * US, n - i)
+    return training.space
 
 
 @axis
 def same_time(n: int) -> Space:
     """Events of no duration at one instant: annotations, launches, runs, ops."""
-    made = Training()
+    training = Training()
     for _ in range(n):
-        made.python.event("forward", 3 * STEP, 0)
-        made.python.event("DoEnqueueProgram", 3 * STEP, 0)
-        made.modules.event("SyncTensorsGraph.1(7)", 3 * STEP, 0)
-        made.op("fusion.1", 3 * STEP, 0)
-    return made.space
+        training.python.event("forward", 3 * STEP, 0)
+        training.python.event("DoEnqueueProgram", 3 * STEP, 0)
+        training.modules.event("SyncTensorsGraph.1(7)", 3 * STEP, 0)
+        training.op("fusion.1", 3 * STEP, 0)
+    return training.space
 
 
 @axis
 def staircase(n: int) -> Space:
     """Events that each begin inside the one before and end after it, on a thread and as ops."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("forward", 3 * STEP + i, n)
-        made.op("fusion.1", 3 * STEP + i, n)
-    return made.space
+        training.python.event("forward", 3 * STEP + i, n)
+        training.op("fusion.1", 3 * STEP + i, n)
+    return training.space
 
 
 @axis
 def many_annotations(n: int) -> Space:
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event(named(made.host, f"part_{i}"), 100 * US + 10 * i, 5)
-    return made.space
+        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 * i, 5)
+    return training.space
 
 
 @axis
@@ -54,43 +54,43 @@ def many_steps(n: int) -> Space:
 @axis
 def alike_steps(n: int) -> Space:
     """Steps that all have one number."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event("Training_Step", (3 + i) * STEP, STEP, _r=1, step_num=1)
-    return made.space
+        training.python.event("Training_Step", (3 + i) * STEP, STEP, _r=1, step_num=1)
+    return training.space
 
 
 @axis
 def steps_at_once(n: int) -> Space:
     """Steps on n threads at the same time."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.host.line("python", id=9 + i, timestamp_ns=EPOCH).event(
+        training.host.line("python", id=9 + i, timestamp_ns=EPOCH).event(
             "Training_Step", 0, STEP, _r=1, step_num=i
         )
-    return made.space
+    return training.space
 
 
 @axis
 def many_gaps(n: int) -> Space:
     """Pauses of the device, all different."""
-    made = Training()
+    training = Training()
     at = 3 * STEP
     for i in range(n):
         at += 20 * US + i
-        made.op(f"fusion.{i % 7}", at, US)
-    return made.space
+        training.op(f"fusion.{i % 7}", at, US)
+    return training.space
 
 
 @axis
 def one_gap(n: int) -> Space:
     """A gap during which n things happen on n threads."""
-    made = Training()
+    training = Training()
     for i in range(n):
-        made.python.event(
+        training.python.event(
             ("forward", "TransferToDevice", "f", "TransferFromDevice")[i % 4], 3 * STEP + 50 * US * i, 20 * US
         )
-        line = made.host.line("Thread-3", id=9 + i, timestamp_ns=EPOCH)
+        line = training.host.line("Thread-3", id=9 + i, timestamp_ns=EPOCH)
         line.event("PjRtCpuClient::Compile", 3 * STEP + 50 * US * i, 20 * US)
-    made.launch(3 * STEP + 50 * US * n, 99_999)
-    return made.space
+    training.launch(3 * STEP + 50 * US * n, 99_999)
+    return training.space

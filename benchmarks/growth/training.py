@@ -49,14 +49,14 @@ class Training:
                 self.op(name, at + (45 + 60 * number) * US, 50 * US)
 
     def op(self, name: str, at: int, duration: int, **stats: Stat) -> None:
-        known = named(self.device, name, {"program_id": 7, **stats})
-        self.ops.event(known, at, duration)
+        metadata = named(self.device, name, {"program_id": 7, **stats})
+        self.ops.event(metadata, at, duration)
 
 
 def named(plane: Plane, name: str, stats: dict[str, Stat] | None = None) -> Any:
     """Metadata of a name; `Plane.event_metadata` would look through all ids for a free one."""
-    known = plane._by_name.get(name)
-    return known or plane.event_metadata(name, len(plane.metadata) + 1, stats=stats)
+    metadata = plane._by_name.get(name)
+    return metadata or plane.event_metadata(name, len(plane.metadata) + 1, stats=stats)
 
 
 def nest(plane: Plane, line: Line, names: list[str], start: int, end: int, **stats: Stat) -> None:

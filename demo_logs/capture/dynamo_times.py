@@ -50,7 +50,7 @@ class Phases:
     """Dynamo's own record of its phases, as passed to its event log."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[int, int]] = []
+        self.intervals: list[tuple[int, int]] = []
         self._open: dict[str, list[int]] = {}
         begin, end = ChromiumEventLogger.log_event_start, ChromiumEventLogger.log_event_end
 
@@ -64,7 +64,7 @@ class Phases:
             log: ChromiumEventLogger, name: str, time_ns: int, *more: object, **named: object
         ) -> None:
             if name in PHASES and self._open.get(name):
-                self.found.append((self._open[name].pop(), time_ns))
+                self.intervals.append((self._open[name].pop(), time_ns))
             end(log, name, time_ns, *more, **named)
 
         ChromiumEventLogger.log_event_start, ChromiumEventLogger.log_event_end = log_start, log_end
@@ -111,7 +111,7 @@ def main() -> None:
         step(number)
     xm.wait_device_ops()
     xp.stop_trace()
-    (logdir / "dynamo_times.json").write_text(json.dumps({"phases_ns": phases.found}) + "\n")
+    (logdir / "dynamo_times.json").write_text(json.dumps({"phases_ns": phases.intervals}) + "\n")
     del server
 
 

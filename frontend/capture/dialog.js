@@ -57,16 +57,16 @@ export function createCapture(say, opened, logdir) {
       },
       h('h2', null, 'Capture'),
       h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, suggestions)),
-      h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT, with commas between several.'),
+      h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT; separate several by commas.'),
       h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
       h(
         'p',
         { class: 'small sec', 'data-testid': 'capture-hint' },
-        'Wait until training has warmed up: the first steps compile. Of a compilation that runs as the capture ' +
-        'begins, only the rest is recorded. Choose a time that several steps fit into.',
+        'Wait until training has warmed up: the first steps compile. If a compilation is running when the capture ' +
+        'begins, only its remainder is recorded. Choose a duration that covers several steps.',
       ),
       h('p', null, 'Written to ', place),
-      h('p', { class: 'small sec' }, 'The servers write there themselves: the training process must reach this path.'),
+      h('p', { class: 'small sec' }, 'The servers write there: the training process needs access to this path.'),
       progress,
       message,
       h(
@@ -119,7 +119,7 @@ export function createCapture(say, opened, logdir) {
         show(progressState);
         await delay(POLL_MS);
       }
-      if (progressState.state === 'idle') throw new Error('TensorBoard was restarted, and the capture is lost.');
+      if (progressState.state === 'idle') throw new Error('TensorBoard was restarted, so the capture is lost.');
       message.textContent = escapeInvisible(progressState.message ?? '');
       start.disabled = false;
       if (progressState.session) opened(progressState.session);

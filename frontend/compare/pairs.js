@@ -14,7 +14,7 @@
 export async function readPairs(text, compared) {
   const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));
   const [head, ...rows] = lines;
-  if (!rows.length) throw new Error('The file of pairs is empty: give a head and one pair per line.');
+  if (!rows.length) throw new Error('The file of pairs is empty: write a header line and one pair per line.');
   const place = (/** @type {string} */ name) => head.cells.findIndex((cell) => cell.toLowerCase() === name);
   const [a, b, column] = ['a', 'b', 'column'].map(place);
   const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
@@ -31,7 +31,7 @@ export async function readPairs(text, compared) {
   for (const { at, cells } of rows) {
     const put = (/** @type {string} */ name, /** @type {number} */ value, /** @type {Verdict} */ verdict = null) => {
       if (!(value > 0 && value < Infinity)) {
-        throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
+        throw new Error(`Line ${at} of the pairs has a cell that is not a number above 0; write numbers like 1.344.`);
       }
       const modelName = cells[model] ?? `${cells[a]} / ${cells[b]}`;
       if (results.get(modelName)?.has(name)) {
@@ -93,7 +93,7 @@ function readCsv(text) {
   for (const [all, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/g)) {
     if (plain?.startsWith('"')) {
       throw new Error(
-        `Line ${at} of the pairs has a quote that does not end where its cell does; double quotes inside of a cell.`,
+        `Line ${at} of the pairs has a quote that does not end with its cell; double the quotes inside a cell.`,
       );
     }
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());

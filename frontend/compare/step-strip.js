@@ -75,7 +75,7 @@ export function stepStrip(sides, open) {
                   : [`${span.program} ${time}`, `${shortProgram(span.program)} ${time}`, shortProgram(span.program)],
               });
             })
-          : [h('span', { class: 'muted small lane-note' }, 'no run during this step')],
+          : [h('span', { class: 'muted small lane-note' }, 'no run in this step')],
       ),
       axisLane(
         'idle',

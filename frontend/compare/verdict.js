@@ -22,6 +22,6 @@ export const VERDICT_COLUMN = {
   cell: (/** @type {{verdict?: import('./types').Verdict}} */ { verdict }) => cell(verdict),
   title: (/** @type {{p?: number|null, verdict?: import('./types').Verdict}} */ { p, verdict }) => {
     if (verdict === 'few') return `There are ${TOO_FEW} to distinguish a difference from chance.`;
-    return p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`;
+    return p == null ? '' : `Chance alone causes such a difference in ${share(p)} of the cases.`;
   },
 };

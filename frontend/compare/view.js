@@ -107,8 +107,8 @@ export function compareView(app) {
     h(
       'p',
       { class: 'sec' },
-      'From a CSV file with one pair per line: sessions of this logdir or step times in ms under the heads a and b, ' +
-      'or speed-ups as they are.',
+      'From a CSV file with one pair per line: sessions of this logdir or step times in ms in the columns a and b, ' +
+      'or the speed-ups themselves.',
     ),
   );
   const file = h('input', {
@@ -223,7 +223,7 @@ export function compareView(app) {
         { class: 'side' },
         card(
           'One step, same axis',
-          { note: 'the step of median length of each session, from its start; one device' },
+          { note: 'of each session the step of median length, from its start; one device' },
           stepStrip(
             [
               ['A', step.a],
@@ -335,7 +335,7 @@ export function compareView(app) {
           'p',
           { class: 'sec' },
           'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and ' +
-          'compilations stand side by side.',
+          'compilations are shown side by side.',
         ),
       ),
       pairsCard(),

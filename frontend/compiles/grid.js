@@ -210,7 +210,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
           ]
         : [
             allColumns.flat().some(hasNoRuns) ? 'Hatched: no known run in that step. ' : '',
-            'A graph compiled before the capture has dots only.',
+            'A graph that was compiled before the capture has only dots.',
             together && ' A column is a step of all chosen hosts; choose one host for its own steps.',
           ],
     );

@@ -164,11 +164,11 @@ const DISTANCES = [0, 14, 30, 48, 68, 90];
  * @param {(dot: Dot) => number} widthOf px
  * @param {number} width
  * @param {number} height
- * @param {Box[]} taken
+ * @param {Box[]} occupied
  * @param {(dot: Dot) => boolean} [always]
  * @returns {Label[]}
  */
-export function placeLabels(labelled, dots, widthOf, width, height, taken, always = () => false) {
+export function placeLabels(labelled, dots, widthOf, width, height, occupied, always = () => false) {
   /** The best position of a label among those already placed. @param {Dot} dot @param {Label[]} labels */
   function placeOf(dot, labels) {
     const w = widthOf(dot);
@@ -187,7 +187,7 @@ export function placeLabels(labelled, dots, widthOf, width, height, taken, alway
           line: distance > 0 || dots.some((neighbour) => neighbour !== dot && away(neighbour, box) < away(dot, box)),
         };
         const touched =
-          total([...taken, ...labels.map((otherBox) => otherBox.box)], (/** @type {Box} */ otherBox) =>
+          total([...occupied, ...labels.map((otherBox) => otherBox.box)], (/** @type {Box} */ otherBox) =>
             overlap(grown(box), otherBox),
           ) +
           10 * total(dots, (/** @type {Dot} */ neighbour) => covered(neighbour, box));

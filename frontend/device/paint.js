@@ -48,7 +48,7 @@ export function paintRoofline(
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
   const ridge = roof.flops && roof.bytes ? roof.flops / roof.bytes : null;
   /** Boxes that labels must not cover. @type {Box[]} */
-  const taken = [];
+  const occupied = [];
 
   /** @param {string} text @param {number} middle @param {number} at @param {string} color */
   const centred = (text, middle, at, color) => write(color, text, middle - textWidth(text) / 2, at);
@@ -141,7 +141,7 @@ export function paintRoofline(
     ]) {
       const pieces = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6);
       for (let piece = 0; piece <= pieces; piece += 1) {
-        taken.push({
+        occupied.push({
           x: from[0] + ((to[0] - from[0]) * piece) / pieces - 1,
           y: from[1] + ((to[1] - from[1]) * piece) / pieces - 1,
           w: 2,
@@ -152,7 +152,7 @@ export function paintRoofline(
     const name = `${digits(trimmed((roof.flops ?? 0) / 1e12), trimmed((roof.flops ?? 0) / 1e12) < 100 ? 1 : 0)} ` +
       `TFLOP/s${precision ? ` ${precision}` : ''}`;
     write(palette.ink, name, right - 4 - textWidth(name), corner[1] - 10);
-    taken.push({ x: right - 4 - textWidth(name), y: corner[1] - 17, w: textWidth(name), h: 14 });
+    occupied.push({ x: right - 4 - textWidth(name), y: corner[1] - 17, w: textWidth(name), h: 14 });
     const slope = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
     const memory = `HBM ${digits((roof.bytes ?? 0) / 1e9)} GB/s`;
     if (Math.hypot(corner[0] - low[0], corner[1] - low[1]) > textWidth(memory) * 1.6) {
@@ -171,7 +171,7 @@ export function paintRoofline(
     if (corner[0] + wide / 2 + 4 + textWidth(computeBound) < right) {
       write(palette.ink2, computeBound, corner[0] + wide / 2 + 4, labelY);
     }
-    taken.push({
+    occupied.push({
       x: corner[0] - wide / 2 - 4 - textWidth(memoryBound),
       y: labelY - 8,
       w: wide + 8 + textWidth(memoryBound) + textWidth(computeBound),
@@ -222,7 +222,7 @@ export function paintRoofline(
     // The slanted text is covered by several boxes.
     const half = textWidth(text) / 2;
     for (let at = -half; at < half; at += 14) {
-      taken.push({
+      occupied.push({
         x: px + Math.cos(slope) * at - Math.sin(slope) * off - 7,
         y: py + Math.sin(slope) * at + Math.cos(slope) * off - 7,
         w: 14,
@@ -292,7 +292,7 @@ export function paintRoofline(
   if (hovered) ring(hovered, 1);
   if (selected) ring(selected, 2);
   write(palette.ink2, 'area of a dot: own time', LEFT + 8, TOP + 10);
-  taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: own time'), h: 14 });
+  occupied.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: own time'), h: 14 });
   const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MAX_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
   if (labelCache.key !== key) {
@@ -304,7 +304,7 @@ export function paintRoofline(
         (dot) => textWidth(textOf(dot)),
         width,
         height,
-        taken,
+        occupied,
         (dot) => dot === selected,
       ),
     });

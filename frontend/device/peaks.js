@@ -76,7 +76,7 @@ export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, ap
       h(
         'p',
         { class: 'sec' },
-        'The peaks for the precision of your ops. They apply to this session and are part of its link.',
+        'Enter the peaks for the precision of your ops. They apply to this session and are part of its link.',
       ),
       h('label', null, 'TFLOP/s', h('span', { class: 'field' }, compute)),
       h('label', null, 'HBM bandwidth, GB/s', h('span', { class: 'field' }, memory)),
@@ -85,7 +85,7 @@ export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, ap
         'p',
         { class: 'row' },
         h('button', { type: 'submit', class: 'primary' }, 'Apply'),
-        source === 'user' && button('Those of the device', () => close(''), { 'data-testid': 'peaks-own' }),
+        source === 'user' && button('Reset to the device’s peaks', () => close(''), { 'data-testid': 'peaks-own' }),
         button('Cancel', () => dialog.close()),
       ),
     ),

@@ -19,16 +19,16 @@ const MAX_LEGEND = 7;
  * @param {() => void} setPeaks
  */
 export function roofCard(document, rows, tones, names, picture, setPeaks) {
-  const drawn = placed(rows);
+  const placedRows = placed(rows);
   const withoutRoof = document.peaks.flops_per_s === null;
   return card(
     'Against the roof',
     {
-      note: drawn.length ? 'both axes logarithmic' : '',
-      right: drawn.length ? h('span', { class: 'legend' }, legendEntries(drawn, tones, names)) : null,
+      note: placedRows.length ? 'both axes logarithmic' : '',
+      right: placedRows.length ? h('span', { class: 'legend' }, legendEntries(placedRows, tones, names)) : null,
       class: 'roof-card',
     },
-    drawn.length
+    placedRows.length
       ? [
           picture,
           withoutRoof &&
@@ -43,14 +43,14 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
   );
 }
 
-/** @param {OpRow[]} drawn @param {Map<string, number>} tones @param {Map<string, string>} names */
-function legendEntries(drawn, tones, names) {
-  const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MAX_LEGEND);
-  const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
+/** @param {OpRow[]} rows @param {Map<string, number>} tones @param {Map<string, string>} names */
+function legendEntries(rows, tones, names) {
+  const paths = [...tones.keys()].filter((path) => rows.some((row) => row.path === path)).slice(0, MAX_LEGEND);
+  const untoned = rows.some(({ path }) => path !== null && !tones.has(path));
   return [
     ...paths.map((path) => h('span', { title: path }, toneChip(path, tones), names.get(path) ?? path)),
     untoned && h('span', null, toneChip('', new Map()), 'other'),
-    drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
+    rows.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
   ];
 }
 
@@ -60,7 +60,7 @@ function reasonForNoPicture({ chosen }, rows) {
   const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
   if (!counted && !sized) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
   if (!sized) {
-    return 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.';
+    return 'The capture has no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in its programs.';
   }
   return counted
     ? 'None of these ops has both FLOPs and HBM traffic.'

@@ -47,8 +47,8 @@ export function createRoofline(on) {
       tabindex: 0,
       'data-testid': 'roofline',
       'aria-label':
-        'Ops against the roof: arrows move between them by time, Enter opens the longest run in the timeline, l ' +
-        'labels all; the table of ops says the same',
+        'Ops against the roof: arrow keys move between them by time, Enter opens the longest run in the timeline, l ' +
+        'labels all; the table of ops has the same data',
     },
     canvas,
   );

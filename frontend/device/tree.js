@@ -211,7 +211,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
 
 const ADVICE =
   'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
-  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
+  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, so the next capture has it.';
 const MAX_NAMED = 3;
 
 /**
@@ -234,7 +234,7 @@ export function unknownNote(document, rows, explained, toggle) {
       ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`
       : (named[0] ?? '');
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
-  const drawn = placed(rows).length > 0;
+  const hasDots = placed(rows).length > 0;
   const tpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
   const custom =
     tpu &&
@@ -252,7 +252,7 @@ export function unknownNote(document, rows, explained, toggle) {
         [
           `${names} ${several ? 'have' : 'has'} no FLOP count (${part(uncounted_ps)}). ` +
           `${several ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
-          `${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
+          `${hasDots ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
           custom && [
             button('How to add one', toggle, {
               class: 'link',
@@ -263,7 +263,7 @@ export function unknownNote(document, rows, explained, toggle) {
           ],
         ].flat(),
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}). `,
-      drawn &&
+      hasDots &&
         empty.length > 0 &&
         `Of the ${share(counted_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or HBM ` +
         `traffic, such as copies, cannot be drawn (${part(total(empty, 'ps') * divideBy)}).`,

@@ -84,7 +84,7 @@ const nameOf = (row, inside = false) =>
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
   const totalPs = sums.self_ps / divisor(document);
-  if (!sums.kinds) {
+  if (!sums.op_count) {
     const { st, category } = document.chosen;
     return [
       `${category === null ? 'No op' : `No op of ${category}`} ` +
@@ -108,7 +108,7 @@ export function verdictParts(document, tree, rows, rest) {
         strong(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
-          ? [' The other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
+          ? [' The other ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
           : []),
       ];
     }
@@ -140,7 +140,7 @@ export function verdictParts(document, tree, rows, rest) {
     );
     return [
       ...takes(largest),
-      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
+      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? alone(op) : ''} How near that is to the roof is unknown: ` +
       `${whyNot(document, rows)}.`,
     ];
   }
@@ -152,10 +152,10 @@ export function verdictParts(document, tree, rows, rest) {
     : [];
   if (isReached(document)) {
     return mostlyUnknown
-      ? [...start, '; those ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
+      ? [...start, '; those ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
       : [
           'The ops run at ',
-          strong(share(verdict.reached)),
+          strong(share(verdict.roof_share)),
           ' of what their kind allows; ',
           strong(nameOf(largest, true)),
           `, ${BOUND_TEXTS[largest.bound_by]}, is ${shareOf(largest)} of ${wholeText(document)}.`,
@@ -236,7 +236,7 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
         { ps: Math.round(ps) },
       ),
       figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', {
-        title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time',
+        title: 'MFU: the FLOPs of the program as a share of what the device could compute in this time',
       }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
       figure(

@@ -4,7 +4,7 @@ import { h } from '../lib/dom.js';
 import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { card, classColumn, link, shortProgram, tableCard } from '../lib/cards.js';
+import { card, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
   briefTimes,
@@ -17,6 +17,7 @@ import {
   timeText,
 } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
+import { causeCell, causeLabel } from '../gaps/cause.js';
 import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
@@ -94,7 +95,10 @@ export function betweenCard({ between }, open) {
         }),
         definedColumn(TABLES.between_executions.count),
         timeColumn(TABLES.between_executions.mean_ps.head, unit, 'mean_ps'),
-        classColumn('Mostly', ({ cause }) => cause),
+        definedColumn(TABLES.gap_patterns.cause, {
+          value: ({ cause, queued }) => (cause ? causeLabel(queued ? 'queued' : cause) : ''),
+          cell: ({ cause, queued }) => (cause ? causeCell(queued ? 'queued' : cause) : ''),
+        }),
       ],
     },
     h('p', { class: 'small muted' }, 'Gaps last from op to op, so they can be longer.'),
@@ -116,8 +120,8 @@ export function readingCard({ executions, fit, per_step }) {
     joined.length > 1
       ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
       : '',
-    fit && fit.n > 2
-      ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
+    fit && fit.runs > 2
+      ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
         `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
           : ', however long it runs'}.`
@@ -179,12 +183,12 @@ const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
 
 /**
  * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
- * @param {number} fitted @param {number} known runs with a known launch @param {number} all
+ * @param {number} fitted @param {number} launched runs with a known launch @param {number} all
  */
-function fittedRuns(fitted, known, all) {
+function fittedRuns(fitted, launched, all) {
   if (fitted === all) return plural(all, 'run');
-  const which = fitted < known ? 'those that did not queue' : 'all with a known launch';
-  return `${count(fitted)} of ${plural(all, 'run')}, ${which},`;
+  const fittedText = fitted < launched ? 'those that did not queue' : 'all with a known launch';
+  return `${count(fitted)} of ${plural(all, 'run')}, ${fittedText},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */

@@ -2,9 +2,10 @@
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, cores, deviceName, shortProgram, windowPlace } from '../lib/cards.js';
-import { inked, LABELS } from '../lib/classes.js';
+import { inked } from '../lib/classes.js';
 import { digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
+import { causeLabel } from '../gaps/cause.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
 import { maximum, minimum, total } from '../lib/totals.js';
@@ -169,9 +170,9 @@ function axis(sides) {
     h(
       'p',
       { class: 'small muted' },
-      'host: execute call to completion · device: the program’s run · idle: between runs, in the colour of what the ' +
-      'host mostly does between these programs',
-      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are not known`,
+      'host: execute call to completion · device: the program’s run · idle: between runs, coloured by what the ' +
+      'host mostly does meanwhile',
+      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are unknown`,
     ),
   ];
 }
@@ -231,14 +232,15 @@ function lanes({ runs, between, open }, whole, unit) {
     const from = last.start_ps + last.duration_ps;
     if (run.start_ps <= from) return [];
     const time = timeText(run.start_ps - from);
-    const cause = between.find(({ before, after }) => before === last.program && after === run.program)?.cause;
+    const { cause, queued } =
+      between.find(({ before, after }) => before === last.program && after === run.program) ?? {};
     return [
       slice(
         cause ? `tone k-${cause}` : 'rest',
         from,
         run.start_ps,
         [time],
-        `idle ${time}${cause ? `; mostly ${LABELS[cause]} between these programs` : ''}`,
+        `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
         cause ? inked(`c-${cause}`) : {},
       ),
     ];

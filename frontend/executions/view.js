@@ -54,12 +54,12 @@ export function executionsView(app) {
   /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
-  let compared = null;
+  let comparison = null;
   /**
    * The second session's executions, drawn below those of the open one.
    * @type {import('./run-strip.js').OtherSession|null}
    */
-  let other = null;
+  let otherSession = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
@@ -82,7 +82,7 @@ export function executionsView(app) {
     try {
       const next = await stepChannel.get({ session: requested.session.name, step, ...deviceQuery(requested) });
       answer = { ...answer, runs: next.runs, step: next.step };
-      strip.draw(answer, requested, other);
+      strip.draw(answer, requested, otherSession);
       drawOverhead();
     } catch (error) {
       ifOpen(requested.session.name, () => app.reportError('executions', error));
@@ -116,7 +116,7 @@ export function executionsView(app) {
       card(
         'Overhead per execution',
         {
-          note: 'host time lasts from the execute call to the later of its end and the device’s end',
+          note: 'host time: from the execute call to the later of its end and the end of the device’s run',
           right: [
             legend(
               SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text]),
@@ -142,15 +142,15 @@ export function executionsView(app) {
     );
     drawBeside();
     drawOverhead();
-    strip.draw(answer, session, other);
+    strip.draw(answer, session, otherSession);
     return 'ready';
   }
 
   function drawBeside() {
     fill(
       beside,
-      compared?.lazy_dynamo
-        ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo))
+      comparison?.lazy_dynamo
+        ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(comparison.lazy_dynamo))
         : kindsCard(answer),
       betweenCard(answer, app.open),
     );
@@ -162,8 +162,8 @@ export function executionsView(app) {
     const otherName = app.link.state.c;
     if ((sources[1]?.name ?? '') === (otherName ?? '')) return;
     sources = [openSource];
-    compared = null;
-    other = null;
+    comparison = null;
+    otherSession = null;
     const isCurrent = () => sources[0] === openSource && app.link.state.c === otherName;
     try {
       if (otherName) {
@@ -172,8 +172,8 @@ export function executionsView(app) {
           get('compare', { session: openSource.name, other: otherName }),
         ]);
         if (!isCurrent()) return;
-        compared = next;
-        other = { name: otherName, answer: otherAnswer };
+        comparison = next;
+        otherSession = { name: otherName, answer: otherAnswer };
         sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.per_step }];
       }
     } catch (error) {
@@ -182,7 +182,7 @@ export function executionsView(app) {
     }
     drawBeside();
     drawOverhead();
-    strip.draw(answer, session, other);
+    strip.draw(answer, session, otherSession);
   }
 
   function drawOverhead() {
@@ -360,8 +360,8 @@ export function executionsView(app) {
     usualStep = next.step ?? -1;
     session = nextSession;
     sources = [{ name: nextSession.session.name, rows: next.executions, per: next.per_step }];
-    compared = null;
-    other = null;
+    comparison = null;
+    otherSession = null;
     void fetchCompared();
     const state = draw();
     linkedStep();
@@ -374,9 +374,9 @@ export function executionsView(app) {
 }
 
 const JOINS = {
-  exact: 'The trace says which call made the run.',
-  ordered: 'Call and run are joined by their order.',
-  none: 'The call of the run is not known.',
+  exact: 'The trace records which call made the run.',
+  ordered: 'The call was matched to the run by order.',
+  none: 'The call of the run is unknown.',
 };
 
 /** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */

@@ -129,13 +129,13 @@ export function createApp() {
     selectedDevices: hostSelection.selectedDevices,
     requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void open(session.session.name); },
     pickHosts: (below) => void pickHosts(below),
-    async copy(text, what) {
+    async copy(text, subject) {
       try {
         await navigator.clipboard.writeText(text);
-        live.announceNow(`${what} is copied.`);
+        live.announceNow(`${subject} is copied.`);
         return true;
       } catch {
-        app.addNote({ id: 'copy', message: `The browser does not let this page copy: ${text}` });
+        app.addNote({ id: 'copy', message: `The browser does not permit copying; copy it by hand: ${text}` });
         return false;
       }
     },
@@ -317,9 +317,9 @@ export function createApp() {
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
-    const entry =
-      session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
-    await loader.load(name, hostSelection.requested(entry ?? { name, hosts: [] }), reload);
+    const files =
+      session?.session.name === name ? session.session : list?.sessions.find((row) => row.name === name);
+    await loader.load(name, hostSelection.requested(files ?? { name, hosts: [] }), reload);
   }
 
   onSessionReread((name) => { if (name === session?.session.name) void open(name); });

@@ -34,7 +34,7 @@ export function createHeader(on, notes, capture) {
   comparison.classList.add('none');
   const synthetic = h(
     'span',
-    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' },
+    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Written by a program, not recorded from a run.' },
     'synthetic',
   );
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
@@ -56,10 +56,10 @@ export function createHeader(on, notes, capture) {
   let timer = 0;
   return {
     element,
-    /** @param {import('../lib/routes').ListedSession[]} entries @param {string} name */
-    sessions(entries, name) {
+    /** @param {import('../lib/routes').ListedSession[]} rows @param {string} name */
+    sessions(rows, name) {
       sessions.classList.toggle('none', !name);
-      names = entries.map((entry) => entry.name);
+      names = rows.map((row) => row.name);
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
         names.includes(name) ? names : [name, ...names],
@@ -69,18 +69,18 @@ export function createHeader(on, notes, capture) {
     /**
      * @param {import('../lib/types').Ready} ready
      * @param {{hosts: string[], devices: string[]}} chosen
-     * @param {string} [compared]
+     * @param {string} [otherName]
      */
-    open(ready, chosen, compared) {
+    open(ready, chosen, otherName) {
       comparison.classList.toggle('none', names.length < 2);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
         [
           ['', 'none'],
           ...names.filter((name) => name !== ready.session.name),
-          ...(compared && !names.includes(compared) ? [compared] : []),
+          ...(otherName && !names.includes(otherName) ? [otherName] : []),
         ],
-        compared,
+        otherName,
       );
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       const hostNames = ready.session.hosts.map(({ name }) => name);

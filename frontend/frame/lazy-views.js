@@ -53,7 +53,8 @@ function deferredView(app, label, load) {
   async function failed(error) {
     console.error(error);
     if (await serverAnswers()) {
-      showError('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
+      showError('The page’s files have changed since it was opened, for example by an upgrade. Retry reloads the ' +
+        'page with this view.');
     }
     loadFailed = true;
     app.setState('error');

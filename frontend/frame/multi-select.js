@@ -50,7 +50,7 @@ export function createMultiSelect(label, testid, changed) {
       choices.map(({ label: text, note }, at) =>
         h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note)),
       ),
-      choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'),
+      choices.length > 1 && h('p', { class: 'small muted' }, 'The numbers beside the tabs cover the whole session.'),
     );
     boxes.find(({ value }) => value === focused)?.focus();
   }

@@ -67,7 +67,7 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
   const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
   const does = {
     reading: `Reading ${subject} · ${amount(bytes_read, whole)}`,
-    building: `Placing the events of ${subject} on their threads and devices`,
+    building: `Assigning the events of ${subject} to threads and devices`,
     drawing: 'Preparing the timeline',
   };
   return does[stage] + left;
@@ -78,9 +78,9 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
  * @param {import('../lib/routes').SessionLoading} loading
  */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
-  const { hosts_read, hosts_in_all, hosts_covered } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_covered: 0 };
-  const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
-  if (hosts_read === hosts_in_all) return `${read}. Building their report.`;
+  const { hosts_read, hosts_total, hosts_covered } = partial ?? { hosts_read: 0, hosts_total: 0, hosts_covered: 0 };
+  const read = `${count(hosts_read)} of ${plural(hosts_total, 'host')} read`;
+  if (hosts_read === hosts_total) return `${read}. Building their report.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
   const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
   const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
@@ -89,7 +89,7 @@ export function partialText({ partial, bytes_read, bytes: whole, seconds_left })
 
 /** @param {HostReading} host */
 function hostText(host) {
-  if (host.state === 'building') return 'placing its events';
+  if (host.state === 'building') return 'assigning its events';
   if (host.state === 'reading') return amount(host.bytes_read, host.bytes);
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
@@ -134,7 +134,7 @@ export function createLoadingCard(stop) {
       'Loading',
       text,
       bars,
-      h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })),
+      h('p', null, button('Stop and keep the hosts that were read', stop, { 'data-testid': 'stop-loading' })),
     ),
     /**
      * @param {import('../lib/routes').SessionLoading} loading
@@ -199,7 +199,7 @@ export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions',
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
-  h('p', null, 'Capture while the loop runs, from another process or here:'),
+  h('p', null, 'Capture while the loop runs, from another process or from this page:'),
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
-  h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', retry)));
+  h('p', { class: 'sec' }, 'This page checks again when it gets the focus. ', button('Look again', retry)));

@@ -33,11 +33,11 @@ export function createTabs(views, chosen) {
       });
     },
     /** Removes the counts, for another session. */
-    clear() { counts.forEach((mark) => { mark.textContent = ''; }); },
+    clear() { counts.forEach((element) => { element.textContent = ''; }); },
     /** @param {string} id @param {string} text */
     count(id, text) {
-      const mark = counts.get(id);
-      if (mark) mark.textContent = text;
+      const element = counts.get(id);
+      if (element) element.textContent = text;
     },
     /** @param {string} text */
     environment(text) { note.textContent = text; },

@@ -2,6 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
+import { causeOf } from './cause.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
@@ -60,18 +61,19 @@ export const eachCore = (items) =>
       device,
       start_ps: item.starts_ps[at],
       duration_ps: item.durations_ps[at],
-      together_ps: item.togethers_ps[at],
+      all_cores_idle_ps: item.all_cores_idle_by_device_ps[at],
       alike: at > 0,
     })),
   );
 
 /**
  * Gaps of a pattern with one cause; of `queued` ones the device waited for something else than the host.
- * @typedef {{cause: ClassName|'queued', count: number, ps: number}} Cause
+ * @typedef {{cause: import('./cause.js').CauseName, count: number, ps: number}} Cause
  */
 /**
- * A pattern with figures from its gaps: median, and causes by time, longest first.
- * @typedef {GapPattern & {median_ps: number|null, causes: Cause[]}} KnownPattern
+ * A pattern with figures from its gaps: median, causes by time, longest first, and the finding that is the reason for
+ * most of its time.
+ * @typedef {GapPattern & {median_ps: number|null, causes: Cause[], reason: string|null}} KnownPattern
  */
 
 /**
@@ -88,6 +90,7 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
     ...pattern,
     cause: cause === 'queued' ? 'wait' : cause,
     causes,
+    reason: mainReason(patternGaps, total_ps),
     by_class_ps: sumClasses(patternGaps),
     count: patternGaps.length,
     total_ps,
@@ -98,8 +101,15 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
   };
 });
 
-/** @param {Pick<GapItem, 'kind'|'cause'>} gap */
-export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
+/**
+ * The finding that is the reason for more than half of the time of gaps.
+ * @param {GapItem[]} gaps
+ * @param {number} all_ps
+ */
+function mainReason(gaps, all_ps) {
+  const reasons = [...groupBy(gaps, 'reason')];
+  return reasons.find(([, withReason]) => 2 * total(withReason, 'duration_ps') > all_ps)?.[0] ?? null;
+}
 
 /** The causes of gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
 function causesOf(items) {

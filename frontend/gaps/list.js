@@ -8,8 +8,8 @@ import { count, MISSING, plural } from '../lib/format.js';
 import { gapText } from '../lib/link.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { linkedOrder, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
-import { causeOf, rowOf, stepOf } from './group.js';
-import { causeCell, causeLabel } from './patterns.js';
+import { causeLabel, causeOf, reasonCell } from './cause.js';
+import { rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('./group.js').GapRow} GapRow */
@@ -19,6 +19,7 @@ import { causeCell, causeLabel } from './patterns.js';
  * @property {import('../frame/app.js').App['link']} link
  * @property {Map<string, import('../lib/types').Device>} devices by id
  * @property {unknown[]} hosts of the session
+ * @property {Record<string, string>} findings titles of findings by id
  * @property {Set<string>} opened open rows, by the link text of their first gap
  * @property {(gap: GapItem) => void} select
  * @property {(gap: GapItem) => void} show in the timeline
@@ -32,10 +33,10 @@ const NARROW_BELOW_PX = 1200;
  * @param {GapRow[]} groups
  * @param {ListOptions} options
  */
-export function gapsTable(groups, { link, devices, hosts, opened, select, show, sized }) {
+export function gapsTable(groups, { link, devices, hosts, findings, opened, select, show, sized }) {
   const unit = columnUnit(groups, 'mean_ps');
   const longest_ps = maximum(groups.map(({ mean_ps }) => mean_ps));
-  const hasTogether = groups.some(({ gap }) => gap.together_ps != null);
+  const hasTogether = groups.some(({ gap }) => gap.all_cores_idle_ps != null);
   const linked = link.state.sel;
   const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linked));
   if (linkedGroup) opened.add(gapText(linkedGroup.gap));
@@ -45,6 +46,11 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
     return device ? deviceName(device, hosts) : id;
   };
   const countRows = () => sized(groups.length + total(groups.filter(isOpen), ({ gaps }) => gaps.length));
+
+  /** The finding that the gap's panel begins with. @param {GapItem} gap */
+  const reasonOf = ({ reason }) => (reason ? findings[reason] : undefined);
+  const causeText = (/** @type {GapItem} */ gap) =>
+    [causeLabel(causeOf(gap)), reasonOf(gap)].filter(Boolean).join(': ');
 
   /** Rows of single cores, the same ones whenever a row opens. @type {Map<GapRow, GapRow[]>} */
   const coreRowsOf = new Map();
@@ -124,15 +130,16 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
       }),
       ...(hasTogether
         ? [
-            shareColumn(TABLES.gaps.together_ps.head, togetherPart, {
+            shareColumn(TABLES.gaps.all_cores_idle_ps.head, togetherPart, {
               key: 'together',
-              title: () => 'Of the gap’s time; for the rest other cores of the host work',
+              title: () => 'Share of the gap; in the rest of it, other cores of the host work',
             }),
           ]
         : []),
       definedColumn(TABLES.gaps.cause, {
-        value: (/** @type {GapRow} */ { gap }) => causeLabel(causeOf(gap)),
-        cell: ({ gap }) => causeCell(causeOf(gap)),
+        value: (/** @type {GapRow} */ { gap }) => causeText(gap),
+        title: ({ gap }) => causeText(gap),
+        cell: ({ gap }) => reasonCell(causeOf(gap), reasonOf(gap)),
       }),
       definedColumn(TABLES.gaps.by_class_ps),
       textColumn('Before → after', ({ gap }) => endsText(gap), {
@@ -149,7 +156,7 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
 
 /** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
 const togetherPart = ({ gaps }) =>
-  gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
+  gaps[0].all_cores_idle_ps == null ? null : total(gaps, 'all_cores_idle_ps') / total(gaps, 'duration_ps');
 
 /** @param {string|null} program */
 const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);

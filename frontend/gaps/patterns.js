@@ -2,12 +2,12 @@
 
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
-import { LABELS, classCell, classChip } from '../lib/classes.js';
 import { cutName, hue } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
+import { causeLabel, reasonCell } from './cause.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -18,11 +18,12 @@ import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
  * Patterns with gaps, the one with most time first.
  * @param {KnownPattern[]} recurring patterns in the order of their test ids
  * @param {(pattern: KnownPattern) => GapItem[]} gapsOf
- * @param {{idle_ps: number, duration_ps: number}} session idle time of the devices, and length
+ * @param {{idle_ps: number, duration_ps: number, findings: Record<string, string>}} session idle time of the devices,
+ *   length, and titles of findings by id
  * @param {{isChosen: (pattern: KnownPattern) => boolean, choose: (pattern: KnownPattern) => void,
  *   open: (gap: GapItem) => void}} on
  */
-export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isChosen, choose, open }) {
+export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, findings }, { isChosen, choose, open }) {
   const items = recurring.filter(({ count: gapCount }) => gapCount);
   const gaps = new Map(items.map((pattern) => [pattern, gapsOf(pattern)]));
   const unit = columnUnit(items, 'total_ps');
@@ -50,7 +51,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
       definedColumn(TABLES.gap_patterns.cause, {
         value: ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
         title: causesText,
-        cell: causesCell,
+        cell: (pattern) => causesCell(pattern, findings),
       }),
       definedColumn(TABLES.gap_patterns.count),
       definedColumn(TABLES.gap_patterns.total_ps, { timeUnit: unit }),
@@ -79,8 +80,8 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
  */
 export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
   const bound = findings.straggler
-    ? 'the time that other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
-    : 'without it, a step is shorter by at most that';
+    ? 'the time that other hosts wait for it in collectives counts as busy and is additional (see Hosts)'
+    : 'without these gaps, a step is shorter by at most that';
   return [
     first?.per_step_ps
       ? `The first pattern takes ${headline(first.per_step_ps)} per step and core, over whole steps; ${bound}. `
@@ -93,31 +94,18 @@ export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
   ].join('');
 }
 
-/** @param {import('./group.js').Cause['cause']} cause */
-export const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
-
 /**
- * The host's main activity until the work was queued; if it was queued before the gap, the device waited.
- * @param {import('./group.js').Cause['cause']} cause
+ * The cause with most time, the finding behind it, and the cause of most gaps if it differs.
+ * @param {KnownPattern} pattern
+ * @param {Record<string, string>} findings titles by id
  */
-export const causeCell = (cause) =>
-  cause === 'queued'
-    ? h(
-        'span',
-        { title: 'The work was queued before the gap began: the device waited for something other than the host' },
-        classChip('wait'),
-        'device waits',
-      )
-    : classCell(cause);
-
-/** The cause with most time, and the cause of most gaps if it differs. @param {KnownPattern} pattern */
-function causesCell({ cause, causes, count: gapCount }) {
+function causesCell({ cause, causes, reason, count: gapCount }, findings) {
   const [first] = causes;
-  const often = causes.find(({ count: some }) => 2 * some > gapCount);
+  const often = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
   return h(
     'span',
     null,
-    causeCell(first?.cause ?? cause),
+    reasonCell(first?.cause ?? cause, findings[reason ?? '']),
     often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`),
   );
 }
@@ -126,8 +114,8 @@ function causesCell({ cause, causes, count: gapCount }) {
 const causesText = ({ causes, count: all, total_ps }) =>
   causes
     .map(
-      ({ cause, count: some, ps }) =>
-        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
+      ({ cause, count: gapsOfCause, ps }) =>
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(gapsOfCause)} of ${plural(all, 'gap')}`,
     )
     .join('\n');
 

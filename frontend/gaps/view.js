@@ -37,9 +37,10 @@ const FILE_KEYS = [
   'step',
   'kind',
   'cause',
+  'reason',
   'before',
   'after',
-  'together_ps',
+  'all_cores_idle_ps',
 ];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -99,7 +100,7 @@ export function gapsView(app) {
         emptyCard(
           'Gaps',
           'No gap of 10\u202fµs or more.',
-          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter ones.` : undefined,
+          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter gaps.` : undefined,
         ),
       );
       return 'empty';
@@ -127,7 +128,7 @@ export function gapsView(app) {
     patterns = patternsTable(
       recurring,
       (pattern) => filterGaps(answer.items, new Map(), pattern, app.selection().devices),
-      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps },
+      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps, findings: answer.findings },
       {
         isChosen: (pattern) => pattern === chosenPattern(),
         choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
@@ -142,9 +143,9 @@ export function gapsView(app) {
         'Recurring gaps',
         {
           note: [
-            'gaps with the same program before and after',
+            'gaps between the same two programs',
             cores(devices.length, cored.length),
-            ...(finding && isComplete ? ['of those that the finding explains'] : []),
+            ...(finding && isComplete ? ['of the gaps that the finding explains'] : []),
           ].join(', '),
           class: 'patterns',
         },
@@ -241,6 +242,7 @@ export function gapsView(app) {
           link: app.link,
           devices: byId,
           hosts: session.session.hosts,
+          findings: answer.findings,
           opened,
           select: (gap) => app.link.set({ sel: gapText(gap), f: withPattern() }, 'push'),
           show: (gap) => app.open(gapPlace(gap)),
@@ -248,7 +250,7 @@ export function gapsView(app) {
         })
       : null;
     if (!rows) setRowCount(0);
-    fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap is left. ',
+    fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap matches the filters. ',
       link('Clear the filters', clear)));
   }
 

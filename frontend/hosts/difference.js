@@ -215,8 +215,8 @@ export function sentence({ verdict, kind, steps, state, late_us }, row, medianRo
           `takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
         : late >= 0.05 * first.difference_us
           ? `${row.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
-            `for the rest it waits less for its device.`
-          : `${row.short} arrives no later for it: it waits less for its device instead.`,
+            `the rest is made up by waiting less for its device.`
+          : `${row.short} still does not arrive later: it waits less for its device instead.`,
     );
   }
   if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {

@@ -127,9 +127,9 @@ export function createHeatCard(on) {
             : []),
           layout.hostsPerRow > 1 ? `each row ${layout.hostsPerRow} hosts` : '',
         ].filter(Boolean),
-        waits: ({ hosts: members }) => (waits.known ? waits.sum(members.map((host) => rows[host])) : ''),
-        thinWaits: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',
-        waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
+        waits: ({ hosts: members }) => (waits.hasWaits ? waits.sum(members.map((host) => rows[host])) : ''),
+        thinWaits: waits.hasWaits ? waits.sum(thin.map((host) => rows[host])) : '',
+        waitsHead: waits.hasWaits ? `waits, ${waits.unit.name}` : '',
       },
       steps.number.map((_, step) =>
         maximum(
@@ -159,14 +159,14 @@ export function createHeatCard(on) {
       : !named.length
         ? 'tone:'
         : thin.length
-          ? 'height, or tone in thin rows:'
+          ? 'bar height, or tone in thin rows:'
           : 'height:';
     fill(
       below,
       legend([
         ...causes.map((name) => [
           name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'),
-          `last, ${name ? classLabel(name) : 'no class longer'}`,
+          `last, ${name ? classLabel(name) : 'no class takes longer'}`,
         ]),
         ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []),
         ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
@@ -178,10 +178,10 @@ export function createHeatCard(on) {
   /** The table with one row per step. */
   function stepsTable() {
     const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
-    const compared = state === 'compared';
+    const isCompared = state === 'compared';
     const charged = groupBy([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
     const items = steps.number.map((_, step) => {
-      const last = compared ? steps.last[step] : -1;
+      const last = isCompared ? steps.last[step] : -1;
       const places = charged.get(step) ?? [];
       return {
         step,
@@ -203,7 +203,7 @@ export function createHeatCard(on) {
       columns: [
         countColumn('Step', 'step', { key: 'step', cell: ({ step }) => stepName(steps, step) }),
         timeColumn('Step, median', UNITS.ms, 'length'),
-        ...(compared
+        ...(isCompared
           ? [
               {
                 key: 'last',

@@ -28,7 +28,7 @@ export const median = (values) => (values.length ? [...values].sort((a, b) => a 
 export function hostRows(document, range) {
   const { hosts, charges, median_host } = document;
   const shorts = shortNames(hosts.name);
-  const counted = document.state === 'compared';
+  const isCompared = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
   const allLast = total(places, (/** @type {number} */ at) => charges.last[at]);
@@ -44,14 +44,14 @@ export function hostRows(document, range) {
       number: hostNumber(shorts[at]),
       steps: range ? times.length : hosts.steps[at],
       step_us: median(times),
-      last: !range ? hosts.last[at] : counted ? last : null,
-      share: !range ? hosts.last_share[at] : counted && allLast ? last / allLast : null,
+      last: !range ? hosts.last[at] : isCompared ? last : null,
+      share: !range ? hosts.last_share[at] : isCompared && allLast ? last / allLast : null,
       last_steps: range
         ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length
         : hosts.last_steps[at],
       waits_us: !range
         ? hosts.waits_us[at]
-        : counted
+        : isCompared
           ? total(ownCharges, (/** @type {number} */ place) => charges.waits_us[place])
           : null,
       duty: hosts.duty_cycle[at],
@@ -63,7 +63,7 @@ export function hostRows(document, range) {
       once: hosts.once[at],
       offset_us: hosts.offset_us[at],
       residual_us: hosts.residual_us[at],
-      too_wide: hosts.too_wide[at],
+      is_clock_uncertain: hosts.is_clock_uncertain[at],
       named: hosts.named[at],
     };
   });
@@ -75,8 +75,8 @@ export function hostRows(document, range) {
  * @param {number} host
  * @param {number} step
  */
-export function stepUs({ steps, step_apart_us }, host, step) {
-  const apart = step_apart_us[host]?.[step];
+export function stepUs({ steps, step_difference_us }, host, step) {
+  const apart = step_difference_us[host]?.[step];
   return apart == null ? null : steps.step_us[step] + apart;
 }
 
@@ -148,14 +148,14 @@ export function csvRows(document) {
   return hosts.name.flatMap((host, at) => steps.number.map((_, step) => {
     const place = charged.get(`${at} ${step}`);
     const late = document.late_us[at]?.[step] ?? -1;
-    const compared = document.state === 'compared';
+    const isCompared = document.state === 'compared';
     return {
       host,
       step: stepName(steps, step),
       step_us: stepUs(document, at, step),
       late_us: late < 0 ? null : late,
-      last: compared ? (place === undefined ? 0 : charges.last[place]) : null,
-      others_wait_us: compared ? (place === undefined ? 0 : charges.waits_us[place]) : null,
+      last: isCompared ? (place === undefined ? 0 : charges.last[place]) : null,
+      others_wait_us: isCompared ? (place === undefined ? 0 : charges.waits_us[place]) : null,
       clock_offset_us: hosts.offset_us[at],
       clock_residual_us: hosts.residual_us[at],
     };

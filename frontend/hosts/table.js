@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
-import { count, difference, digits, MISSING, plural, share, unitFor } from '../lib/format.js';
+import { briefUnitFor, count, difference, digits, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -20,12 +20,12 @@ const MIN_DIFFERENCE_US = 150;
 /** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
   const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
-  const unit = unitFor(total(parts, Number));
+  const unit = briefUnitFor(total(parts, Number));
   const rounded = roundParts(parts, unit.ps / 1000);
-  const known = rows.some(({ waits_us }) => waits_us !== null);
+  const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
   /** @param {HostRow[]} group */
-  const sum = (group) => (known ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
-  return { unit, known, sum };
+  const sum = (group) => (hasWaits ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
+  return { unit, hasWaits, sum };
 }
 
 /**
@@ -38,7 +38,7 @@ export function waitTexts(rows) {
  * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
-  const { unit, known, sum } = waitTexts(all);
+  const { unit, hasWaits, sum } = waitTexts(all);
   const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
   const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
   const side = maximum(
@@ -52,7 +52,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     ),
     MIN_DIFFERENCE_US,
   );
-  const rest = filtered || !known ? [] : rows.filter(({ last }) => !last);
+  const rest = filtered || !hasWaits ? [] : rows.filter(({ last }) => !last);
   const folds = rest.length > 1;
   const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
   const shares = roundShares(all.map(({ last }) => last ?? 0));
@@ -122,16 +122,21 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
         host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
         steps: rangeText((row) => row.steps),
         step: medianStep(listed),
-        last: known ? count(total(listed, 'last')) : MISSING,
+        last: hasWaits ? count(total(listed, 'last')) : MISSING,
         share:
-          known && listed.some(({ share: rowShare }) => rowShare !== null)
+          hasWaits && listed.some(({ share: rowShare }) => rowShare !== null)
             ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
             : MISSING,
-        waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)),
+        waits: h(
+          'span',
+          { 'data-ps': total(listed, 'waits_us') * US },
+          partial && hasWaits ? '≥\u202f' : '',
+          sum(listed),
+        ),
         duty: dutyOf(listed),
       }
     : { host: `0 of ${plural(all.length, 'host')}` };
-  const note = known ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
+  const note = hasWaits ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
   const foot = columns.map(({ key, head }) =>
     head.startsWith('Against')
       ? h('span', { class: 'muted small' }, note)
@@ -164,11 +169,12 @@ function differs({ differs: name, differs_us, once }) {
 }
 
 /** @param {HostRow} row */
-function residual({ residual_us, too_wide }) {
+function residual({ residual_us, is_clock_uncertain }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
-    too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')],
+    is_clock_uncertain &&
+      [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
 }
 

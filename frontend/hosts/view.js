@@ -156,12 +156,12 @@ export function hostsView(app) {
    * @param {number} [to]
    */
   async function timeline(at, from, to = from) {
-    const compared = [...new Set([at, answer.median_host ?? at])];
-    const names = hostsText(compared, answer.hosts.name);
+    const shown = [...new Set([at, answer.median_host ?? at])];
+    const names = hostsText(shown, answer.hosts.name);
     if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
     const requested = session;
     try {
-      const hostSteps = (await Promise.all(compared.map(stepsOf))).flatMap((steps) => steps ?? []);
+      const hostSteps = (await Promise.all(shown.map(stepsOf))).flatMap((steps) => steps ?? []);
       const starts = hostSteps.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = hostSteps.flatMap(({ start_ps, duration_ps }) =>
         start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))),
@@ -208,7 +208,7 @@ export function hostsView(app) {
         opened,
         filtered,
         chosen: host(),
-        partial: answer.read.hosts < answer.read.hosts_in_all,
+        partial: answer.read.hosts < answer.read.hosts_total,
         toggle: () => {
           opened = !opened;
           drawList();
@@ -227,7 +227,7 @@ export function hostsView(app) {
     heading.textContent = [
       number,
       answer.state === 'compared' && ', by how long the others wait for them',
-      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks of all steps`,
+      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks are of all steps`,
     ].filter(Boolean).join('');
     if (announce) app.live.announce(`${number} hosts.`);
   }

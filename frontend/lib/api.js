@@ -23,8 +23,8 @@ export class RequestError extends Error {
  * @returns {Promise<Routes[R]>}
  */
 export async function get(route, query = {}, signal) {
-  const mark = fingerprints.get(query.session);
-  const parameters = presentEntries({ ...query, ...(mark && route !== 'session' ? { mark } : {}) });
+  const fingerprint = fingerprints.get(query.session);
+  const parameters = presentEntries({ ...query, ...(fingerprint && route !== 'session' ? { fingerprint } : {}) });
   try {
     return await request(`data/${route}?${new URLSearchParams(parameters)}`, { signal });
   } catch (error) {
@@ -47,9 +47,9 @@ let sessionReread = () => {};
 /**
  * Later requests about a session are about the files with this fingerprint.
  * @param {string} session
- * @param {string} mark
+ * @param {string} fingerprint
  */
-export const setFingerprint = (session, mark) => { fingerprints.set(session, mark); };
+export const setFingerprint = (session, fingerprint) => { fingerprints.set(session, fingerprint); };
 
 /**
  * Sets the action to take once the server has read changed files of an open session.

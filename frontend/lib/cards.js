@@ -63,7 +63,7 @@ export const noDeviceCard = (title, needs, left = '') =>
   emptyCard(
     title,
     `${needs} a device plane, and this capture has none.`,
-    `Record again while the device is running, with the profiler server in the process that owns the device. ${left}`,
+    `Capture again while the device is running, with the profiler server in the process that owns the device. ${left}`,
   );
 
 /**
@@ -152,10 +152,10 @@ export const showButton = (action, testid) => button('Show', action, { class: 's
  * A link that shows a span of time with room around it.
  * @param {number} start
  * @param {number} end
- * @param {number} [room] share of its length
+ * @param {number} [marginShare] share of its length
  */
-function placeAround(start, end, room = 0.4) {
-  const margin = Math.max(1e6, (end - start) * room);
+function placeAround(start, end, marginShare = 0.4) {
+  const margin = Math.max(1e6, (end - start) * marginShare);
   return spanText(Math.max(0, Math.round(start - margin)), Math.round(end + margin));
 }
 
@@ -182,9 +182,9 @@ export const gapPlace = (gap) => ({
  */
 export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);
 
-/** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [some] */
-export const cores = (all, some = all) => part(all, some, 'core');
-/** The same of hosts. @param {number} all @param {number} [some] */
-export const hosts = (all, some = all) => part(all, some, 'host');
-/** @param {number} all @param {number} some @param {string} one */
-const part = (all, some, one) => `${some < all ? `${count(some)} of ` : ''}${plural(all, one)}`;
+/** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [chosen] */
+export const cores = (all, chosen = all) => part(all, chosen, 'core');
+/** The same of hosts. @param {number} all @param {number} [chosen] */
+export const hosts = (all, chosen = all) => part(all, chosen, 'host');
+/** @param {number} all @param {number} chosen @param {string} noun */
+const part = (all, chosen, noun) => `${chosen < all ? `${count(chosen)} of ` : ''}${plural(all, noun)}`;

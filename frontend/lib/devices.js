@@ -5,9 +5,9 @@ export const deviceId = (host, name) => `${host}/${name}`;
 
 /** @param {import('./routes').DeviceSummaries} heads @returns {import('./types').Device[]} */
 export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) =>
-  host.map((own, at) => ({
-    id: deviceId(own, name[at]),
-    host: own,
+  host.map((hostName, at) => ({
+    id: deviceId(hostName, name[at]),
+    host: hostName,
     name: name[at],
     kind: kind[at],
     modules: modules[at],

@@ -119,8 +119,8 @@ export function labelledSelect(label, choices, value, chosen, testid) {
  */
 export function setOptions(select, choices, value) {
   fill(select, choices.map((choice) => {
-    const [own, text = own] = [choice].flat();
-    return h('option', { value: own }, text);
+    const [optionValue, text = optionValue] = [choice].flat();
+    return h('option', { value: optionValue }, text);
   }));
   select.value = value ?? '';
   if (select.selectedIndex < 0) select.selectedIndex = 0;
@@ -130,13 +130,13 @@ export function setOptions(select, choices, value) {
  * What keys do on an element, or on some of those within; nobody else hears of them.
  * @template {HTMLElement} T
  * @param {Element} element
- * @param {string} which a selector
+ * @param {string} selector
  * @param {Record<string, (target: T) => void>} keys by `event.key`
  */
-export function onKeys(element, which, keys) {
+export function onKeys(element, selector, keys) {
   element.addEventListener('keydown', (event) => {
     const { key, target, ctrlKey, altKey, metaKey } = /** @type {KeyboardEvent & {target: T}} */ (event);
-    if (ctrlKey || altKey || metaKey || !keys[key] || !target.matches(which)) return;
+    if (ctrlKey || altKey || metaKey || !keys[key] || !target.matches(selector)) return;
     keys[key](target);
     event.preventDefault();
     event.stopPropagation();

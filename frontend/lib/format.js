@@ -32,6 +32,13 @@ export function unitFor(ps) {
   return size >= 1e5 ? UNITS.us : UNITS.ns;
 }
 
+/**
+ * The unit of a time in a sentence, and of a column that a sentence beside it quotes: 1 s and up in s, the rest as in
+ * `unitFor`.
+ * @param {number} ps
+ */
+export const briefUnitFor = (ps) => (Math.abs(ps) >= UNITS.s.ps ? UNITS.s : unitFor(ps));
+
 /** A time in a table whose head names the unit: `72.143`. @param {number|null|undefined} ps @param {Unit} unit */
 export function timeCell(ps, unit, decimals = 3) {
   return ps == null ? MISSING : digits(ps / unit.ps, decimals);
@@ -59,8 +66,7 @@ export function timeText(ps, decimals = 3) {
  * @param {...number} ps
  */
 export function briefTimes(...ps) {
-  const longest = Math.max(...ps.map(Math.abs));
-  const unit = longest >= UNITS.s.ps ? UNITS.s : unitFor(longest);
+  const unit = briefUnitFor(Math.max(...ps.map(Math.abs)));
   return ps.map((time) => {
     const decimals = [100, 10, 1].findIndex((least) => Math.abs(time) >= least * unit.ps);
     return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;
@@ -122,8 +128,8 @@ export function bytes(count) {
 /** `11 520` @param {number|null|undefined} value */
 export const count = (value) => (value == null ? MISSING : digits(value));
 
-/** `1 event`, `531 events` @param {number} value @param {string} one @param {string} [many] */
-export const plural = (value, one, many = one + 's') => `${count(value)}\u00a0${value === 1 ? one : many}`;
+/** `1 event`, `531 events` @param {number} value @param {string} noun @param {string} [nouns] its plural */
+export const plural = (value, noun, nouns = noun + 's') => `${count(value)}\u00a0${value === 1 ? noun : nouns}`;
 
 /** Long names are cut in the middle: `SyncTensors…41937`. @param {string} text @param {number} [most] */
 export function cutMiddle(text, most = 48) {

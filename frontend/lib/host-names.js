@@ -1,11 +1,11 @@
-/** Names of hosts: short where the others tell them apart, and found by name, number or range. */
+/** Names of hosts: short where that is unambiguous, and found by name, number or range. */
 
 import { minimum } from './totals.js';
 
 const LONGEST_RANGE = 1_000_000;
 
 /**
- * What tells each host apart from the others: `w-5` of `t1v-n-7f-w-5`. A number alone keeps the word before it.
+ * The part of each host's name that distinguishes it: `w-5` of `t1v-n-7f-w-5`. A number alone keeps the word before it.
  * @param {string[]} names @returns {string[]} in the same order; as they are where there is one, or nothing in common
  */
 export function shortNames(names) {
@@ -41,42 +41,42 @@ export function findHosts(text, names) {
 
 /**
  * Chosen hosts as a link writes them: numbers and ranges where each host has a number of its own, else names.
- * @param {number[]} chosen places in `names` @param {string[]} names
+ * @param {number[]} chosen indices in `names` @param {string[]} names
  */
 export function hostsText(chosen, names) {
   const numbers = shortNames(names).map(hostNumber);
   const clear = new Set(numbers).size === names.length && numbers.every((number) => number < LONGEST_RANGE);
   if (!clear || names.length === 1) return chosen.map((at) => names[at]).join(',');
   const sorted = chosen.map((at) => numbers[at]).sort((a, b) => a - b);
-  const taken = new Set(numbers);
+  const allNumbers = new Set(numbers);
   /** @type {[number, number][]} */
   const ranges = [];
   for (const number of sorted) {
     const last = ranges.at(-1);
     // A range may pass over numbers that no host has.
-    if (last && [...taken].every((other) => other <= last[1] || other >= number)) last[1] = number;
+    if (last && [...allNumbers].every((anyNumber) => anyNumber <= last[1] || anyNumber >= number)) last[1] = number;
     else ranges.push([number, number]);
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** The words that a link keeps, so that on another session they name that session's own. */
+/** The words that a link keeps, so that they name the corresponding hosts of another session. */
 export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 
 /**
  * The hosts that a link names: words, whole names, numbers, ranges.
  * @param {string|undefined} text
  * @param {string[]} names
- * @param {Partial<Record<'slowest'|'median', string>>} ranks whom the words name, where that is known
+ * @param {Partial<Record<'slowest'|'median', string>>} ranks the hosts that the words name, if known
  * @returns {string[]} nothing where it names none
  */
 export function linkedHosts(text, names, ranks) {
-  const found = (text ?? '').split(',').flatMap((term) => {
+  const linked = (text ?? '').split(',').flatMap((term) => {
     if (term === 'all') return names;
     const word = RANK_WORDS.find((candidate) => candidate === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
     return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];
   });
-  return names.filter((name) => found.includes(name));
+  return names.filter((name) => linked.includes(name));
 }

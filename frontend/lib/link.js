@@ -123,7 +123,7 @@ export function createLink() {
       const { origin, pathname, search, hash } = target.location;
       return origin + pathname + search + formatHash(hash, { ...also, ...state });
     },
-    /** Calls back when the person goes back or forward. @param {(state: LinkState) => void} listener */
+    /** Calls back when the user goes back or forward. @param {(state: LinkState) => void} listener */
     onNavigation(listener) { listeners.add(listener); },
   };
 }

@@ -6,7 +6,7 @@ const ROW_ID = /^h(\d+)\.(?:d(\d+)\.)?(\w+)/;
  * The parts of a row's id.
  * @param {string} id
  * @returns {{host: number, device: number|null, lane: string}|null} `host` is the host's index in the session, `device`
- *   the device's index on the host; null if the text is no id of a row
+ *   the device's index on the host; null if the text is not the id of a row
  */
 export function parseRowId(id) {
   const [, host, device, lane] = ROW_ID.exec(id) ?? [];

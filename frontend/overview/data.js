@@ -19,7 +19,7 @@ import { partColumns, shareColumn, sumText, table, textColumn } from '../lib/tab
 const VERDICTS = {
   bound: 'The device waits for data',
   partly_hidden: 'The device waits for some of the data',
-  hidden: 'Loading is fine',
+  hidden: 'Loading does not hold devices up',
 };
 const KINDS = {
   mp_device_loader: 'MpDeviceLoader',
@@ -36,8 +36,8 @@ export const dataCards = (answer, devices, app) =>
     { class: 'data' },
     inputCard(answer, devices),
     transfersCard(answer),
-    opsCard('Collectives', answer.collectives, app, 'Exposed: no other op of the core computes meanwhile.'),
-    opsCard('Stalls', answer.stalls, app, 'In these ops a core is busy, but only waits.'),
+    opsCard('Collectives', answer.collectives, app, 'Exposed: the core computes nothing else meanwhile.'),
+    opsCard('Stalls', answer.stalls, app, 'In these ops, a core counts as busy but only waits.'),
   );
 
 /** @param {Overview} answer @param {number} devices of the session */
@@ -83,9 +83,9 @@ function inputCard({ input }, devices) {
       'p',
       { 'data-testid': 'input-verdict' },
       devices
-        ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is starved by it. ` +
-          `Idle time by cause counts more: all idle time of whole steps, starved or not.`
-        : 'Whether devices wait needs a device plane.',
+        ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is lost to it. ` +
+          `Idle time by cause is longer: it has all idle time of whole steps, starved or not.`
+        : 'A device plane is needed to see whether devices wait.',
     ),
     table({
       label: 'Input',

@@ -17,9 +17,9 @@ import { readPref, writePref } from '../lib/preferences.js';
 
 /** @type {Record<DutyDefinition, [short: string, long: string]>} */
 const DEFINITIONS = {
-  ops: ['busy / span, ops', 'An op runs, first to last op or run.'],
-  modules: ['busy / span, modules', 'A program runs, first to last op or run.'],
-  capture: ['busy / capture', 'An op runs, of the whole capture.'],
+  ops: ['busy / span, ops', 'Time in ops, from the first to the last op or run.'],
+  modules: ['busy / span, modules', 'Time in program runs, from the first to the last op or run.'],
+  capture: ['busy / capture', 'Time in ops, of the whole capture.'],
 };
 
 /** From this many devices on, a distribution is drawn. */
@@ -177,14 +177,14 @@ function distribution(rows, deviceCount, session, app) {
   );
   const low = groups.slice(0, LOWEST_ROWS);
   const remaining = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
-  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
+  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...rest]) => {
     const host =
       hosts.length > 1
         ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), {
             title: device.host,
           })
         : '';
-    return others.length ? [host, host && ', ', cores(others.length + 1)] : [device.name, host && ' · ', host];
+    return rest.length ? [host, host && ', ', cores(rest.length + 1)] : [device.name, host && ' · ', host];
   };
   const items = [
     ...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),

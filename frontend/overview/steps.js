@@ -370,7 +370,7 @@ export function createSteps(app) {
           : card(
               'Step time',
               { class: 'no-steps' },
-              h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
+              h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no repeated module.'),
               h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.'),
             ),
       );

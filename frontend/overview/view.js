@@ -45,7 +45,8 @@ export function overviewView(app) {
 
   function draw() {
     const isSubset = app.selectedDevices(devices).length < devices.length;
-    const note = isSubset ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
+    const note = isSubset ? 'Everything but the duty cycle and idle time by cause covers all ' +
+      `${cores(devices.length)}.` : '';
     fill(
       element,
       verdict(answer, session.session.description, note, app),

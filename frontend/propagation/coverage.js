@@ -10,9 +10,9 @@ import { partColumns, table } from '../lib/table.js';
 /** How the scope of an op was found. */
 const STATES = Object.entries({
   direct: 'scope in the op’s own metadata',
-  recovered: 'from the computations it calls, or its neighbours',
-  bare: 'an op name without a scope, as in the backward pass',
-  none: 'no name, as copies and other ops made by the compiler',
+  recovered: 'scope of the computations that it calls, or of its neighbours',
+  bare: 'an op name without a scope, such as in the backward pass',
+  none: 'no name, such as copies and other ops that the compiler creates',
 });
 /** Minimum share of a part with its name and time in the bar, and of one with its share alone. */
 const MIN_NAMED_SHARE = 0.12;

@@ -192,17 +192,17 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
       if (on && !next) {
         addNote({
           id: 'align',
-          message: 'No device work is known to belong to a step of the host: there is nothing to align.',
+          message: 'No device work could be assigned to a step of the host, so there is nothing to align.',
         });
       } else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
         const part =
-          next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
+          next && answer.steps.count > next.steps ? ` Only the ${next.steps} steps with device work are moved.` : '';
         live.announceNow(
           next && row
-            ? `Device work stands under its step, ` +
+            ? `Device work is drawn under its step, ` +
                 `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
-            : 'Device rows are back in place.',
+            : 'Device rows are drawn at their recorded times again.',
         );
       }
       if (next && state.selection?.kind === 'gap') model.select(null);

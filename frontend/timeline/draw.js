@@ -98,14 +98,14 @@ export function penOn(canvas, width, height, palette) {
   /** The text, cut with `…` to fit; empty below three letters. @param {string} text @param {number} space px */
   function fitText(text, space) {
     if (textWidth(text) <= space) return text;
-    let kept = 0;
+    let letters = 0;
     let most = text.length;
-    while (kept < most) {
-      const middle = (kept + most + 1) >> 1;
-      if (textWidth(text.slice(0, middle) + '…') <= space) kept = middle;
+    while (letters < most) {
+      const middle = (letters + most + 1) >> 1;
+      if (textWidth(text.slice(0, middle) + '…') <= space) letters = middle;
       else most = middle - 1;
     }
-    return kept >= 3 ? text.slice(0, kept) + '…' : '';
+    return letters >= 3 ? text.slice(0, letters) + '…' : '';
   }
 
   /** Whether all of a text fits into a slice. @param {string} text @param {number} space width of the slice, px */

@@ -108,7 +108,7 @@ export function createGaps(model, lanes, on) {
   /** Rank by length of the gap shown last, from 0. */
   let rank = -1;
   /** The last merged slices and their sources. @type {{from: unknown[], slices: Slices|null}} */
-  let drawn = { from: [], slices: null };
+  let cached = { from: [], slices: null };
 
   /** @param {Ready['of']} of */
   async function fetchGaps(of) {
@@ -185,20 +185,20 @@ export function createGaps(model, lanes, on) {
      */
     async fetchGap(query) {
       await ready;
-      const listed = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
+      const listedGaps = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       const deviceGaps = gapsByDevice.get(query.device);
-      if (answer?.count === listed && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
+      if (answer?.count === listedGaps && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
-      return gapChannel.get({ ...query, beside: on.beside(query.device) });
+      return gapChannel.get({ ...query, other_host: on.beside(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
     addTo(slices) {
       const sources = [slices, columns];
-      if (sources.some((part, index) => part !== drawn.from[index])) {
-        drawn = { from: sources, slices: slices && withGaps(slices, columns) };
+      if (sources.some((part, index) => part !== cached.from[index])) {
+        cached = { from: sources, slices: slices && withGaps(slices, columns) };
       }
-      return drawn.slices;
+      return cached.slices;
     },
     /** Reports the position of the selected gap and the number of gaps. */
     count() {
@@ -236,7 +236,7 @@ export function createGaps(model, lanes, on) {
         rank >= 0 &&
         byLength[rank]?.device === selection.device &&
         byLength[rank]?.start_ps === selection.start_ps;
-      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
       else if (byLength.length) show(byLength[rank = stays ? (rank + 1) % byLength.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
     },
@@ -250,7 +250,7 @@ export function createGaps(model, lanes, on) {
       const { selection, window: span, align } = model.state;
       const deviceGaps = currentGaps();
       const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
-      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
       else if (at >= 0) show(deviceGaps[at]);
       else {
         on.say(

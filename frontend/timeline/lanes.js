@@ -204,14 +204,14 @@ export function createLanes(model, on) {
       (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : deviceLanes[0]);
     if (!lane) return false;
     const bottom = Math.max(...deviceLanes.map(({ y, h: tall }) => y + tall)) + 4;
-    const room = element.clientHeight - TOP;
+    const height = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
     // All of the host, or what of it stands next above the device; in any case what the host does, where that fits
     // above the gap.
-    const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
+    const next = group.find(({ y }) => bottom - y + 4 <= height) ?? lane;
     const classLane = group.find(({ row }) => row.kind === 'classes');
-    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= room ? classLane : next;
-    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
+    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= height ? classLane : next;
+    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + height) element.scrollTop = first.y - 4;
     return true;
   }
 
@@ -287,10 +287,10 @@ export function createLanes(model, on) {
     reveal(row, depth = 0) {
       updateLayout();
       const lane = laneFor(layout.lanes, row, depth);
-      const room = element.clientHeight - TOP;
+      const height = element.clientHeight - TOP;
       if (!lane) return;
       if (lane.y < element.scrollTop) element.scrollTop = lane.y - 4;
-      else if (lane.y + lane.h > element.scrollTop + room) element.scrollTop = lane.y + lane.h - room + 4;
+      else if (lane.y + lane.h > element.scrollTop + height) element.scrollTop = lane.y + lane.h - height + 4;
     },
   };
 }

@@ -127,15 +127,15 @@ export function createModel(link, lanesPx) {
     /**
      * Brings a span into view; zooms in if it is too narrow to see.
      * @param {Span} span
-     * @param {number} room share of its length
+     * @param {number} marginShare share of its length
      * @param {boolean} [all] show the whole span
      */
-    bringIntoView({ start_ps, end_ps }, room, all = false) {
+    bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const whole = shown.end_ps - shown.start_ps;
       if (length * lanesPx() < MIN_VISIBLE_PX * whole || (all && length > whole)) {
-        model.look(frameSpan({ start_ps, end_ps }, room));
+        model.look(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (
         all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps
       ) {

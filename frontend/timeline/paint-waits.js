@@ -21,10 +21,10 @@ export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar,
   const { left, right, x } = scene.scale;
   const [from, until, to] = [start_ps, until_ps, end_ps].map((ps) => clamp(x(ps), left - 1, right + 1));
   const y = laneTop(scene, lane);
-  const room = until - from;
-  if (to > until && (marked || room >= MIN_PX)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
-  const fitting = waitTexts(bar).find((candidate) => textWidth(candidate) + TEXT_ROOM <= room);
-  const text = room < MIN_TEXT_PX ? '' : fitting ?? '';
-  if (room >= MIN_PX) drawSlice(from, y, room, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);
+  const space = until - from;
+  if (to > until && (marked || space >= MIN_PX)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
+  const fitting = waitTexts(bar).find((candidate) => textWidth(candidate) + TEXT_ROOM <= space);
+  const text = space < MIN_TEXT_PX ? '' : fitting ?? '';
+  if (space >= MIN_PX) drawSlice(from, y, space, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);
   if (marked && to > from) outline(palette.sel, 1.5, from, y, to - from, lane.h);
 }

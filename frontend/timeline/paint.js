@@ -124,34 +124,35 @@ export function paint(
     if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) {
       write(
         palette.ink3,
-        'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.',
+        'While aligned, gaps, work of no step, and work that reaches into the next step are not drawn.',
         left + 5,
         y + lane.h / 2,
       );
     }
     const columns = columnsOf(scene, lane);
     const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
-    let drawn = -Infinity;
+    let lastColumn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // Slices under a pixel cover their whole column, so one per column is drawn.
       if (
         !columns ||
         !slices ||
-        (w < 1 && Math.floor(x) === drawn) ||
+        (w < 1 && Math.floor(x) === lastColumn) ||
         (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))
       ) {
         return;
       }
-      if (w < 1) drawn = Math.floor(x);
+      if (w < 1) lastColumn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) {
         drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
           coverage(columns, i, scale.ps(from), scale.ps(to)),
         );
       } else {
-        const room = roomFor(covering, x, w);
-        const texts = room < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
-        drawSlice(x, y, w, lane.h, tone, sign, texts.find((text) => fits(text, room)) ?? texts[texts.length - 1], room);
+        const space = roomFor(covering, x, w);
+        const texts = space < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
+        const text = texts.find((candidate) => fits(candidate, space)) ?? texts[texts.length - 1];
+        drawSlice(x, y, w, lane.h, tone, sign, text, space);
       }
     });
   }
@@ -288,8 +289,8 @@ export function paint(
         const x = indent ? 34 : 22;
         if (lane.fold) write(palette.ink3, lane.fold.open ? '▾' : '▸', x - 14, y);
         const label = short && textWidth(whole) * 1.08 > edge - x - textWidth(note) - 8 ? short : whole;
-        const room = edge - x - textWidth(label) - 12;
-        const aside = textWidth(note) > room ? note.replace('shifted ', '') : note;
+        const space = edge - x - textWidth(label) - 12;
+        const aside = textWidth(note) > space ? note.replace('shifted ', '') : note;
         const end = edge - textWidth(aside);
         write(palette.ink3, aside, end, y);
         const { font } = g;

@@ -70,14 +70,14 @@ export function eventContent(detail, act, hosts) {
 function occurrences({ occurrences: details, name, duration_ps }, act) {
   const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = details;
   const most = maximum(durations_ps, 1);
-  const step = (/** @type {'previous'|'next'} */ way, /** @type {string} */ text) => {
-    const brief = details[way];
+  const step = (/** @type {'previous'|'next'} */ direction, /** @type {string} */ text) => {
+    const brief = details[direction];
     return button(
       text,
       () => {
         if (brief) act.open(brief);
       },
-      { 'aria-label': `${way === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief },
+      { 'aria-label': `${direction === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief },
     );
   };
   return h(

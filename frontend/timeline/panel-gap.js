@@ -44,7 +44,7 @@ export function gapContent(gap, act, on) {
   const name = act.deviceName(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.fetchDelayed(gap).then((collective) => fill(delays, delayText(collective, device, act)));
-  const beside = gap.beside && { ...gap.beside, name: act.shortHost(gap.beside.host) };
+  const beside = gap.gap_of_other_host && { ...gap.gap_of_other_host, name: act.shortHost(gap.gap_of_other_host.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
@@ -68,7 +68,11 @@ export function gapContent(gap, act, on) {
           : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.showOccurrences(gap), { 'data-testid': 'gap-occurrences' }),
+      button(
+        `Pattern: ${plural(occurrences, 'gap')}${cores === 1 ? '' : ' on all cores'}`,
+        () => on.showOccurrences(gap),
+        { 'data-testid': 'gap-occurrences', title: 'Gaps between the same two programs, each core’s counted' },
+      ),
       button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
         'data-testid': 'gap-copy',
       }),
@@ -80,7 +84,7 @@ export function gapContent(gap, act, on) {
         'p',
         { class: 'sec', 'data-testid': 'gap-sentence' },
         sentence,
-        gap.beside && ` ${besideText(gap.beside, act)}`,
+        gap.gap_of_other_host && ` ${besideText(gap.gap_of_other_host, act)}`,
         delays,
       ),
       findingLine(gap, on),
@@ -153,11 +157,15 @@ function findingLine(gap, on) {
       h(
         'span',
         { class: 'row' },
-        step('‹', before, 'Gap before among those that the finding explains'),
-        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }), {
-          title: 'All gaps that it explains',
-          'data-testid': 'gap-finding-all',
-        }),
+        step('‹', before, 'Previous gap that the finding explains'),
+        link(
+          `${count(at + 1)} of ${plural(many, 'gap')} of the finding`,
+          () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }),
+          {
+            title: 'All gaps that the finding explains; the same gap on several cores counts once',
+            'data-testid': 'gap-finding-all',
+          },
+        ),
         step('›', after, 'Next gap that the finding explains'),
       ),
     COMPILE_FINDINGS.includes(id) &&
@@ -189,7 +197,7 @@ function hasOtherClasses(gap) {
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./panel-parts.js').PanelActions} act */
+/** @param {NonNullable<GapDetail['gap_of_other_host']>} beside @param {import('./panel-parts.js').PanelActions} act */
 const besideText = ({ host, duration_ps }, act) => `On ${act.shortHost(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
@@ -245,7 +253,7 @@ function chainTable(gap, on, end, beside, brief) {
       {
         head:
           kind === 'queued'
-            ? 'Meanwhile on the host: not why the device waits'
+            ? 'Meanwhile on the host, which is not why the device waits'
             : hasOtherClasses(gap)
               ? 'Why it ended, in order, across threads'
               : brief
@@ -322,7 +330,7 @@ function wordsOf(gap, name, delays) {
     ].join(', '),
     [sentence + delays, more].join(' ').trim(),
     '',
-    ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`),
+    ...sortByTime(by_class_ps).map(([className, ps]) => `${timeText(ps)}\t${LABELS[className]}`),
     '',
     ...chain.map(
       (piece, index) =>

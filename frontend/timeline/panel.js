@@ -284,7 +284,7 @@ function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }
           h(
             'p',
             null,
-            'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every ' +
+            'Click a slice to see its times, stats and flow partners. Drag across the lanes to see what every ' +
             'class, thread and device did in a window.',
           ),
           h(
@@ -315,8 +315,8 @@ function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }
             h(
               'p',
               { class: 'small muted' },
-              'Waiting for other hosts inside a collective is busy time and no stall: it is hatched in the lanes, ' +
-              'and Hosts has its sums.',
+              'Waiting for other hosts inside a collective counts as busy, not as stall: it is hatched in the lanes, ' +
+              'and its sums are in Hosts.',
             ),
         ),
       ),

@@ -59,10 +59,10 @@ export function zoomSpan({ start_ps, end_ps }, factor, at) {
 /**
  * A span with a margin on both sides.
  * @param {Span} span
- * @param {number} [room] share of its length
+ * @param {number} [marginShare] share of its length
  */
-export function frameSpan({ start_ps, end_ps }, room = 0.15) {
-  const margin = (end_ps - start_ps) * room;
+export function frameSpan({ start_ps, end_ps }, marginShare = 0.15) {
+  const margin = (end_ps - start_ps) * marginShare;
   return { start_ps: start_ps - margin, end_ps: end_ps + margin };
 }
 

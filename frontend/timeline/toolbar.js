@@ -36,7 +36,7 @@ export function createToolbar(on) {
   });
   const align = button('Align device to host step', on.align, {
     'data-testid': 'align-steps',
-    title: 'Draws the device work of each step where the step begins (t)',
+    title: 'Draws the device work of each step from the start of the step (t)',
   });
   const readout = h('span', { class: 'sec readout', 'data-testid': 'window-readout' });
   const time = h('input', {
@@ -61,7 +61,7 @@ export function createToolbar(on) {
     button(
       'longest',
       on.longest,
-      { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' },
+      { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; press again for the next longest' },
       h('kbd', null, 'l'),
     ),
   );

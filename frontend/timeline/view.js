@@ -282,9 +282,9 @@ export function timelineView(app) {
     },
   });
 
-  /** @param {'next'|'previous'} way */
-  function occurrence(way) {
-    const brief = state.detail?.occurrences[way];
+  /** @param {'next'|'previous'} direction */
+  function occurrence(direction) {
+    const brief = state.detail?.occurrences[direction];
     if (brief) open(brief);
   }
 
@@ -304,7 +304,7 @@ export function timelineView(app) {
     whole: showSession,
     search: toolbar.focusSearch,
     askTime: toolbar.askTime,
-    step: (way) => cursor.step(way, session?.rows ?? []),
+    step: (direction) => cursor.step(direction, session?.rows ?? []),
     gap: gaps.step,
     longest: gaps.longest,
     occurrence,

@@ -38,7 +38,7 @@ _DROPPED_EVENTS_STATS = ("dropped_events", "num_dropped_events", "dropped_traces
 """Stats in which profilers record how many events did not fit their buffers."""
 
 _TENSORFLOW_ON_CPU = (
-    "No device plane: ops that TensorFlow itself runs on a CPU are no XLA device's work, and only the host is shown. "
+    "No device plane: TensorFlow's own CPU ops are not the work of an XLA device, so only the host is shown. "
     "To have XLA run a step, put it in tf.function(jit_compile=True). If an accelerator "
     f"{WORDS['tensorflow'].accelerator}, and capture with --device-level 1."
 )
@@ -78,7 +78,10 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
         text = f"No device plane, as on a CPU: devices are derived from {source} on host threads."
         yield "no_device_plane", "info", f"{text} If an accelerator {accelerator}."
     for name, launches in gpus_without_work(trace):
-        text = f"{name} recorded no kernels, though the host made {launches:,} launches on it: it is in no figure."
+        text = (
+            f"{name} recorded no kernels, although the host made {launches:,} launches on it: it is left out of all "
+            "figures."
+        )
         yield (
             "device_without_work",
             "warning",
@@ -90,13 +93,13 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
         advice = f"wrap each step in {WORDS[framework].step or step_code}."
         if steps:
             missing = (
-                "No step annotation could be read, it may be cut off"
+                "No step annotation could be read, as the file may be truncated"
                 if _is_damaged(trace)
                 else "No step annotation"
             )
             text = f"{missing}: steps come from {_STEP_SOURCE_TEXTS[steps[0].source]}. To name them, {advice}"
         elif _is_damaged(trace):
-            text = f"No steps: their events may be cut off. If the script annotates none, {advice}"
+            text = f"No steps could be read, as the file may be truncated. If the script annotates none, {advice}"
         else:
             sources = (
                 "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
@@ -109,7 +112,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
     if names := describe_unknown_names(trace):
         yield "unknown_names", "info", names
     if framework == "unknown" and len(trace):
-        text = "Nothing in this capture comes from PyTorch/XLA, JAX or TensorFlow: advice is general."
+        text = "No event of PyTorch/XLA, JAX or TensorFlow was recognised, so advice is general."
         yield "unknown_framework", "info", text
     if _has_low_host_level(trace):
         yield (
@@ -135,8 +138,9 @@ def _step_time_difference(trace: Trace) -> str | None:
     annotated_ps = sum(step.duration_ps for step in steps)
     if find_launches(trace).handed_over_times is not None:
         return (
-            "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
-            f"of its own, while its annotation lasts {brief_time(annotated_ps // len(steps))} on average."
+            "The host only hands steps over and runs ahead, so a step lasts from the end of the previous step's "
+            f"work to the end of its own; its annotation lasts only {brief_time(annotated_ps // len(steps))} on "
+            "average."
         )
     starts, ends = recorded_times(trace)
     begin, end = int(starts[0]), int(ends.max())
@@ -147,8 +151,8 @@ def _step_time_difference(trace: Trace) -> str | None:
     top_class = int(times.sum(axis=0).argmax())
     return (
         f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
-        "the last, lie between the annotations of steps and are in no step; there the host mostly "
-        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation cover the whole body of the loop."
+        "the last, are between the annotations of steps and belong to no step; there the host mostly "
+        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count this time, annotate the whole body of the loop."
     )
 
 
@@ -156,7 +160,10 @@ def _no_device(trace: Trace) -> str:
     """Returns why there is no device, and what to do."""
     device_planes = _device_planes(trace)
     if _is_damaged(trace):
-        return "No device is in what could be read: its events may be cut off. Copy the file again, or capture again."
+        return (
+            "The readable part of the file has no device, as the file may be truncated. Copy the file again, or "
+            "capture again."
+        )
     if device_planes:
         others = f" and {len(device_planes) - 1} more" if len(device_planes) > 1 else ""
         return (
@@ -190,10 +197,13 @@ def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, str, str]]:
         yield (
             "no_launches",
             "warning",
-            f"Why gaps ended and what executions cost is not known: {_unjoined_reason(trace, len(runs))}",
+            f"Why gaps ended and what executions cost is unknown: {_unjoined_reason(trace, len(runs))}",
         )
     if contradiction := describe_clock_contradiction(trace, not _is_damaged(trace)):
-        text = f"{contradiction}: the clocks of host and device disagree; gaps, queues and overheads are off by that."
+        text = (
+            f"{contradiction}: the clocks of host and device disagree, so gaps, queue times and overheads may be "
+            "wrong by as much."
+        )
         yield "clocks_disagree", "warning", f"{text} Capture again."
 
 
@@ -201,12 +211,15 @@ def _unjoined_reason(trace: Trace, runs: int) -> str:
     """Returns why no run has a call, and what to do."""
     if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
         return (
-            "no host events could be read, they may be cut off. Copy the file again, or capture again."
+            "no host events could be read, as the file may be truncated. Copy the file again, or capture again."
             if _is_damaged(trace)
             else "the host was not traced. Capture host and devices together, with --host-level 2."
         )
     if _is_damaged(trace):
-        return "the events that link runs to calls may be cut off. Copy the file again, or capture again."
+        return (
+            "the events that link runs to calls may be missing, as the file may be truncated. Copy the file again, "
+            "or capture again."
+        )
     if runs:
         return "no flow, key or order links runs to calls. Capture the process that launches them, with --host-level 2."
     if all(device.run_of_op is not None for device in trace.devices):

@@ -27,7 +27,7 @@ class Words:
 
     step: str = ""
     annotation: str = ""
-    accelerator: str = "was meant, run on it"
+    accelerator: str = "was intended, run on it"
     waits: str = ""
     later: str = "later"
     ahead: str = "load and send the next batch while the device works"
@@ -43,7 +43,7 @@ class Words:
 _TORCH_XLA = Words(
     step="xp.StepTrace('train', step_num=i)",
     annotation="xp.Trace('name')",
-    accelerator="was meant, set PJRT_DEVICE=TPU before the script starts",
+    accelerator="was intended, set PJRT_DEVICE=TPU before the script starts",
     waits="xm.wait_device_ops()",
     later="in xm.add_step_closure(…, run_async=True)",
     ahead="DataLoader workers that prefetch, and MpDeviceLoader for the transfer",
@@ -54,7 +54,7 @@ _TORCH_XLA = Words(
 _JAX = Words(
     step="jax.profiler.StepTraceAnnotation('train', step_num=i)",
     annotation="jax.profiler.TraceAnnotation('name')",
-    accelerator="was meant, see what jax.devices() lists",
+    accelerator="was intended, see what jax.devices() lists",
     waits="jax.block_until_ready",
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
     steps_at_once=" (jax.lax.scan)",
@@ -68,7 +68,7 @@ _JAX = Words(
 _TENSORFLOW = Words(
     step="tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
     annotation="tf.profiler.experimental.Trace('name')",
-    accelerator="was meant, see what tf.config.list_physical_devices() lists",
+    accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",
     one_graph="Put the whole step, with the optimizer's update, in one tf.function(jit_compile=True): what runs "

@@ -43,6 +43,6 @@ def describe_unknown_names(trace: Trace) -> str | None:
     )
     spent = share(time_of_name.total() / span)
     return (
-        f"Host threads spend as much time as {spent} of the capture in unknown events: {longest}. "
-        "A newer runtime may have recorded them; classes for them can be given with --catalog FILE."
+        f"Host threads spend time equal to {spent} of the capture in events of unknown names: {longest}. They may "
+        "be from a newer runtime; --catalog FILE can give them classes."
     )

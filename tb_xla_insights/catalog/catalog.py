@@ -205,7 +205,9 @@ def _problem(table: Any) -> str | None:
         if not isinstance(group, dict):
             return f"{place}: an object is expected"
         if "class" in group and group["class"] not in CLASSES[:-1]:
-            return f"{place}.class: {group['class']!r:.60} is no class; use one of {', '.join(CLASSES[:-1])}"
+            return (
+                f"{place}.class: {group['class']!r:.60} is not a class; use one of {', '.join(CLASSES[:-1])}"
+            )
         if "class" not in group and not group.get("tags"):
             return f'{place}: a "class" or "tags" is expected'
         for key in (*_LISTS, "tags"):

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 _PROGRESS_INTERVAL_S = 0.25
 _OPTIONS = {
-    "duration_ms": "how long to trace",
+    "duration_ms": "duration of the trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
-    "python_level": "every Python call: 1 on, 0 off",
-    "retries": "how often to retry if no server listens yet or the trace is empty",
+    "python_level": "record every Python call: 1 on, 0 off",
+    "retries": "number of retries if no server listens yet or the trace is empty",
 }
 
 
@@ -39,7 +39,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "logdir",
         metavar="LOGDIR",
-        help="the directory the servers write to: a path that is the same for them and for you, or a URL",
+        help="the directory that the servers write to: a URL, or a path that servers and this command can access",
     )
     for name, text in _OPTIONS.items():
         parser.add_argument(
@@ -47,7 +47,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             metavar="N",
             type=_integer_parser(*LIMITS[name]),
             default=getattr(Options, name),
-            help=f"{text} (%(default)s)",
+            help=f"{text} (default: %(default)s)",
         )
     common.add_json(parser)
     parser.set_defaults(run=run)

@@ -41,8 +41,10 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", metavar="PATH", help="a .xplane.pb file, a session directory or a logdir; local or a URL"
     )
-    parser.add_argument("--session", metavar="NAME", help="which session of a logdir (the newest)")
-    parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    parser.add_argument(
+        "--session", metavar="NAME", help="the session, if PATH is a logdir (default: the newest)"
+    )
+    parser.add_argument("--catalog", metavar="FILE", help="a JSON file with further host event names")
     add_scheduler(parser)
 
 

@@ -18,10 +18,15 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     for name in "AB":
         parser.add_argument(
-            name.lower(), metavar=name, nargs="?", help="a session, as PATH of the other commands"
+            name.lower(),
+            metavar=name,
+            nargs="?",
+            help="a session: a .xplane.pb file, a session directory or a logdir",
         )
         parser.add_argument(
-            f"--session-{name.lower()}", metavar="NAME", help=f"which session of a logdir {name}"
+            f"--session-{name.lower()}",
+            metavar="NAME",
+            help=f"the session, if {name} is a logdir (default: the newest)",
         )
     parser.add_argument(
         "--pairs", metavar="FILE", help="a CSV file of pairs; docs/command-line.md describes its format"
@@ -41,7 +46,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
         "(default: 3 %%, up to which they count as equal)",
     )
-    parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
+    parser.add_argument("--catalog", metavar="FILE", help="a JSON file with further host event names")
     common.add_scheduler(parser)
     common.add_json(parser)
     parser.set_defaults(run=run, parser=parser)

@@ -47,9 +47,9 @@ def print_comparison(out: Console, document: Document) -> None:
 def _sessions(out: Console, document: Document) -> None:
     common.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
-    same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
+    has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for letter in "ab":
-        side, name = document[letter], "path" if same else "name"
+        side, name = document[letter], "path" if has_same_name else "name"
         counts = [plural(side[f"{noun}s"], noun) for noun in ("step", "device")]
         common.print_paragraph(
             out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
@@ -97,7 +97,7 @@ def _step_differences(
         **cells,
         **_CELLS,
         "of_step": _step_share_text,
-        "found": lambda row: PRESENCE_TEXTS[row["found"]],
+        "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
     out.print(common.table(definition, shown, cells, title=definition.title + more))
 

@@ -19,9 +19,7 @@ Document = Mapping[str, Any]
 
 def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     """Prints the devices with the lowest duty cycles, the others and all; times are means per core."""
-    title = (
-        f"Devices ({units.count(len(devices))} cores; those far below the one in the middle, times of a core)"
-    )
+    title = f"Devices ({units.count(len(devices))} cores; those far below the median; times per core)"
     rows = condensed_device_rows(devices, duty)
     out.print(common.table(DEVICES.without("modules", "ops"), rows, title=title))
 

@@ -28,11 +28,11 @@ _DEBUG_VARIABLE = "XLA_INSIGHTS_DEBUG"
 
 _COMMANDS = {
     "sessions": "list sessions and hosts",
-    "report": "what is known about a session",
-    "window": "what happened in a window of time",
-    "capture": "capture from running profiler servers",
-    "compare": "two sessions side by side",
-    "export": "for Perfetto, spreadsheets and data frames",
+    "report": "print why the device is idle, and what to change",
+    "window": "print what happened in a window of time",
+    "capture": "capture a session from running profiler servers",
+    "compare": "compare two sessions",
+    "export": "export a session for Perfetto, spreadsheets and data frames",
 }
 """The commands, each with a module of this package, and their descriptions."""
 

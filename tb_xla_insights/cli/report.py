@@ -18,7 +18,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     common.add_path(parser)
     parser.add_argument(
-        "--all-gaps", action="store_true", help="every gap from 10 µs up, not the 1,000 longest"
+        "--all-gaps", action="store_true", help="every gap from 10 µs on, not only the 1,000 longest"
     )
     parser.add_argument(
         "--duty",
@@ -35,7 +35,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a finding has at least this severity: info, warning or critical",
     )
     parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="write the report as one page that needs no server"
+        "--html", metavar="FILE", type=Path, help="write the report as an HTML page that needs no server"
     )
     parser.add_argument(
         "--samples-per-step",
@@ -48,7 +48,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--peaks",
         metavar="FLOPS,BYTES",
         type=common.peaks,
-        help="peak FLOP/s and bytes/s of one device, as 918e12,1638e9 (default: the capture's, or those of known "
+        help="peak FLOP/s and bytes/s of one device, such as 918e12,1638e9 (default: the capture's, or those of known "
         "devices)",
     )
     parser.set_defaults(run=run, parser=parser)

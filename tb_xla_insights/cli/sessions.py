@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    parser.add_argument("logdir", metavar="LOGDIR", help="local or a URL")
+    parser.add_argument("logdir", metavar="LOGDIR", help="a logdir; local or a URL")
     common.add_json(parser)
     parser.set_defaults(run=run)
 

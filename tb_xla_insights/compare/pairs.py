@@ -76,7 +76,8 @@ def read_pairs(path: str, read_steps: StepReader) -> Pairs:
         return _table(*_read_session_pairs(path, positions, rows, read_steps))
     if head[0].lower() in ("a", "b", "column"):
         raise InputError(
-            f"{path}, line 1: {head[0]} is no column of models, and pairs need both a and b; add what is missing"
+            f"{path}, line 1: {head[0]} is not a column of models, and pairs need both columns a and b; add the "
+            "missing one"
         )
     if len(head) < 2:
         raise InputError(f"{path}, line 1: no column of speed-ups and no columns a and b; add them")
@@ -127,7 +128,7 @@ def _read_session_pairs(
             return round(Fraction(cell) * PS_PER["ms"]), None
         if not cell.isprintable() or not 0 < len(cell) <= _MAX_PATH_LENGTH:
             shown = cell[:_MAX_SHOWN_CHARACTERS]
-            raise InputError(f"{path}, line {line}: {shown!r} is no session; give a path or a time in ms")
+            raise InputError(f"{path}, line {line}: {shown!r} is not a session; give a path or a time in ms")
         try:
             session = read_steps(cell if "://" in cell else str(directory / os.path.expanduser(cell)))
             return median_low(step["duration_ps"] for step in session.steps), session
@@ -184,7 +185,7 @@ def _parse_speedup(path: str, line: int, cell: str) -> Fraction:
     value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
     if value <= 0:
         shown = cell[:_MAX_SHOWN_CHARACTERS]
-        raise InputError(f"{path}, line {line}: {shown!r} is no speed-up; write numbers like 1.344")
+        raise InputError(f"{path}, line {line}: {shown!r} is not a speed-up; write numbers like 1.344")
     return value
 
 

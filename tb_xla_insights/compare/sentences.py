@@ -72,12 +72,12 @@ def _side_without_steps(a: SessionTotals) -> str:
 _STEP_SENTENCES = {
     "same": "B’s steps are as long as A’s at the median: {values}",
     "chance": "B’s steps cannot be distinguished from A’s: {values} at the median may be chance",
-    "few": "B’s steps take {values} at the median ({ratio}); so few steps do not rule out chance",
+    "few": "B’s steps take {values} at the median ({ratio}); with so few steps, this may be chance",
 }
 _RATE_SENTENCES = {
     "same": "B is as fast as A at the median: {values}",
     "chance": "B cannot be distinguished from A: {values} at the median may be chance",
-    "few": "B has {values} at the median ({ratio}); so few steps do not rule out chance",
+    "few": "B has {values} at the median ({ratio}); with so few steps, this may be chance",
 }
 """The sentences of verdicts that find no difference, with the values of both and the ratio B / A."""
 
@@ -161,7 +161,7 @@ def op_names_text(row: Mapping[str, Any]) -> str:
         for names, number in zip((row["ops_a"], row["ops_b"]), row["count"], strict=True)
         if names
     ]
-    return sides[0] if row["found"] == "both" else " → ".join(sides)
+    return sides[0] if row["presence"] == "both" else " → ".join(sides)
 
 
 def _device_work_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any] | None:
@@ -201,7 +201,7 @@ def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> s
     if row["p"] is None:
         result = f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each."
     else:
-        result = f"chance alone makes such a difference of medians in {share(row['p'])} of the cases"
+        result = f"chance alone causes such a difference of medians in {share(row['p'])} of the cases"
         result += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."
     return f"{step_counts}: {result}{_rare_compiles_sentence(a, b)}"
 
@@ -224,9 +224,7 @@ def _rare_compiles_sentence(a: SessionTotals, b: SessionTotals) -> str:
         if times := session.rare_compile_times_ps:
             total = f" ({brief_time(sum(times))})" if sum(times) else ""
             parts.append(f"{name} compiled in {len(times)} of {count(len(session.steps))} steps{total}")
-    return (
-        f" {join_words(parts)}; that is in the means, and left out of the test of medians." if parts else ""
-    )
+    return f" {join_words(parts)}; this counts in the means, but not in the test of medians." if parts else ""
 
 
 def unjudged_reason(document: Mapping[str, Any]) -> str | None:

@@ -39,7 +39,7 @@ _TO_16_BITS = {
     "torch_xla": "run it under torch.autocast with bfloat16",
     "tensorflow": "use the mixed_bfloat16 policy",
 }
-_CUSTOM_KERNEL = {"jax": " (one Pallas kernel, say)", "torch_xla": " (one Pallas kernel, say)"}
+_CUSTOM_KERNEL = {"jax": " (such as a Pallas kernel)", "torch_xla": " (such as a Pallas kernel)"}
 
 
 def advice_for(
@@ -192,8 +192,8 @@ def _layout_advice(row: Row) -> str:
     size, unit = min(sides, key=lambda side: side[0] / _round_up(*side))
     shape, waste = row["shape"].split("{")[0], _percent(layout_waste(row))
     return (
-        f"Give {row['op']} another shape: of {shape} a dimension of {size} is padded to {_round_up(size, unit)}, and "
-        f"{waste} of what it writes is padding; put a longer dimension there, or merge two."
+        f"Change the shape of {row['op']}: in {shape}, a dimension of {size} is padded to {_round_up(size, unit)}, "
+        f"so {waste} of what it writes is padding; put a longer dimension there, or merge two dimensions."
     )
 
 
@@ -226,6 +226,6 @@ def _batch_advice(row: Row) -> str:
 def _fusion_advice(rows: Sequence[Row], framework: str) -> str:
     names = ", ".join(row["op"] for row in rows[:3])
     return (
-        f"Make one kernel of the {len(rows)} ops that compute element by element{_CUSTOM_KERNEL.get(framework, '')}, "
-        f"{names}{' and others' if len(rows) > 3 else ''}: each reads and writes memory for itself."
+        f"Fuse the {len(rows)} element-wise ops into one kernel{_CUSTOM_KERNEL.get(framework, '')}, "
+        f"{names}{' and others' if len(rows) > 3 else ''}: each of them reads and writes memory."
     )

@@ -274,21 +274,22 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
     limit = f"The host needs {host_time} a step itself"
     if fixed_ps > by_devices_ps:
-        limit += f", though the device's work would allow {devices_time}"
+        limit += f", although the device's work would allow {devices_time}"
     title = f"{worst.name} is far from the roofline"
     return {
         "id": BELOW_ROOFLINE,
         "severity": severity,
         "title": title if len(title) <= MAX_TITLE_LENGTH else "An annotation is far from the roofline",
         "brief": title,
-        "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most. {limit}.",
+        "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
+        f"{limit}.",
         "advice": advice or _op_advice(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.above_roof_ps),
         "step_if_fixed_ps": fixed_ps,
-        "step_if_fixed_most_ps": fixed_ps,
+        "step_if_fixed_at_worst_ps": fixed_ps,
         "gain": gain,
         "gain_at_worst": gain,
-        "recurs": "every_step",
+        "frequency": "every_step",
         "evidence": {"name": worst.name, **worst.as_json(), "op": rows[0]["op"], "source": rows[0]["source"]}
         | {"host_ps": host_ps, "step_by_devices_ps": by_devices_ps},
         "windows": [],

@@ -72,4 +72,4 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise TextError(f"{name} is no JSON")
+    raise TextError(f"{name} is not JSON")

@@ -54,7 +54,7 @@ def devices_card(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
         return card(
-            DEVICES.title, None, element("p", "No device was traced: what the host did is shown alone.")
+            DEVICES.title, None, element("p", "No device was traced: only the host's activity is shown.")
         )
     definition = DEVICES.without("modules", "ops")
     mean = mean_device_row(rows, "ops") if 1 < len(rows) < CONDENSED_FROM else None
@@ -114,7 +114,7 @@ def steps_card(document: Row) -> Markup | None:
     classes = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
     legend = element("div", (element("span", class_chip(name)) for name in classes), class_="legend")
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
-    selection = f"; of each number the longest one of {hosts} hosts" if only_longest else ""
+    selection = f"; for each step number, the longest of {hosts} hosts" if only_longest else ""
     selection += f"; the first {_MAX_STEPS}" if len(chosen) > _MAX_STEPS else ""
     line = "the line is the device work that the step launched, of the busiest core"
     note = f"{units.count(len(steps))}{selection}; mean {units.time_text(mean)}; {line}"
@@ -137,7 +137,7 @@ def gaps_card(document: Row) -> Markup | None:
     rows = gaps["items"]
     if not rows:
         return None
-    definition = GAPS.without("together_ps", "before")
+    definition = GAPS.without("all_cores_idle_ps", "before")
     cells = {"step": lambda row: units.step_name(row["step"], row["step_number"])}
     columns = columns_of(definition, rows, cells).values()
     limit_note = f"; the {units.count(len(rows))} longest" if len(rows) < gaps["count"] else ""

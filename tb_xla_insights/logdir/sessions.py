@@ -99,8 +99,8 @@ def find_sessions(roots: Iterable[Root]) -> list[SessionFiles]:
 def list_sessions(roots: Iterable[Root]) -> SessionList:
     """All sessions; none for roots that do not exist. Raises InputError if one cannot be listed."""
     contents = [(root, files.captures_under(root.path)) for root in roots]
-    sessions = _sessions((root, found.captures) for root, found in contents)
-    return SessionList(tuple(sessions), tuple(path for _, found in contents for path in found.unreadable))
+    sessions = _sessions((root, listing.captures) for root, listing in contents)
+    return SessionList(tuple(sessions), tuple(path for _, listing in contents for path in listing.unreadable))
 
 
 def current_files(session: SessionFiles) -> SessionFiles | None:

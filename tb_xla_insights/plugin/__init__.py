@@ -17,7 +17,7 @@ class XlaInsights(base_plugin.TBLoader):
             "--xla_insights_catalog",
             metavar="FILE",
             default="",
-            help="A file with more host event names and their classes, in addition to the built-in ones.",
+            help="A JSON file with further host event names and their classes, in addition to the built-in ones.",
         )
         group.add_argument(
             "--xla_insights_memory_mb",

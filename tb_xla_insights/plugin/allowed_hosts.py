@@ -45,7 +45,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     for name in names:
         if not _FLAG_NAME.fullmatch(name):
             raise InputError(
-                f"{FLAG}: {name[:80]} is no name of a host; write it as lab.example, without port"
+                f"{FLAG}: {name[:80]} is not a host name; write it as lab.example, without a port"
             )
     return tuple(_normalised(name) for name in names)
 
@@ -66,7 +66,7 @@ class AllowedHosts:
             return None
         name = name_of(host)
         if name is None:
-            return f"{host[:80]} is no name of a host"
+            return f"{host[:80]} is not a host name"
         if _is_from_secure_page(request) or self._is_allowed(name):
             return None
         return (

@@ -25,7 +25,7 @@ class Arguments:
     def text(self, name: str) -> str:
         value = self._values.get(name, "")
         if not value:
-            raise InputError(f"{self._route}: {name} is missing; give it")
+            raise InputError(f"{self._route}: {name} is missing; add it")
         return value
 
     def optional_text(self, name: str) -> str | None:

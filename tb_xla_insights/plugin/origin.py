@@ -17,17 +17,17 @@ HEADER = "X-XLA-Insights"
 def refusal(request: wrappers.Request, allowed_hosts: AllowedHosts) -> str | None:
     """Why the request is refused, in one line, or None."""
     if not request.headers.get(HEADER):
-        return f"only the page may ask for this; the header {HEADER} is missing"
+        return f"only the page may send this request; the header {HEADER} is missing"
     # A proxy may change the Host header; the browser still knows that page and URL have the same origin.
     if request.headers.get("Sec-Fetch-Site") == "same-origin":
         return None
     origin, host = split_url(request.headers.get("Origin", "")).netloc, request.headers.get("Host", "")
     name = name_of(origin)
     if name is None:
-        return "only the page may ask for this; the request does not state its origin"
+        return "only the page may send this request; the request does not state its origin"
     if origin == host or allowed_hosts.is_listed(name):
         return None
     return (
-        f"only the page may ask for this; it is at {origin[:80]}, but the request went to {host[:80]}: "
+        f"only the page may send this request; it is at {origin[:80]}, but the request went to {host[:80]}: "
         f"if there is a proxy in between, start TensorBoard with {FLAG}={name[:80]}"
     )

@@ -75,7 +75,7 @@ class TimelineRoutes:
         start, end = arguments.window()
         device = arguments.optional_text("device")
         trace = self._sessions.hosts_for(arguments, devices=[device] if device else []).trace
-        if device is not None and device not in {known.id for known in trace.devices}:
+        if device is not None and device not in {trace_device.id for trace_device in trace.devices}:
             raise InputError(f"data/window: no device {device} in this session; leave it out for all")
         return window(trace, start, end, device)
 

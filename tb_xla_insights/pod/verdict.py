@@ -13,7 +13,7 @@ def verdict_text(comparison: HostComparison) -> str:
     """Returns which hosts hold up the others, why, and how long these wait; or that none does; or why none is known."""
     late_hosts = comparison.late_hosts
     if comparison.state == "no_collectives":
-        return "No collective ties these hosts: each goes at its own pace."
+        return "These hosts share no collective: each runs at its own pace."
     if comparison.state == "clocks_apart":
         return "The clocks of these hosts cannot be related: their arrivals are not compared."
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.launches.executions import find_costs, launching_r
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.compile_text import (
@@ -138,7 +138,7 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     fixed = launch_costs["fixed"]
     fit: FittedCost | None = None
     if fixed is not None:
-        fit = {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
+        fit = {"fixed_ps": fixed["fixed_ps"], "runs": fixed["runs"], "slope": fixed["slope"]}
     return {
         "executions": rows,
         "kinds": kinds,
@@ -164,7 +164,7 @@ def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float |
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
-    in the gaps there; the pair with most time first."""
+    in the gaps there; the pair with most time first. `queued`: most time of the cause `wait` is that of queued gaps."""
     idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
         parts_of_hosts(session, "idle_between")
@@ -183,6 +183,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
             "total_ps": idle.total_ps,
             "mean_ps": idle.total_ps // idle.number,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
+            "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
         for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
     ]
@@ -269,7 +270,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
         return advise_change(row["change"], tracer, place, types)
-    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["kin"]))
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["graphs_of_same_name"]))
 
 
 def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
@@ -285,7 +286,7 @@ def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
     }
     return {
         "file": metrics["file"],
-        "rows": [{**row, "time_ps": times_ps[row["what"]]} for row in metrics["against_trace"]],
+        "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
         "uncached": figures["uncached_compiles"],
         "cached": figures["cached_compiles"],
         "fallbacks": metrics["fallbacks"],

@@ -12,9 +12,9 @@ from tb_xla_insights.units import change_text, reduction_text, share, time_reduc
 Row = Mapping[str, Any]
 
 _TITLES = {None: "", "mistake": "Mistakes", "limit": "Limits"}
-_MISTAKES_NOTE = "what your code can leave out; what recurs first"
-_LIMITS_NOTE = "what remains then, in shares of that step"
-_LIMITS_FIRST_NOTE = "more to gain than from the mistakes; in shares of the step without these"
+_MISTAKES_NOTE = "what your code can avoid; recurring mistakes first"
+_LIMITS_NOTE = "what remains without the mistakes; gains as shares of the remaining step"
+_LIMITS_FIRST_NOTE = "gain more than the mistakes; gains as shares of the step without these"
 
 _DEVICE_FINDINGS = frozenset(("device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
@@ -37,17 +37,17 @@ class FindingGroup:
 @dataclass(frozen=True)
 class Gain:
     """The texts of a gain: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; if best and worst differ `−74.8 to −25.3 %`,
-    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `of` alone says why. The page gets these fields as they
+    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `basis` alone says why. The page gets these fields as they
     are."""
 
     share: str
-    of: str
+    basis: str
     change: str = ""
 
     @property
     def text(self) -> str:
         """The gain in one line: `−36.0 % of a step, 67.7 → 43.3 ms`."""
-        gain = f"{self.share} {self.of}" if self.share else self.of
+        gain = f"{self.share} {self.basis}" if self.share else self.basis
         return f"{gain}, {self.change}" if self.change else gain
 
 
@@ -92,18 +92,19 @@ def mean_steps_per_host(report: Row) -> int:
 
 
 def _gain_of_all_mistakes(report: Row) -> str:
-    """The gain of fixing all mistakes, from one replay without them: `together at best 290.8 → 219.3 ms`. The first
-    time is the devices' work for a step if that is longer than the mean step, for example because the last step's work
-    continues after it; the mean step is then given as well."""
+    """The gain of fixing all mistakes, from one replay without them: `together at best: mean step 290.8 → 219.3
+    ms`. The first time is the devices' work for a step if that is longer than the mean step, for example because the
+    last step's work continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
     step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
     if not step or fixed is None or step == fixed:
         return ""
     durations = [step["duration_ps"] for step in report["steps"]]
     mean = sum(durations) // len(durations)
-    longer = step - mean >= _MIN_EXCESS_SHARE * mean
-    note = f" (by the devices' work for a step; the mean step is {time_text(mean, 1)})" if longer else ""
-    return f"together at best {change_text(step, fixed)}{note}"
+    if step - mean < _MIN_EXCESS_SHARE * mean:
+        return f"together at best: mean step {change_text(step, fixed)}"
+    note = f"by the devices' work for a step; the mean step is {time_text(mean, 1)}"
+    return f"together at best: {change_text(step, fixed)} ({note})"
 
 
 def gain_of(finding: Row, report: Row) -> Gain:
@@ -118,7 +119,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     - A finding that is no fault has no gain; it precedes those that have one.
     """
     gain = finding["gain"] or 0.0
-    if finding["kind"] is None and any(other["gain"] for other in report["findings"]):
+    if finding["kind"] is None and any(candidate["gain"] for candidate in report["findings"]):
         return Gain("", "see the gains below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
@@ -133,12 +134,12 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["kind"] == "limit":
         remaining = report["mistakes"]["step_if_fixed_ps"] or step
         step, basis = remaining, basis if remaining == step else "of what remains"
-    elif finding["recurs"] != "once":
+    elif finding["frequency"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
         step, basis = usual, basis if usual == step else "of a usual step"
     fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
     change = change_text(step, fixed, fixed_at_worst)
-    if finding["kind"] == "mistake" and finding["recurs"] == "once":
+    if finding["kind"] == "mistake" and finding["frequency"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
             time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),
@@ -160,7 +161,7 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
-        return "none: outside of the steps"
+        return "no gain: outside of the steps"
     gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
     host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
-    return f"none now: {'the host' if host_is_slower else 'something else'} is slower"
+    return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"

@@ -25,20 +25,20 @@ _MIN_REASON_SHARE = 1 / 3
 
 
 def more_to_gain(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]) -> str:
-    """The gain without the largest limit, as in the verdict, if the gap's reason is a mistake (`why_gap`) and the limit
+    """The gain without the largest limit, as in the verdict, if the gap has a reason (`reason_of_gap`) and the limit
     comes before the mistakes; else empty. `explained`: the findings of the gap."""
     limit = leading_limit(report)
-    if limit is None or not why_gap(gap, explained, report):
+    if limit is None or reason_of_gap(gap, explained, report) is None:
         return ""
     return f"There is more to gain beyond that: {limit_text(limit, report['mistakes'])}."
 
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
     """The findings of the report that explain a gap of a host, with the time that each explains, most time first. The
-    straggler finding stands for findings that repeat why hosts are late (`said_by`)."""
+    straggler finding stands for findings that repeat why hosts are late (`repeated_findings`)."""
     findings = {finding["id"]: finding for finding in report["findings"]}
     straggler = findings.get("straggler", {}).get("evidence", {})
-    repeating = straggler.get("said_by", ()) if host in straggler.get("hosts", ()) else ()
+    repeating = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
     for id_, ps in gap.get("explained_by", {}).items():
         name = "straggler" if id_ in repeating else id_
@@ -49,18 +49,25 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
     return dict(sorted(listed, key=lambda pair: -pair[1]))
 
 
-def why_gap(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]) -> str:
-    """The first sentence about a gap: the finding that explains most of it, if that is a mistake and explains at least
-    _MIN_REASON_SHARE of the gap; else empty. A limit would only repeat what the host did. If the launch waited for most
-    of the gap, what the host did meanwhile is no reason."""
+def reason_of_gap(
+    gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """The finding that explains most of a gap, if that is a mistake and explains at least _MIN_REASON_SHARE of the gap;
+    else None. A limit would only repeat what the host did. If the launch waited for most of the gap, what the host did
+    meanwhile is no reason. `explained`: the findings of the gap, most time first."""
     waiting_ps = sum(link["duration_ps"] for link in gap.get("chain", ()) if link["meanwhile"])
-    if 2 * waiting_ps > gap["duration_ps"]:
-        return ""
-    for id_, ps in [*explained.items()][:1]:
-        finding = next(finding for finding in report["findings"] if finding["id"] == id_)
-        if finding["kind"] == "mistake" and ps >= _MIN_REASON_SHARE * gap["duration_ps"]:
-            return f"{finding['title']}. "
-    return ""
+    if not explained or 2 * waiting_ps > gap["duration_ps"]:
+        return None
+    id_, ps = next(iter(explained.items()))
+    finding: Mapping[str, Any] = next(finding for finding in report["findings"] if finding["id"] == id_)
+    is_reason = finding["kind"] == "mistake" and ps >= _MIN_REASON_SHARE * gap["duration_ps"]
+    return finding if is_reason else None
+
+
+def why_gap(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]) -> str:
+    """The first sentence about a gap: the title of its reason (`reason_of_gap`); empty without one."""
+    reason = reason_of_gap(gap, explained, report)
+    return f"{reason['title']}. " if reason else ""
 
 
 def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.table import graph_names
-from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.executions import runs_on
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
@@ -36,11 +36,13 @@ class Runs(NamedTuple):
 
 
 class IdleBetween(NamedTuple):
-    """Idle time between two programs that follow each other on a core: its count and sum, and time of gaps by cause."""
+    """Idle time between two programs that follow each other on a core: its count and sum, the time of gaps by cause,
+    and the time of queued gaps, whose cause is `wait`."""
 
     number: int
     total_ps: int
     by_cause_ps: Int64
+    queued_ps: int
 
 
 def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
@@ -65,12 +67,20 @@ def idle_between_programs(
     between = (gaps.run >= 0) & ~gaps.inside
     causes = np.zeros((len(runs), len(CLASSES)), np.int64)
     np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
+    queued_ps = np.zeros(len(runs), np.int64)
+    queued = between & (gaps.kind == QUEUED)
+    np.add.at(queued_ps, gaps.run[queued], gaps.duration_ps[queued])
     key = runs.program[after - 1].astype(np.int64) * len(names) + runs.program[after]
     order = np.argsort(key, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
         pair = int(key[group[0]])
         programs = names[pair // len(names)], names[pair % len(names)]
-        idle = IdleBetween(len(group), int(pause_ps[group].sum()), causes[after[group]].sum(axis=0))
+        idle = IdleBetween(
+            len(group),
+            int(pause_ps[group].sum()),
+            causes[after[group]].sum(axis=0),
+            int(queued_ps[after[group]].sum()),
+        )
         result[programs] = sum_of_idle(result.get(programs), idle)
     return result
 
@@ -78,8 +88,12 @@ def idle_between_programs(
 def sum_of_idle(first: IdleBetween | None, second: IdleBetween) -> IdleBetween:
     if first is None:
         return second
-    by_cause = first.by_cause_ps + second.by_cause_ps
-    return IdleBetween(first.number + second.number, first.total_ps + second.total_ps, by_cause)
+    return IdleBetween(
+        first.number + second.number,
+        first.total_ps + second.total_ps,
+        first.by_cause_ps + second.by_cause_ps,
+        first.queued_ps + second.queued_ps,
+    )
 
 
 def graph_rows(trace: Trace) -> dict[str, dict[str, Any]]:

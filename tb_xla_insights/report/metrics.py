@@ -131,23 +131,23 @@ def _difference(sidecars: Sidecars) -> MetricsDifference | None:
 
 
 def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
-    """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (the
-    count since the report from before the trace) and `trace`. A report covers at least the capture of its own process,
-    so `agrees` is false if it counts less than the host with the lowest count."""
+    """Counts that a metrics report and the trace both have: `operation`, `metrics` (None: not in the report), `since`
+    (the count since the report from before the trace) and `trace`. A report covers at least the capture of its own
+    process, so `agrees` is false if it counts less than the host with the lowest count."""
     sidecars = read_sidecars(session)
     if sidecars.metrics is None or not session.traces:
         return []
     difference = sidecars.metrics.since(sidecars.before) if sidecars.before else None
     rows: list[MetricsAgainstTrace] = []
-    for what, names in _METRIC_NAMES.items():
+    for operation, names in _METRIC_NAMES.items():
         total = sidecars.metrics.samples(*names)
         since = difference.samples(*names) if difference else None
         reported = since if since is not None else total
-        counts = _counts_by_host(session, what)
+        counts = _counts_by_host(session, operation)
         if total is not None or any(counts):
             rows.append(
                 {
-                    "what": what,
+                    "operation": operation,
                     "metrics": total,
                     "since": since,
                     "trace": sum(counts),
@@ -157,14 +157,14 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
     return rows
 
 
-def _counts_by_host(session: SessionTrace, what: str) -> list[int]:
-    """The count of `what` in the trace of each host."""
-    if what == "compile":
+def _counts_by_host(session: SessionTrace, operation: str) -> list[int]:
+    """The count of `operation` in the trace of each host."""
+    if operation == "compile":
         # A report counts a compilation when it is finished.
         return [int((find_compilations(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
-    if what == "execute":
+    if operation == "execute":
         return [len(find_launches(trace)) for trace in session.traces]
-    direction = 0 if what == "to_device" else 1
+    direction = 0 if operation == "to_device" else 1
     return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
 
 
@@ -195,7 +195,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
     file = sidecars.metrics.file if sidecars.metrics else ""
     for row in against_trace(session):
         if not row["agrees"]:
-            singular, plural_noun = _NOUNS[row["what"]]
+            singular, plural_noun = _NOUNS[row["operation"]]
             has_earlier = row["since"] is not None
             counted = row["since"] if row["since"] is not None else row["metrics"] or 0
             count = plural(counted, singular, plural_noun)
@@ -203,15 +203,16 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",
-                f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is of another run "
-                "or another process.",
+                f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is from "
+                "another run or process.",
             )
     if sidecars.before and sidecars.metrics and sidecars.metrics.since(sidecars.before) is None:
         yield Diagnostic(
             "metrics_disagree",
             "warning",
-            f"{sidecars.metrics.file} has less than {sidecars.before.file}: they are not two reports of one run in "
-            "this order, the metrics were cleared between them, or it is cut short. No difference is shown.",
+            f"{sidecars.metrics.file} counts less than {sidecars.before.file}: they are not two reports of one "
+            "run in this order, the metrics were cleared between them, or the file is truncated. No difference "
+            "is shown.",
         )
     if sidecars.metrics and sidecars.metrics.cleared:
         extractions = plural(sidecars.metrics.counters[EXTRACTED_GRAPHS_COUNTER], "time")
@@ -220,7 +221,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "info",
             f"{sidecars.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
             f"({extractions}), so all but {' and '.join(sorted(PRESERVED_COUNTERS))} "
-            "count only what came after the last one. Metrics with samples are whole.",
+            "count only the time after the last extraction. Metrics with samples are complete.",
         )
     yield from _log_disagreements(session, sidecars)
 
@@ -232,9 +233,9 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
     explained = compiled & set(sidecars.causes)
     if sidecars.compilations and compiled and len(explained) < len(compiled):
         number, meaning = (
-            (str(len(explained)), "the others have no cause here")
+            (str(len(explained)), "no cause is known for the others")
             if explained
-            else ("none", "it is of another run or process, or a part of a log")
+            else ("none", "it is from another run or process, or incomplete")
         )
         yield Diagnostic(
             "debug_log_disagrees",
@@ -252,8 +253,8 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
         yield Diagnostic(
             "debug_log_disagrees",
             "info",
-            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not fit the "
-            f"capture's {launches}: no execution gets a cause from it.",
+            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not match the "
+            f"capture's {launches}: no cause of an execution is known.",
         )
 
 
@@ -263,7 +264,7 @@ def _unread_lines(sidecars: Sidecars) -> Iterator[Diagnostic]:
         if not lines[0].line:
             reasons = "; ".join(line.text for line in lines)[:_MAX_REASON_CHARS]
             yield Diagnostic(
-                "text_not_understood", "info", f"{file} is not used, or not all of it: {reasons}."
+                "text_not_understood", "info", f"{file} is not used, or only in part: {reasons}."
             )
             continue
         more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""

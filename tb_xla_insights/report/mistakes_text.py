@@ -9,14 +9,14 @@ from tb_xla_insights.units import part_text, share, time_text
 
 
 def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
-    """`2 mistakes cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; if all occurred once `A mistake
-    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms a step: 324.5
-    MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
+    """`2 mistakes cost up to 69.5 of 290.8 ms a step, first: 324.5 MB sent each step`; if all occurred once `A mistake
+    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms a usual
+    step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
 
     A share of a step would depend on the number of steps in the capture for what happened once; the whole cost does
     not."""
-    once = [mistake for mistake in mistakes if mistake.get("recurs") == "once"]
-    recurring = [mistake for mistake in mistakes if mistake.get("recurs") != "once"]
+    once = [mistake for mistake in mistakes if mistake.get("frequency") == "once"]
+    recurring = [mistake for mistake in mistakes if mistake.get("frequency") != "once"]
     step, usual, fixed = totals["step_ps"], totals.get("usual_step_ps"), totals["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
@@ -24,27 +24,27 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
     if not recurring:
         return _cost_clause(once, f"up to {time_text(steps * (step - fixed), 1)} once")
     if not once or usual is None:
-        return _cost_per_step(recurring, step, fixed, steps_from=step)
+        return _cost_per_step(recurring, step, fixed, "a step", steps_from=step)
     cost = f"up to {time_text(steps * (step - usual), 1)} once"
     more = f"{once[0]['brief']} costs {cost}" if len(once) == 1 else f"{len(once)} more cost {cost}"
-    return f"{_cost_per_step(recurring, usual, fixed, steps_from=step)}; {more}"
+    return f"{_cost_per_step(recurring, usual, fixed, 'a usual step', steps_from=step)}; {more}"
 
 
 def _cost_per_step(
-    mistakes: Sequence[Mapping[str, Any]], step_ps: int, fixed_ps: int, steps_from: int
+    mistakes: Sequence[Mapping[str, Any]], step_ps: int, fixed_ps: int, which_step: str, steps_from: int
 ) -> str:
-    """What recurring mistakes cost of a step of `step_ps`. The `step_if_fixed_ps` of each is of a step of
-    `steps_from`."""
+    """What recurring mistakes cost of a step of `step_ps`, which `which_step` names. The `step_if_fixed_ps` of each is
+    of a step of `steps_from`."""
     cost = part_text(step_ps - fixed_ps, step_ps)
     step_without_it = mistakes[0].get("step_if_fixed_ps") if len(mistakes) == 1 else None
     # One relevant mistake, but the replay without all mistakes gains more than its own fix.
     gains_more = step_without_it is not None and part_text(steps_from - step_without_it, step_ps) != cost
-    return _cost_clause(mistakes, f"up to {cost} a step", is_all=not gains_more)
+    return _cost_clause(mistakes, f"up to {cost} {which_step}", is_all=not gains_more)
 
 
 def _cost_clause(mistakes: Sequence[Mapping[str, Any]], cost: str, is_all: bool = True) -> str:
-    """`A mistake costs …: a compile in step 5`. With several, or if not `is_all` of them are listed, `first …`."""
+    """`A mistake costs …: a compile in step 5`. With several, or if not `is_all` of them are listed, `first: …`."""
     number, name = len(mistakes), mistakes[0]["brief"]
     if number == 1 and is_all:
         return f"A mistake costs {cost}: {name}"
-    return f"{'Mistakes' if number == 1 else f'{number} mistakes'} cost {cost}, first {name}"
+    return f"{'Mistakes' if number == 1 else f'{number} mistakes'} cost {cost}, first: {name}"

@@ -23,13 +23,13 @@ def partial_report(report: Report) -> Report:
 
 
 def _verdict_text(report: Report, findings: list[Finding]) -> str:
-    """`So far the 128 devices of 32 hosts are 97.4 % busy; seen: an early sync and 2 more.`"""
+    """`So far the 128 devices of 32 hosts are 97.4 % busy; found: an early sync and 2 more.`"""
     devices, hosts = report["devices"], len(report["session"]["hosts"])
     span = sum(device["span_ps"] for device in devices)
     busy = sum(device["busy_ps"] for device in devices)
     hosts_text = "1 host" if hosts == 1 else f"{count(hosts)} hosts"
     if not span:
-        head = f"So far no device work is known, of {hosts_text}"
+        head = f"So far no device work of {hosts_text} is known"
     elif len(devices) == 1:
         head = f"So far the device of 1 host is {share(busy / span)} busy"
     else:
@@ -37,4 +37,4 @@ def _verdict_text(report: Report, findings: list[Finding]) -> str:
     mistakes = [finding["brief"] for finding in findings if finding["kind"] == "mistake"]
     more = len(mistakes) - _MAX_NAMED_MISTAKES
     names = ", ".join(mistakes[:_MAX_NAMED_MISTAKES]) + (f" and {more} more" if more > 0 else "")
-    return f"{head}; seen: {names}." if names else f"{head}."
+    return f"{head}; found: {names}." if names else f"{head}."

@@ -37,7 +37,7 @@ _MIN_HOST_SHARE = 1 / 3
 _IS_STALLED = ": the device is busy"
 """How the verdict continues if stalls are the largest limit."""
 
-_UNKNOWN_WORK = "whether runs compute or wait is not recorded"
+_UNKNOWN_WORK = "the capture does not record whether runs compute or wait"
 """For devices that recorded program runs without ops."""
 
 
@@ -79,7 +79,7 @@ def _host_clause(report: Mapping[str, Any]) -> str:
             if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
                 activity = "launches and runs operations"  # without XLA its executors run ops on the launching thread
             return f"the host {activity} for {part_text(time // len(steps), total_ps // len(steps))} a step"
-    return "what the host did is shown alone"
+    return "only the host's activity is shown"
 
 
 def _mean_step(report: Mapping[str, Any]) -> float:
@@ -88,7 +88,7 @@ def _mean_step(report: Mapping[str, Any]) -> float:
 
 
 def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str]) -> str:
-    """`52.1 % of the capture lies before the first run (the host compiles).`"""
+    """`52.1 % of the capture is before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
     if after["duration_ps"] <= OUTSIDE_SPAN_SHARE * before["duration_ps"]:
@@ -98,7 +98,7 @@ def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str])
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     main_class = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
     note = f" (the host {activities[main_class]})" if main_class else ""
-    return f"{share(outside['share'])} of the capture lies {where}{note}."
+    return f"{share(outside['share'])} of the capture is {where}{note}."
 
 
 def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
@@ -225,7 +225,7 @@ def _without_devices(report: Mapping[str, Any]) -> Verdict:
     """The verdict if no device worked or none was recorded."""
     hosts_compiling = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
     if len(hosts_compiling) == len(report["session"]["hosts"]):
-        text = "The whole capture lies inside one compilation, which began before it and was not finished"
+        text = "The whole capture is inside one compilation, which began before it and did not finish"
         return {"text": f"{text}: no program ran.", "severity": "warning"}
     return {"text": f"No device's work could be read: {_host_clause(report)}.", "severity": "warning"}
 
@@ -277,7 +277,7 @@ def _warm_up_clause(report: Mapping[str, Any], idle: int) -> str:
     ids = {
         id_
         for finding in report["findings"]
-        for id_ in (finding["id"], *finding.get("evidence", {}).get("said_by", ()))
+        for id_ in (finding["id"], *finding.get("evidence", {}).get("repeated_findings", ()))
     }
     if ids & set(_RECOMPILATIONS):
         return ""

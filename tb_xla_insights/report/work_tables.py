@@ -67,8 +67,8 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
         return {**row["own"], "name": path or _NO_ANNOTATION}
 
     def expanded(row: Row) -> list[Row]:
-        own = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
-        return [*map(collapsed, children[row["path"]]), *own]
+        own_row = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
+        return [*map(collapsed, children[row["path"]]), *own_row]
 
     rows = _longest_first(map(collapsed, children.get("", [])))
     max_unlisted_ps = _MAX_UNLISTED_SHARE * sum(row["self_ps"] for row in rows)

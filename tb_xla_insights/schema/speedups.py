@@ -90,6 +90,8 @@ class Between(TypedDict):
     """Mean."""
     cause: ClassName | None
     """The cause with most time; `null` without idle time."""
+    queued: bool
+    """Whether the cause is `wait` because the gaps are queued: the device waits, not the host."""
 
 
 class BetweenBoth(TypedDict):

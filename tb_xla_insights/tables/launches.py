@@ -5,13 +5,13 @@ from __future__ import annotations
 from tb_xla_insights.tables.definition import Column, Definition
 
 EARLY_EXECUTIONS = Definition(
-    "Executions before the step is over",
+    "Early executions",
     (
         Column("step", "Step"),
         Column("host", "Host", priority=7),
         Column("annotation", "Annotation"),
         Column("thread", "Thread", priority=2),
-        Column("how", "How", priority=4),
+        Column("trigger", "How", priority=4),
         Column("program", "Program"),
         Column("frame", "Where", priority=6),
         Column("cause", "Why", priority=5),
@@ -52,7 +52,7 @@ COMPILES = Definition(
         Column("state", "When", derived=True),
         Column("difference", "What is new"),
         Column("graph_hash", "Graph", "code", priority=6),
-        Column("kin", "Other graphs", priority=1),
+        Column("graphs_of_same_name", "Other graphs", priority=1),
         Column("annotation", "During", priority=3),
         Column("frame", "Where", priority=7),
         Column("cause", "Cause", priority=4),

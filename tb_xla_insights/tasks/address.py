@@ -15,5 +15,5 @@ def scheduler_address(text: str) -> str:
     """Returns the address unchanged. Raises InputError if it is invalid."""
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match[1]) < 65536:
-        raise InputError(f"{text[:80]!r} is no address of a scheduler; write it as tcp://HOST:8786")
+        raise InputError(f"{text[:80]!r} is not a scheduler's address; write it as tcp://HOST:8786")
     return text

@@ -460,8 +460,10 @@ def _join_pieces(
             now = label[part[i]]
             if now == -2:
                 continue
-            same: cython.bint = i > 0 and size > 0 and label[part[i - 1]] == now and run[i - 1] == run[i]
-            if same and (run[i] >= 0 or end[i - 1] == start[i]):
+            is_same_label: cython.bint = (
+                i > 0 and size > 0 and label[part[i - 1]] == now and run[i - 1] == run[i]
+            )
+            if is_same_label and (run[i] >= 0 or end[i - 1] == start[i]):
                 out_end[size - 1] = end[i]
                 continue
             out_start[size], out_end[size], out_label[size] = start[i], end[i], now

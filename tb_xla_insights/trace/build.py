@@ -41,7 +41,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
             Diagnostic(
                 "clock_unknown",
                 "warning",
-                "Lines count time from different zeros; lanes may be shifted.",
+                "The lines of a plane count time from different origins; lanes may be shifted.",
                 host,
             )
         )

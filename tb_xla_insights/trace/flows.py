@@ -25,8 +25,8 @@ def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int3
     if kind not in stats:
         return np.zeros(len(values), np.int32), values, ids.rows
     kinds = stats[kind]
-    same = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
-    kinds_of_ids = kinds.values if same else kinds.at(ids.rows, 0)
+    has_same_rows = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
+    kinds_of_ids = kinds.values if has_same_rows else kinds.at(ids.rows, 0)
     # No profiler writes kinds beyond 32 bits; clipped ones may become equal.
     if kinds_of_ids.dtype == np.int64:
         kinds_of_ids = np.clip(kinds_of_ids, np.iinfo(np.int32).min, np.iinfo(np.int32).max)

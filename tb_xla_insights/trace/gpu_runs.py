@@ -81,9 +81,9 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     hosts = host_planes(trace)
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
     calls = on_host & (ids.values > 0)
-    wanted = ids.at(kernels, 0)
+    correlation_ids = ids.at(kernels, 0)
     launching = StatColumn(ids.rows[calls], ids.values[calls], False)
-    launched = StatColumn(kernels[wanted > 0], wanted[wanted > 0], False)
+    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], False)
     flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
     return trace.flows.with_added(flows.producer, flows.consumer)
 
@@ -171,16 +171,16 @@ def _continues_program(program: Int64) -> NDArray[np.bool_]:
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
     """A run's key for each of a GPU's kernels, by start: its execution; for consecutive kernels without an execution a
     unique number, at least the number of events."""
-    continues, known = _continues_program(program), execution >= 0
+    continues, has_execution = _continues_program(program), execution >= 0
     sequence = np.cumsum(~continues)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
+    last = np.maximum.accumulate(np.where(has_execution, np.arange(len(has_execution)), 0))
     last_execution = execution[last]
-    belongs = ~known & (last_execution >= 0) & (sequence[last] == sequence) & (call >= 0)
+    belongs = ~has_execution & (last_execution >= 0) & (sequence[last] == sequence) & (call >= 0)
     belongs &= (trace.start_ps[call] >= trace.start_ps[last_execution]) & (
         trace.start_ps[call] < trace.end_ps[last_execution]
     )
-    unassigned = ~known & ~belongs
+    unassigned = ~has_execution & ~belongs
     starts_run = unassigned & ~(continues & np.append(False, unassigned[:-1]))
     return np.where(
-        unassigned, len(trace) + np.cumsum(starts_run), np.where(known, execution, last_execution)
+        unassigned, len(trace) + np.cumsum(starts_run), np.where(has_execution, execution, last_execution)
     )

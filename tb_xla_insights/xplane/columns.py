@@ -20,11 +20,11 @@ from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
 @dataclass
 class PlaneTables:
     """The tables that decoding a plane's events needs: `metadata`, the index of each event metadata id (unknown ids
-    are added); `wanted`, the column of each wanted stat's id; `texts`, the string index of each stat metadata id.
-    `missing` is the string index for an unknown stat metadata id, `names` the texts by id."""
+    are added); `stat_columns`, the column of each requested stat's id; `texts`, the string index of each stat metadata
+    id. `missing` is the string index for an unknown stat metadata id, `names` the texts by id."""
 
     metadata: IdIndex
-    wanted: IdIndex
+    stat_columns: IdIndex
     texts: IdIndex
     missing: int
     names: dict[int, str]
@@ -32,7 +32,7 @@ class PlaneTables:
 
     def tables(self) -> EventTables:
         """As the kernels take them."""
-        return EventTables(self.metadata.table, self.wanted.table, self.texts.table, self.missing)
+        return EventTables(self.metadata.table, self.stat_columns.table, self.texts.table, self.missing)
 
     def add(self, id_: int) -> None:
         with self.lock:
@@ -54,7 +54,7 @@ class Piece:
     ended: bool = False
     stopped: bool = False
     values: dict[int, NDArray[Any]] = field(default_factory=dict)
-    """The values of each wanted stat that the events have, by column, in the narrowest type that holds them."""
+    """The values of each requested stat that the events have, by column, in the narrowest type that holds them."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Line:
 
 
 class Columns:
-    """The columns of all events of a file. Bit c of `stats` says that the event has wanted stat c."""
+    """The columns of all events of a file. Bit c of `stats` says that the event has requested stat c."""
 
     def __init__(self, events: int) -> None:
         self.metadata = np.empty(events, np.int32)
@@ -131,7 +131,7 @@ def narrow_ints(values: NDArray[Any]) -> NDArray[Any]:
 
 
 class StatColumns(dict[str, StatColumn]):
-    """The wanted stats that a file's events have, by name."""
+    """The requested stats that a file's events have, by name."""
 
     @property
     def nbytes(self) -> int:

@@ -110,12 +110,12 @@ class Decoder:
         piece.count, self._next = 0, self._start.copy()
         conversions: list[_Conversion] = []
         while offset < piece.end and not stop():
-            wanted_bytes = min(len(self._window) - PADDING, piece.end - offset)
-            size = self._source.read_into(offset, self._window[:wanted_bytes])
+            requested_bytes = min(len(self._window) - PADDING, piece.end - offset)
+            size = self._source.read_into(offset, self._window[:requested_bytes])
             pos, stop_code = self._decode_window(tables, line, piece, offset, size, row_limit, conversions)
             # FULL: the piece has more events than were counted, so the file is being changed.
-            if stop_code in (BAD, FULL) or size < wanted_bytes:
-                piece.bad, piece.ended = offset + pos, size < wanted_bytes
+            if stop_code in (BAD, FULL) or size < requested_bytes:
+                piece.bad, piece.ended = offset + pos, size < requested_bytes
                 break
             if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)

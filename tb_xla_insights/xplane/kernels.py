@@ -245,16 +245,16 @@ class IdTable:
 @cython.final
 @cython.cclass
 class EventTables:
-    """The tables that a plane's events refer to: the index of each event metadata id; the column of each wanted stat's
-    id; the string index of each stat metadata id, `missing` for an unknown one."""
+    """The tables that a plane's events refer to: the index of each event metadata id; the column of each requested
+    stat's id; the string index of each stat metadata id, `missing` for an unknown one."""
 
     metadata: IdTable
-    wanted: IdTable
+    stat_columns: IdTable
     texts: IdTable
     missing: int32_t
 
-    def __init__(self, metadata: IdTable, wanted: IdTable, texts: IdTable, missing: int32_t) -> None:
-        self.metadata, self.wanted, self.texts, self.missing = metadata, wanted, texts, missing
+    def __init__(self, metadata: IdTable, stat_columns: IdTable, texts: IdTable, missing: int32_t) -> None:
+        self.metadata, self.stat_columns, self.texts, self.missing = metadata, stat_columns, texts, missing
 
 
 @cython.final
@@ -338,9 +338,9 @@ class EventColumns:
 @cython.nogil
 @cython.exceptval(check=False)
 def _stat(
-    window: _Window, pos: int64_t, end: int64_t, wanted: IdTable
+    window: _Window, pos: int64_t, end: int64_t, stat_columns: IdTable
 ) -> tuple[cython.int, cython.int, int64_t, int64_t]:
-    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: not wanted, or without
+    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: another stat, or without
     a value. The value of a text packs its position in the window and its length."""
     column: cython.int = -1
     value_type: cython.int = -1
@@ -353,7 +353,7 @@ def _stat(
         elif wire == VARINT:
             number, pos = _varint(window, pos)
             if tag == 1 << 3:
-                column = wanted.find(number)
+                column = stat_columns.find(number)
                 if column < 0:  # read on demand instead
                     return -1, -1, 0, end if pos <= end else NEVER
             elif tag == 3 << 3:
@@ -413,7 +413,7 @@ def _event(
                 at = NEVER
             elif tag >> 3 == 4:
                 stat_end = at + value
-                column, value_type, number, at = _stat(window, at, stat_end, tables.wanted)
+                column, value_type, number, at = _stat(window, at, stat_end, tables.stat_columns)
                 if at != stat_end:
                     at = NEVER
                 elif column >= 0 and not present >> column & 1:  # of equal stats the first counts

@@ -1,4 +1,4 @@
-"""Decodes a whole file into columns: planes, lines, events and wanted stats, with diagnostics for damaged parts."""
+"""Decodes a whole file into columns: planes, lines, events and requested stats, with diagnostics for damaged parts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class XPlane:
 class XSpace:
     """A decoded file. Event columns have one row per event, line by line in file order. `metadata` indexes the
     concatenated event metadata of all planes; `offset_ps` counts from the line's `timestamp_ns`. `stats` holds the
-    wanted stats; values of text stats are indices into `strings`."""
+    requested stats; values of text stats are indices into `strings`."""
 
     path: str
     size: int
@@ -205,7 +205,7 @@ class _Reader:
                         where = f" in plane {plane.name}, line {text_of(line.name)}"
                         self._add_damage(piece.bad, where, ended=piece.ended)
         if any(piece.stopped for piece in self._pieces()):
-            self._add_warning("truncated_file", "Reading was stopped; what was read until then is shown.")
+            self._add_warning("truncated_file", "Reading was stopped; what had been read by then is shown.")
         if sum(piece.count for piece in self._pieces()) < first:
             columns.close_holes(self._pieces())
         return columns
@@ -233,12 +233,12 @@ class _Reader:
     def _add_warning(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
 
-    def _collect_ranges(self, start: int, end: int, wanted: _FieldRanges, where: str) -> None:
-        """Collects the file ranges of the wanted fields of a message, and adds diagnostics about damage. A field that
-        the end of the file cuts is collected up to that end."""
+    def _collect_ranges(self, start: int, end: int, ranges_by_field: _FieldRanges, where: str) -> None:
+        """Adds the file ranges of a message's fields to `ranges_by_field`, and diagnostics about damage. The range of a
+        field that the end of the file cuts ends there."""
         try:
             for number, value, length in fields(self.source, start, end):
-                for field_number, ranges in wanted.items():
+                for field_number, ranges in ranges_by_field.items():
                     chosen = np.flatnonzero((number == field_number) & (length >= 0))
                     ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist(), strict=True))
         except WireError as error:
@@ -248,8 +248,8 @@ class _Reader:
                 self._add_damage(error.offset, where, ended=error.ended)
             else:
                 self._add_damage(self.source.size, where, ended=True)
-            if cut is not None and cut[0] in wanted and not where:
-                wanted[cut[0]].append((cut[1], self.source.size - cut[1]))
+            if cut is not None and cut[0] in ranges_by_field and not where:
+                ranges_by_field[cut[0]].append((cut[1], self.source.size - cut[1]))
 
     def _add_damage(self, offset: int, where: str, *, ended: bool) -> None:
         if ended and not any(d.id == "truncated_file" for d in self.diagnostics):
@@ -277,10 +277,10 @@ class _Reader:
         # The event metadata of this plane are the compiled programs: hundreds of megabytes that are seldom needed.
         large = 0 if name == PROGRAMS else LARGE_METADATA_BYTES
         names, event_metadata, stats = self._read_metadata(ranges, where, large)
-        wanted = [i for i, stat in names.items() if stat in self.names]
+        stat_ids = [i for i, stat in names.items() if stat in self.names]
         tables = PlaneTables(
             metadata=IdIndex([metadata.id for metadata in event_metadata]),
-            wanted=IdIndex(wanted, [self.names.index(names[i]) for i in wanted]),
+            stat_columns=IdIndex(stat_ids, [self.names.index(names[i]) for i in stat_ids]),
             texts=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
             missing=self.strings.intern(MISSING) if ranges[3] else -1,
             names=names,

@@ -158,9 +158,9 @@ def watched(page: Page, origins: list[str], complaints: list[str]) -> Iterator[N
     def on_error(error: Error) -> None:
         complaints.append(str(error))
 
-    def on_request(asked: Request) -> None:
-        if not asked.url.startswith(tuple(origins)):
-            complaints.append(asked.url)
+    def on_request(request: Request) -> None:
+        if not request.url.startswith(tuple(origins)):
+            complaints.append(request.url)
 
     page.on("console", on_console)
     page.on("pageerror", on_error)

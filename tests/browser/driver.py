@@ -55,14 +55,18 @@ class Xi:
     def idle(self) -> None:
         settle(self.page)
 
-    def drawn(self, what: str) -> Any:
+    def drawn(self, path: str) -> Any:
         """`rows`, `slices`, `selection`, `cursor`, `hover` or `window` of the last frame."""
         self.idle()
-        return self.page.evaluate(f"xi.drawn.{what}")
+        return self.page.evaluate(f"xi.drawn.{path}")
 
-    def slices(self, **wanted: Any) -> list[dict[str, Any]]:
+    def slices(self, **properties: Any) -> list[dict[str, Any]]:
         """The slices in sight with these properties, by start."""
-        return [it for it in self.drawn("slices") if all(it[key] == value for key, value in wanted.items())]
+        return [
+            slice_
+            for slice_ in self.drawn("slices")
+            if all(slice_[key] == value for key, value in properties.items())
+        ]
 
     def point(self, slice_: dict[str, Any]) -> tuple[float, float]:
         """The middle of a slice, in the window."""

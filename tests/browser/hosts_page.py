@@ -17,8 +17,8 @@ def document(xi: Xi, session: str, view: str = "hosts", **more: str) -> dict[str
     answer = xi.page.request.get(
         f"{board}/data/plugin/xla_insights/data/{view}", params={"session": session, **more}
     )
-    found: dict[str, Any] = json.loads(answer.text())
-    return found
+    document: dict[str, Any] = json.loads(answer.text())
+    return document
 
 
 def canvas(xi: Xi) -> dict[str, float]:
@@ -30,8 +30,8 @@ def canvas(xi: Xi) -> dict[str, float]:
 def place(xi: Xi, host: int, step: int) -> tuple[float, float]:
     """The middle of a cell, in the window."""
     box = canvas(xi)
-    row = next(it for it in xi.drawn("rows") if host in it["hosts"])
-    cell = next(it for it in xi.drawn("columns") if it["step"] == step)
+    row = next(row for row in xi.drawn("rows") if host in row["hosts"])
+    cell = next(column for column in xi.drawn("columns") if column["step"] == step)
     return box["x"] + cell["x"] + cell["w"] / 2, box["y"] + row["y"] + row["h"] / 2
 
 

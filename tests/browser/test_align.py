@@ -17,15 +17,15 @@ def aligned_label(xi: Xi) -> str:
 
 def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380")
-    before = {it["name"]: it["start_ps"] for it in xi.slices(row=f"{TPU0}.modules")}
+    before = {run["name"]: run["start_ps"] for run in xi.slices(row=f"{TPU0}.modules")}
     assert aligned_label(xi) == "60.5 %"
     xi.press("t")
-    step = next(it for it in xi.slices(row="h0.steps") if it["name"] == "1206")
+    step = next(slice_ for slice_ in xi.slices(row="h0.steps") if slice_["name"] == "1206")
     modules = xi.slices(row=f"{TPU0}.modules")
     # The first core to work begins with the step, the others as much later as they did.
-    assert any(0 <= it["start_ps"] - step["start_ps"] < MS for it in modules)
+    assert any(0 <= run["start_ps"] - step["start_ps"] < MS for run in modules)
     # Each is drawn by the shift of its step earlier than it ran.
-    shifts = [it["real_ps"] - it["start_ps"] for it in modules]
+    shifts = [run["real_ps"] - run["start_ps"] for run in modules]
     assert all(239 * MS < shift < 247 * MS for shift in shifts)
     assert aligned_label(xi) == "shifted +242.6 ms"
     assert step["start_ps"] in next(iter(xi.drawn("edges").values()))
@@ -33,7 +33,7 @@ def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page
     assert page.get_by_test_id("align-steps").get_attribute("aria-pressed") == "true"
     assert "shifted +242.6 ms" in xi.text("live")
     xi.press("t")
-    assert {it["name"]: it["start_ps"] for it in xi.slices(row=f"{TPU0}.modules")} == before
+    assert {run["name"]: run["start_ps"] for run in xi.slices(row=f"{TPU0}.modules")} == before
     assert aligned_label(xi) == "60.5 %"
 
 
@@ -42,7 +42,7 @@ def test_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     page.get_by_test_id("align-steps").click()
     xi.idle()
     assert xi.link()["al"] == "1"
-    drawn = [(it["name"], it["start_ps"], it["end_ps"]) for it in xi.slices(row=f"{TPU0}.modules")]
+    drawn = [(run["name"], run["start_ps"], run["end_ps"]) for run in xi.slices(row=f"{TPU0}.modules")]
     page.reload()
     xi.ready()
     assert [(it["name"], it["start_ps"], it["end_ps"]) for it in xi.slices(row=f"{TPU0}.modules")] == drawn
@@ -63,14 +63,17 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
     for key in "[]":
         xi.press(key)
         assert xi.drawn("selection") is None
-        assert "no gaps while device rows are aligned" in xi.text("live")
+        assert "Gaps are hidden while device rows are aligned" in xi.text("live")
 
 
 def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
     # The device works on this step a quarter of a second later: far outside of what is loaded for the host.
     xi.open(case_study, w="600+10", al="1")
     page.wait_for_function("xi.drawn.edges !== null")
-    op = max((it for it in xi.slices(row=f"{TPU0}.ops") if it["count"] == 1), key=lambda it: it["w"])
+    op = max(
+        (slice_ for slice_ in xi.slices(row=f"{TPU0}.ops") if slice_["count"] == 1),
+        key=lambda slice_: slice_["w"],
+    )
     xi.click(op)
     assert xi.drawn("selection")["start_ps"] == op["real_ps"] > 840 * MS
     start = page.get_by_test_id("selection-panel").locator("dd [data-ps]").first

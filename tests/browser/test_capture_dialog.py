@@ -67,8 +67,8 @@ def test_addresses_are_remembered_the_last_one_first(
         dialog.get_by_label("Addresses").fill(address)
         dialog.get_by_label("Duration").fill("300")
         dialog.get_by_role("button", name="Capture").click()
-        said = "write HOST:PORT" if address == "nowhere" else f"{address}: nothing listens there"
-        expect(dialog.get_by_role("alert")).to_contain_text(said)
+        message = "write HOST:PORT" if address == "nowhere" else f"{address}: nothing listens there"
+        expect(dialog.get_by_role("alert")).to_contain_text(message)
     page.reload()
     page.get_by_test_id("capture-button").click()
     expect(dialog.get_by_label("Addresses")).to_have_value(second)

@@ -274,7 +274,7 @@ def test_without_flops_only_times_are_shown(board: Xi) -> None:
     assert board.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."
     heads = board.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
     assert heads == ["Annotation", "Time, ms", "Share"]
-    assert board.text("device-hosts").startswith("Of 2 of 16 hosts")
+    assert board.text("device-hosts").startswith("Covers 2 of 16 hosts")
     assert board.text("kpi-mfu").startswith("–")
     board.page.get_by_test_id("device-step").select_option("all")
     board.idle()

@@ -25,7 +25,7 @@ def opened(xi: Xi, view: str) -> None:
 def only_told(complaints: list[str]) -> None:
     """The browser itself tells of answers that are errors; the page has to have caught all of them."""
     assert complaints
-    assert [it for it in complaints if "Failed to load resource" not in it] == []
+    assert [complaint for complaint in complaints if "Failed to load resource" not in complaint] == []
     complaints.clear()
 
 
@@ -33,24 +33,24 @@ def only_told(complaints: list[str]) -> None:
 def test_a_request_that_fails_is_told_and_repeated_on_demand(
     xi: Xi, page: Page, complaints: list[str], view: str
 ) -> None:
-    asked = f"**/data/{view}?*"
-    page.route(asked, lambda route: route.fulfill(status=500, json={"error": FAULT}))
+    pattern = f"**/data/{view}?*"
+    page.route(pattern, lambda route: route.fulfill(status=500, json={"error": FAULT}))
     opened(xi, view)
     main = page.locator(PLACES)
     again = main.get_by_role("button", name="Try again")
     expect(main.get_by_text(FAULT)).to_be_visible()
 
-    page.route(asked, lambda route: route.abort("connectionrefused"))
+    page.route(pattern, lambda route: route.abort("connectionrefused"))
     again.click()
     unreachable = main.get_by_text("The server cannot be reached. Check that TensorBoard still runs.")
     expect(unreachable).to_be_visible()
 
-    page.route(asked, lambda route: route.fulfill(status=403, body="Forbidden"))  # as a proxy answers
+    page.route(pattern, lambda route: route.fulfill(status=403, body="Forbidden"))  # as a proxy answers
     again.click()
     refused = main.get_by_text(f"The server answered 403 to data/{view}.")
     expect(refused).to_be_visible()
 
-    page.unroute(asked)
+    page.unroute(pattern)
     again.click()
     xi.ready()
     expect(again).to_have_count(0)
@@ -70,7 +70,7 @@ def test_a_session_that_was_read_again_is_opened_again(
 
     page.route("**/data/session?*", session)
     page.route(f"**/data/{view}?*", lambda route: route.fulfill(status=409, json={"error": CHANGED}), times=1)
-    with page.expect_response(lambda it: f"/data/{view}?" in it.url and it.status == 200):
+    with page.expect_response(lambda response: f"/data/{view}?" in response.url and response.status == 200):
         opened(xi, view)
     xi.ready()
     expect(page.locator(PLACES).get_by_text(CHANGED)).to_have_count(0)

@@ -135,9 +135,9 @@ def test_a_menu_keeps_the_focus_and_closes_by_escape_and_by_a_click_elsewhere(
 
 def test_header_choices_are_as_wide_as_what_they_say(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
-    other = page.get_by_test_id("compare-select").bounding_box()
-    assert other is not None
-    assert other["width"] < 80
+    compare_box = page.get_by_test_id("compare-select").bounding_box()
+    assert compare_box is not None
+    assert compare_box["width"] < 80
 
 
 def test_where_it_is_narrow_a_session_to_compare_with_is_chosen_in_compare(

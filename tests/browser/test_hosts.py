@@ -67,7 +67,7 @@ def _step_times(hosts_document: dict[str, Any]) -> list[list[int]]:
     middle = hosts_document["steps"]["step_us"]
     return [
         [apart + length for apart, length in zip(row, middle, strict=True)]
-        for row in hosts_document["step_apart_us"]
+        for row in hosts_document["step_difference_us"]
     ]
 
 
@@ -79,12 +79,12 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
     card = page.get_by_test_id("host-difference")
     expect(card.get_by_role("heading")).to_contain_text("t1v-n-7f-w-2 against the median")
     hosts_document = document(xi, demo)
-    own = document(xi, demo, "host_steps", host="t1v-n-7f-w-2")["step_class_us"][3]
+    times_of_step = document(xi, demo, "host_steps", host="t1v-n-7f-w-2")["step_class_us"][3]
     median = hosts_document["step_class_us"][str(hosts_document["median_host"])][3]
     at = hosts_document["classes"].index("input")
     cells = page.get_by_test_id("host-difference-input").locator("[data-ps]")
-    assert ps(cells) == [own[at] * US, median[at] * US, (own[at] - median[at]) * US]
-    hosts_time = sum(own) - own[hosts_document["classes"].index("device")]
+    assert ps(cells) == [times_of_step[at] * US, median[at] * US, (times_of_step[at] - median[at]) * US]
+    hosts_time = sum(times_of_step) - times_of_step[hosts_document["classes"].index("device")]
     assert ps(card.locator("tfoot [data-ps]"))[0] == hosts_time * US
     # The verdict and the table still cover all steps.
     assert plain(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")

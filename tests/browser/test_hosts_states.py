@@ -31,10 +31,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     alone = Pod(hosts=1, steps=4, ops=1)
     many = Pod(hosts=20, cores=1, steps=130, ops=1)
     late_once = Pod(hosts=6, cores=2, steps=8, ops=1, late=(Late(3, "compile", 60 * MS, (4,)),))
-    for name, made in (("alone", alone), ("many", many), ("once", late_once)):
+    for name, training in (("alone", alone), ("many", many), ("once", late_once)):
         folder = logdir / name / "plugins/profile/one"
         folder.mkdir(parents=True)
-        for host, space in enumerate(pod.files(made)):
+        for host, space in enumerate(pod.files(training)):
             file_name = f"<b>pod-{host}" if name == "many" else pod.name_of(host)
             space.write(folder / f"{file_name}.xplane.pb")
     with serving(logdir) as address:
@@ -42,14 +42,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def made(page: Page, server: str, origins: list[str]) -> Xi:
+def pods(page: Page, server: str, origins: list[str]) -> Xi:
     origins.append(server)
     return Xi(page, server)
 
 
-def test_one_host_waits_for_no_other(made: Xi, page: Page) -> None:
-    made.open("alone/one", v="hosts")
-    assert made.text("hosts-verdict").startswith("One host: there are no others to wait for.")
+def test_one_host_waits_for_no_other(pods: Xi, page: Page) -> None:
+    pods.open("alone/one", v="hosts")
+    assert pods.text("hosts-verdict").startswith("One host: there are no others to wait for.")
     expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
     cores = page.get_by_test_id("cores-table").locator("tbody td:first-child").all_inner_texts()
     assert sorted(cores) == [f"TPU:{core}" for core in range(4)]
@@ -58,30 +58,30 @@ def test_one_host_waits_for_no_other(made: Xi, page: Page) -> None:
     expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts")
 
 
-def test_without_a_late_host_no_row_is_named_and_names_are_escaped(made: Xi, page: Page) -> None:
-    made.open("many/one", v="hosts")
-    assert made.text("hosts-verdict").startswith("No host stands out: each is last in ")
-    assert not any(row["named"] for row in made.drawn("rows"))
+def test_without_a_late_host_no_row_is_named_and_names_are_escaped(pods: Xi, page: Page) -> None:
+    pods.open("many/one", v="hosts")
+    assert pods.text("hosts-verdict").startswith("No host stands out: each is last in ")
+    assert not any(row["named"] for row in pods.drawn("rows"))
     expect(page.get_by_test_id("kpi-fixed").locator("dd")).to_have_text("–")
     assert "<b>pod-19" in page.get_by_test_id("heat-row-19").inner_text()
     # A brush selects the visible ones of 130 steps.
-    assert len(made.drawn("columns")) == 120
+    assert len(pods.drawn("columns")) == 120
     brush = page.get_by_test_id("heat-brush")
     brush.focus()
-    made.press("End")
-    assert made.drawn("columns")[-1]["step"] == 129
+    pods.press("End")
+    assert pods.drawn("columns")[-1]["step"] == 129
     expect(brush).to_have_attribute("aria-valuenow", "10")
 
 
-def test_the_picker_warns_of_many_hosts_in_the_timeline(made: Xi, page: Page) -> None:
-    made.open("many/one", v="hosts")
+def test_the_picker_warns_of_many_hosts_in_the_timeline(pods: Xi, page: Page) -> None:
+    pods.open("many/one", v="hosts")
     page.get_by_test_id("host-select").click()
     page.get_by_test_id("host-picker-all").click()
     expect(page.get_by_test_id("host-picker")).to_contain_text(re.compile(r"20\shosts are \d+ rows"))
 
 
-def test_a_difference_that_occurred_once_is_marked(made: Xi, page: Page) -> None:
-    made.open("once/one", v="hosts")
+def test_a_difference_that_occurred_once_is_marked(pods: Xi, page: Page) -> None:
+    pods.open("once/one", v="hosts")
     row = page.get_by_test_id("host-row-3")
     expect(row).to_contain_text("compile")
     expect(row.get_by_text("once", exact=True)).to_be_visible()
@@ -105,7 +105,7 @@ UNKNOWN = [None] * 16
 
 
 def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page, demo: str) -> None:
-    text = "No collective ties these hosts: each goes at its own pace."
+    text = "These hosts share no collective: each runs at its own pace."
     replace_answer(
         page,
         state="no_collectives",
@@ -145,7 +145,7 @@ def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: s
 
 
 def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
-    replace_answer(page, read={"hosts_in_all": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
+    replace_answer(page, read={"hosts_total": 20}, partial={"hosts_read": 16, "hosts_total": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(

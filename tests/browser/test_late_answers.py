@@ -28,10 +28,10 @@ class Held:
         xi.idle()
 
 
-def switch(page: Page, session: str, said: re.Pattern[str] | None = None) -> None:
+def switch(page: Page, session: str, verdict: re.Pattern[str] | None = None) -> None:
     """`said`: what a screen reader hears last."""
     page.get_by_test_id("session-select").select_option(session)
-    expect(page.get_by_test_id("live")).to_have_text(said or f"{session} is open.")
+    expect(page.get_by_test_id("live")).to_have_text(verdict or f"{session} is open.")
     page.wait_for_selector("main[data-state=ready]")
 
 

@@ -46,10 +46,10 @@ def two_cores() -> Space:
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("made")
-    for made in (one_empty_op, host_alone, two_cores):
-        folder = logdir / made.__name__ / "plugins/profile/one"
+    for write in (one_empty_op, host_alone, two_cores):
+        folder = logdir / write.__name__ / "plugins/profile/one"
         folder.mkdir(parents=True)
-        made().write(folder / "vm.xplane.pb")
+        write().write(folder / "vm.xplane.pb")
     with serving(logdir) as address:
         yield address
 

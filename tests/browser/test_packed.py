@@ -27,14 +27,14 @@ def name(answer: Response) -> str:
 
 def refused(page: Page) -> list[str]:
     """Has scripts of views fail as at an upgrade while the page is open, and tells which were asked for."""
-    asked: list[str] = []
+    urls: list[str] = []
 
     def refuse(route: Route) -> None:
-        asked.append(route.request.url.rpartition("/")[2])
+        urls.append(route.request.url.rpartition("/")[2])
         route.fulfill(status=404, body="{}")
 
     page.route(lambda url: "/packed/" in url and not url.endswith(("index.js", "index.css")), refuse)
-    return asked
+    return urls
 
 
 def test_the_first_view_takes_one_script_and_one_style_sheet(
@@ -82,14 +82,14 @@ def test_a_script_that_does_not_come_is_told_and_retry_loads_the_page_anew(
     xi: Xi, case_study: str, complaints: list[str]
 ) -> None:
     page = xi.page
-    asked = refused(page)
+    urls = refused(page)
     xi.open(case_study, v="overview")
     page.get_by_test_id("tab-gaps").click()
     main = page.get_by_test_id("view-gaps")
     expect(main).to_have_attribute("data-state", "error")
     expect(main.get_by_role("heading")).to_have_text("Gaps cannot be shown")
     expect(main).to_contain_text("The page has changed since it was opened")
-    assert "gaps.js" in asked
+    assert "gaps.js" in urls
     page.get_by_test_id("tab-overview").click()
     expect(page.get_by_test_id("verdict")).to_be_visible()
     page.get_by_test_id("tab-gaps").click()
@@ -98,7 +98,7 @@ def test_a_script_that_does_not_come_is_told_and_retry_loads_the_page_anew(
     expect(main).to_have_attribute("data-state", "ready")
     assert xi.link()["v"] == "gaps"
     assert complaints
-    assert all("404" in it or "dynamically imported module" in it for it in complaints)
+    assert all("404" in complaint or "dynamically imported module" in complaint for complaint in complaints)
     complaints.clear()
 
 
@@ -116,5 +116,8 @@ def test_a_stopped_tensorboard_is_named_as_the_reason(xi: Xi, case_study: str, c
     page.unroute("**/*")
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_test_id("view-compiles")).to_have_attribute("data-state", "ready")
-    assert all("ERR_CONNECTION_REFUSED" in it or "dynamically imported module" in it for it in complaints)
+    assert all(
+        "ERR_CONNECTION_REFUSED" in complaint or "dynamically imported module" in complaint
+        for complaint in complaints
+    )
     complaints.clear()

@@ -68,11 +68,11 @@ class TestTimeline:
         self, xi: Xi, page: Page, pod: str
     ) -> None:
         xi.open(pod)
-        row = next(it for it in of_host(xi, 3) if it["label"] == "Host, by class")
+        row = next(row for row in of_host(xi, 3) if row["label"] == "Host, by class")
         box = xi.lanes()
         page.mouse.click(box["x"] + 60, box["y"] + row["y"] + row["h"] / 2)
         xi.idle()
-        assert "python (driving)" in [it["label"] for it in of_host(xi, 3)]
+        assert "python (driving)" in [row["label"] for row in of_host(xi, 3)]
         assert xi.link()["x"] == "h3.rows"
 
     @pytest.mark.parametrize("size", [(1440, 836), (1000, 636)])
@@ -99,11 +99,11 @@ class TestTimeline:
         )
         parts = page.get_by_test_id("gap-parts").locator("table")
         add = "cells => cells.reduce((sum, it) => sum + Number(it.dataset.ps ?? 0), 0)"
-        own, other = (int(column(parts, head).evaluate_all(add)) for head in ("Time", "w-3"))
-        assert own == GAP
-        assert 0 < other < GAP / 10
+        own_ps, other_ps = (int(column(parts, head).evaluate_all(add)) for head in ("Time", "w-3"))
+        assert own_ps == GAP
+        assert 0 < other_ps < GAP / 10
         foot = parts.locator("tfoot [data-ps]").all()
-        assert [int(it.get_attribute("data-ps") or 0) for it in foot] == [own, other]
+        assert [int(cell.get_attribute("data-ps") or 0) for cell in foot] == [own_ps, other_ps]
 
     def test_a_gap_of_another_host_brings_it(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod, v="gaps", f="device:t1v-n-7f-w-9/TPU:1")
@@ -136,7 +136,7 @@ class TestTimeline:
         xi.press("t")
         edges = xi.drawn("edges")
         assert set(edges) == {LATE, MEDIAN}
-        assert all(len(its) == 2 * 12 for its in edges.values())
+        assert all(len(edges_of_host) == 2 * 12 for edges_of_host in edges.values())
 
 
 class TestOverview:
@@ -159,12 +159,12 @@ class TestOverview:
         expect(bars).to_have_count(12)
         select = page.get_by_test_id("steps-host")
         assert select.input_value() == LATE
-        late = [int(it.get_attribute("data-ps") or 0) for it in bars.all()]
+        late = [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()]
         bars.nth(3).click()
         expect(page.locator(".step-note")).to_contain_text(f"Step 1207 on {LATE}")
         select.select_option(MEDIAN)
         expect(bars).to_have_count(12)
-        assert [int(it.get_attribute("data-ps") or 0) for it in bars.all()] != late
+        assert [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()] != late
         page.get_by_role("button", name="Table").click()
         table = page.get_by_test_id("steps-table")
         assert set(column(table, "Host").all_text_contents()) == {MEDIAN}
@@ -199,7 +199,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 for host in answer["session"]["hosts"]
             ]
             head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
-            told = {"hosts_read": 11, "hosts_in_all": 16, "hosts_covered": 8}
+            partial = {"hosts_read": 11, "hosts_total": 16, "hosts_covered": 8}
             answer = {
                 "state": "loading",
                 "bytes_read": 11 * 10**6,
@@ -209,11 +209,11 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 "stage": "reading",
                 "part": 0.4,
             }
-            answer |= {"partial": told} | ({"head": head} if "seen=0" in route.request.url else {})
+            answer |= {"partial": partial} | ({"head": head} if "seen=0" in route.request.url else {})
         route.fulfill(json=answer)
 
     def overview(route: Route) -> None:
-        told = {"hosts_read": 8, "hosts_in_all": 16}
+        told = {"hosts_read": 8, "hosts_total": 16}
         route.fulfill(json=route.fetch().json() | ({"partial": told} if reading else {}))
 
     page.route("**/data/session?*", session)

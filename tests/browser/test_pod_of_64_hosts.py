@@ -35,8 +35,8 @@ class Gate:
     late: threading.Event = field(default_factory=threading.Event)
 
     def hold_back(self, store: WebStore) -> None:
-        made = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, late=(Late(LATE, "input", 38 * MS),))
-        for host, space in enumerate(pod.files(made)):
+        training = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, late=(Late(LATE, "input", 38 * MS),))
+        for host, space in enumerate(pod.files(training)):
             path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"
             store.files[path] = space.to_bytes()
             if host >= FIRST:
@@ -45,8 +45,8 @@ class Gate:
     def _fault(self, host: int) -> Callable[[Answer, Request], bool]:
         opens = self.late if host == LATE else self.rest
 
-        def fault(answer: Answer, asked: Request) -> bool:
-            if asked.method == "HEAD":  # how large they are the store tells at once
+        def fault(answer: Answer, request: Request) -> bool:
+            if request.method == "HEAD":  # how large they are the store tells at once
                 return False
             opens.wait()
             return host == REFUSED and answer.refuse(403)
@@ -61,14 +61,14 @@ class Gate:
 @pytest.fixture
 def gate() -> Iterator[Gate]:
     """The gate, with the address of a TensorBoard that shows the store."""
-    made = Gate()
+    gate = Gate()
     with web_store() as store:
-        made.hold_back(store)
+        gate.hold_back(store)
         try:
-            with serving(f"{store.address}/logs") as made.address:
-                yield made
+            with serving(f"{store.address}/logs") as gate.address:
+                yield gate
         finally:
-            made.open()
+            gate.open()
 
 
 def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(

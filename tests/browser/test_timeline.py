@@ -48,7 +48,7 @@ def test_classes_leave_no_hole(xi: Xi, case_study: str) -> None:
 
 def test_steps_are_numbered(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="520+380")
-    assert [it["name"] for it in xi.slices(row="h0.steps")] == ["1205", "1206", "1207"]
+    assert [step["name"] for step in xi.slices(row="h0.steps")] == ["1205", "1206", "1207"]
 
 
 def test_a_click_selects_an_event_and_a_link_brings_it_back(xi: Xi, page: Page, case_study: str) -> None:
@@ -173,10 +173,10 @@ def test_the_way_back_asks_for_no_data(xi: Xi, page: Page, case_study: str) -> N
     xi.open(case_study)
     for key in "www":
         xi.press(key)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     xi.press("m")
-    assert not [url for url in asked if "/static/" not in url]
+    assert not [url for url in urls if "/static/" not in url]
     assert xi.slices(row="h0.steps")[0]["name"] == "1204"
 
 
@@ -235,12 +235,12 @@ def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, cas
         )
         return pixel[:3]
 
-    longest = max(gaps, key=lambda it: it["w"])
+    longest = max(gaps, key=lambda gap: gap["w"])
     assert longest["class"] == "compile"
     red, green, blue = color(longest["x"] + longest["w"] / 2)
     assert red > green + 40
     assert red > blue + 40
-    tracing = max((it for it in gaps if it["class"] == "tracing"), key=lambda it: it["w"])
+    tracing = max((gap for gap in gaps if gap["class"] == "tracing"), key=lambda gap: gap["w"])
     red, _, blue = color(tracing["x"] + tracing["w"] / 2)
     assert blue > red + 40
     # Where the device works there is no gap.
@@ -281,11 +281,11 @@ def test_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
     xi.press(",")
     assert xi.drawn("selection")["name"] == "1206"
     xi.click(xi.slices(name="StepMarker")[-1])
-    here = xi.drawn("selection")["start_ps"]
+    start_ps = xi.drawn("selection")["start_ps"]
     xi.press("Shift+BracketRight")
-    assert xi.drawn("selection")["start_ps"] > here
+    assert xi.drawn("selection")["start_ps"] > start_ps
     xi.press("Shift+BracketLeft")
-    assert xi.drawn("selection")["start_ps"] == here
+    assert xi.drawn("selection")["start_ps"] == start_ps
 
 
 def test_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
@@ -315,7 +315,8 @@ def test_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) 
 def test_merged_slices_part_when_zoomed_and_list_what_they_hold(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380")
     merged = max(
-        (it for it in xi.drawn("slices") if it["count"] > 2 and it["w"] > 8), key=lambda it: it["count"]
+        (slice_ for slice_ in xi.drawn("slices") if slice_["count"] > 2 and slice_["w"] > 8),
+        key=lambda slice_: slice_["count"],
     )
     page.mouse.move(*xi.point(merged))
     expect(page.get_by_test_id("tooltip")).to_contain_text(f"{merged['count']} events")
@@ -325,7 +326,7 @@ def test_merged_slices_part_when_zoomed_and_list_what_they_hold(xi: Xi, page: Pa
     window = xi.drawn("window")
     assert window["start_ps"] <= merged["start_ps"] < merged["end_ps"] <= window["end_ps"]
     assert window["end_ps"] - window["start_ps"] < 100 * MS
-    assert max(it["count"] for it in xi.slices(row=merged["row"])) < merged["count"]
+    assert max(slice_["count"] for slice_ in xi.slices(row=merged["row"])) < merged["count"]
 
 
 def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(
@@ -354,7 +355,7 @@ def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(
     held[-1].continue_()
     xi.idle()
     window = xi.drawn("window")
-    assert all(it["end_ps"] > window["start_ps"] for it in xi.drawn("slices"))
+    assert all(slice_["end_ps"] > window["start_ps"] for slice_ in xi.drawn("slices"))
 
 
 def test_narrow_windows_have_narrow_labels(xi: Xi, page: Page, case_study: str) -> None:
@@ -369,7 +370,7 @@ def test_narrow_windows_have_narrow_labels(xi: Xi, page: Page, case_study: str) 
     for scroll in (0, 25, 5000):
         canvas.evaluate("(it, to) => { it.scrollTop = to }", scroll)
         height = xi.lanes()["height"]
-        shown = [(it["y"], it["y"] + it["h"]) for it in xi.slices()]
+        shown = [(slice_["y"], slice_["y"] + slice_["h"]) for slice_ in xi.slices()]
         assert min(top for top, _ in shown) >= 23  # the ruler's
         assert max(bottom for _, bottom in shown) <= height
     rows = xi.drawn("rows")

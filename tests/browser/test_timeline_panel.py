@@ -69,9 +69,9 @@ def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, ca
         row.click(position={"x": 5, "y": 5})
         xi.idle()
         piece = xi.drawn("piece")
-        own = xi.slices(row=piece["row"], depth=piece["depth"], start_ps=piece["start_ps"])
-        assert [it["name"] for it in own] == [name]
-        assert next(it["kind"] for it in xi.drawn("rows") if it["row"] == piece["row"]) == kind
+        slices = xi.slices(row=piece["row"], depth=piece["depth"], start_ps=piece["start_ps"])
+        assert [slice_["name"] for slice_ in slices] == [name]
+        assert next(row["kind"] for row in xi.drawn("rows") if row["row"] == piece["row"]) == kind
         assert xi.drawn("selection") == before
         expect(page.get_by_test_id("gap-chain")).to_be_visible()
 
@@ -89,8 +89,8 @@ def test_a_low_window_shows_what_answers_together(xi: Xi, page: Page, run: str) 
             foot = table.locator("tfoot td").last.bounding_box()
             assert foot
             assert foot["y"] + foot["height"] <= 636
-            rows = [it.bounding_box() for it in table.locator("tbody tr").all()[:6]]
-            assert all(it and it["y"] + it["height"] <= foot["y"] + 1 for it in rows)
+            rows = [row.bounding_box() for row in table.locator("tbody tr").all()[:6]]
+            assert all(row and row["y"] + row["height"] <= foot["y"] + 1 for row in rows)
         gap = xi.drawn("selection")
         [slice_] = xi.slices(row=gap["row"], start_ps=gap["start_ps"])
         assert 0 < slice_["y"] < xi.lanes()["height"] - slice_["h"]

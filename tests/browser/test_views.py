@@ -17,17 +17,21 @@ from tb_xla_insights import load
 def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    told: Any = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
+    step_idle: Any = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict")).to_contain_text("busy")
     figures = [page.get_by_test_id(f"kpi-{name}").locator("dd") for name in ("step", "work", "idle")]
-    assert [ps(figure)[0] for figure in figures] == [told["step_ps"], told["work_ps"], told["idle_ps"]]
+    assert [ps(figure)[0] for figure in figures] == [
+        step_idle["step_ps"],
+        step_idle["work_ps"],
+        step_idle["idle_ps"],
+    ]
     step, work, rest = (round(float(figure.inner_text().split("\u202f")[0]) * 10) for figure in figures)
     assert step == work + rest
     idle = page.get_by_test_id("idle-table")
-    each, every = ps(idle.locator("tfoot [data-ps]"))
-    assert abs(each - told["idle_ps"]) <= 1
-    assert every == told["all_cores"]["idle_ps"] == sum(ps(column(idle, "All cores")))
+    per_core_ps, all_cores_ps = ps(idle.locator("tfoot [data-ps]"))
+    assert abs(per_core_ps - step_idle["idle_ps"]) <= 1
+    assert all_cores_ps == step_idle["all_cores"]["idle_ps"] == sum(ps(column(idle, "All cores")))
     printed = column(idle, "Idle").all_text_contents()
     plain = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
     foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").first.inner_text())
@@ -56,8 +60,10 @@ def test_idle_time_is_that_of_the_chosen_devices(xi: Xi, page: Page, case_study:
     idle = page.get_by_test_id("idle-table")
     page.get_by_test_id("device-select").click()
     page.get_by_label("TPU:0").uncheck()
-    _, every = ps(idle.locator("tfoot [data-ps]"))
-    assert every == sum(ps(column(idle, "All cores"))) == sum(device["idle_ps"] for device in devices[1:])
+    _, all_cores_ps = ps(idle.locator("tfoot [data-ps]"))
+    assert (
+        all_cores_ps == sum(ps(column(idle, "All cores"))) == sum(device["idle_ps"] for device in devices[1:])
+    )
 
 
 def test_a_device_alone_has_its_duty_cycle_below_the_idle_time(xi: Xi, page: Page) -> None:
@@ -84,11 +90,13 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
     report = load(str(ROOT / "demo_logs" / session.split("/")[0])).report()
     xi.open(session, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_have_text(
-        "The device waits for data: 73.7\u202f% of the device’s span is starved by it. "
-        "Idle time by cause counts more: all idle time of whole steps, starved or not."
+        "The device waits for data: 73.7\u202f% of the device’s span is lost to it. "
+        "Idle time by cause is longer: it has all idle time of whole steps, starved or not."
     )
-    its, table = report["input_pipeline"], page.get_by_test_id("input-table")
-    assert ps(column(table, "Time")) == [its[key] for key in ("wait_ps", "idle_ps", "load_ps", "send_ps")]
+    pipeline, table = report["input_pipeline"], page.get_by_test_id("input-table")
+    assert ps(column(table, "Time")) == [
+        pipeline[key] for key in ("wait_ps", "idle_ps", "load_ps", "send_ps")
+    ]
     expect(column(table, "While")).to_have_text(["–", "–", "1.4\u202f%", "0.0\u202f%"])
     note = page.get_by_role("region", name="Input").get_by_role("heading")
     expect(note).to_contain_text("on the driving thread · 6\u00a0batches")
@@ -99,14 +107,16 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
 
 def test_loading_that_is_fine_is_told_too(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
-    expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading is fine")
+    expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading does not hold devices up")
     table = page.get_by_test_id("transfers-table")
     expect(column(table, "Direction")).to_have_text(["to device", "from device"])
     expect(column(table, "Size").first).to_have_text("3.6\u202fGB")
     expect(page.get_by_test_id("collectives-table").locator("tbody tr")).to_have_count(3)
     expect(page.get_by_test_id("stalls-table")).to_have_count(0)
     for name in ("Input", "Transfers", "Collectives"):
-        box, steps = (page.get_by_role("region", name=its).bounding_box() for its in (name, "Step time"))
+        box, steps = (
+            page.get_by_role("region", name=heading).bounding_box() for heading in (name, "Step time")
+        )
         assert box is not None
         assert steps is not None
         assert box["y"] >= steps["y"] + steps["height"]
@@ -175,7 +185,7 @@ def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, ca
     finding = page.get_by_test_id("finding-tracing_bound")
     finding.get_by_test_id("finding-show").click()
     line = page.get_by_test_id("gap-finding")
-    expect(line).to_contain_text("1 of 9 gaps")
+    expect(line).to_contain_text("1 of 9 gaps of the finding")
     line.get_by_role("button", name="Next gap that the finding explains").click()
     expect(line).to_contain_text("2 of 9 gaps")
     line.get_by_test_id("gap-finding-all").click()
@@ -194,37 +204,39 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     listed = (
         page.get_by_test_id("findings").locator("li").evaluate_all("all => all.map(it => it.dataset.testid)")
     )
-    assert listed == [f"finding-{it['id']}" for it in report["findings"]]
+    assert listed == [f"finding-{finding['id']}" for finding in report["findings"]]
     mistakes, limits = (page.get_by_test_id(f"finding-group-{name}") for name in ("mistakes", "limits"))
     expect(mistakes).to_have_text(
-        "Mistakeswhat your code can leave out; what recurs firsttogether at best 290.8 → 221.4\u202fms"
+        "Mistakeswhat your code can avoid; recurring mistakes firsttogether at best: mean step 290.8 → 221.4\u202fms"
     )
-    expect(limits).to_have_text("Limitswhat remains then, in shares of that step")
+    expect(limits).to_have_text(
+        "Limitswhat remains without the mistakes; gains as shares of the remaining step"
+    )
     gains = {
         "recompilation": "−318.4\u202fms once mean step 290.8 → 259.0\u202fms",
         "annotations_not_propagated": "no time to gain",
         "tracing_bound": "−23.5\u202f% of what remains 221.4 → 169.3\u202fms",
-        "exposed_collectives": "none now: the host is slower",
+        "exposed_collectives": "no gain now: the host is slower",
     }
     for id_, gain in gains.items():
         expect(page.get_by_test_id(f"finding-{id_}").get_by_test_id("finding-gain")).to_have_text(gain)
-    once = [its["id"] for its in report["findings"] if its["recurs"] == "once"]
+    once = [row["id"] for row in report["findings"] if row["frequency"] == "once"]
     assert once == ["recompilation", "early_sync"]
     tagged = page.locator("[data-testid=findings] li:has(.once)")
     assert tagged.evaluate_all("all => all.map(it => it.dataset.testid)") == [
         f"finding-{id_}" for id_ in once
     ]
-    its = report["findings"][0]
-    finding = page.get_by_test_id(f"finding-{its['id']}")
-    expect(finding.get_by_test_id("finding-do")).to_have_text(f"Do: {its['advice']}")
-    expect(finding.locator("p").first).to_have_text(its["detail"])
+    row = report["findings"][0]
+    finding = page.get_by_test_id(f"finding-{row['id']}")
+    expect(finding.get_by_test_id("finding-do")).to_have_text(f"Do: {row['advice']}")
+    expect(finding.locator("p").first).to_have_text(row["detail"])
     assert finding.get_by_role("button").all_text_contents() == ["Show 1 of 9 gaps", "Executions"]
 
 
 def box(place: Locator) -> dict[str, float]:
-    found = place.bounding_box()
-    assert found is not None
-    x, y, width, height = found["x"], found["y"], found["width"], found["height"]
+    box = place.bounding_box()
+    assert box is not None
+    x, y, width, height = box["x"], box["y"], box["width"], box["height"]
     return {"x": x, "y": y, "width": width, "height": height, "right": x + width, "bottom": y + height}
 
 
@@ -253,7 +265,7 @@ def test_the_cards_stand_side_by_side_where_they_fit(xi: Xi, page: Page, case_st
         assert steps["right"] == duty["right"]
     else:
         assert findings["bottom"] < idle["y"] < idle["bottom"] < duty["y"] < duty["bottom"] < steps["y"]
-        assert len({its["width"] for its in (findings, idle, duty, steps)}) == 1
+        assert len({box["width"] for box in (findings, idle, duty, steps)}) == 1
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
@@ -291,24 +303,24 @@ def test_what_does_not_follow_the_choice_of_devices_says_so(xi: Xi, page: Page, 
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict-note")).to_have_count(0)
     page.get_by_test_id("device-select").click()
-    expect(page.get_by_text("Numbers beside the tabs are of the whole session.")).to_be_visible()
+    expect(page.get_by_text("The numbers beside the tabs cover the whole session.")).to_be_visible()
     page.get_by_label("TPU:0").uncheck()
-    expect(page.get_by_test_id("verdict-note")).to_contain_text("of all 8 cores")
+    expect(page.get_by_test_id("verdict-note")).to_contain_text("all 8 cores")
 
 
 def test_with_nothing_selected_the_largest_findings_lead_to_their_places(
     xi: Xi, page: Page, case_study: str
 ) -> None:
     xi.open(case_study, v="timeline")
-    found = page.get_by_test_id("panel-findings")
-    titles = found.get_by_role("button")
+    findings = page.get_by_test_id("panel-findings")
+    titles = findings.get_by_role("button")
     expect(titles).to_have_count(3)
-    costs = ps(found.locator("[data-ps]"))
+    costs = ps(findings.locator("[data-ps]"))
     assert costs == sorted(costs, reverse=True)
     first = titles.first.inner_text()
     titles.first.click()
     assert xi.drawn("selection")["kind"] in ("gap", "window")
-    expect(found).to_have_count(0)
+    expect(findings).to_have_count(0)
     xi.press("Escape")
     expect(titles.first).to_have_text(first)
 
@@ -317,7 +329,7 @@ def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str
     xi.open(case_study, v="timeline", w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
-    gap = min(gaps, key=lambda it: abs(it["start_ps"] - 715_000_000_000))
+    gap = min(gaps, key=lambda gap: abs(gap["start_ps"] - 715_000_000_000))
     xi.click(gap)
     expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text(
         "Gap of 72.143\u202fms on TPU:0"

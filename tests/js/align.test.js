@@ -88,7 +88,7 @@ test('where runs of two steps overlap, a slice goes with the one that began last
 });
 
 test('hosts have steps of their own', () => {
-  const own = alignmentOf(
+  const alignment = alignmentOf(
     {
       source: 'step_marker',
       columns: { index: [0, 1], start_ps: [0, 150], duration_ps: [100, 100] },
@@ -99,9 +99,9 @@ test('hosts have steps of their own', () => {
     },
     [row('a.ops', 'a'), { ...row('b.ops', 'b'), host: 'other' }],
   );
-  assert.deepEqual([...own.edges], [['vm', [0, 100]], ['other', [150, 250]]]);
+  assert.deepEqual([...alignment.edges], [['vm', [0, 100]], ['other', [150, 250]]]);
   assert.deepEqual(
-    [...own.rows.values()].map(([{ shift, until }]) => [shift, until]),
+    [...alignment.rows.values()].map(([{ shift, until }]) => [shift, until]),
     [
       [50, Infinity],
       [10, Infinity],
@@ -121,7 +121,7 @@ test('slices are drawn in order and apart even where steps run in turns', () => 
 
 test('the label tells the shift of the step in the middle', () => {
   const [ms, rows] = [1e9, [row('a.ops', 'a'), row('c.ops', 'c')]];
-  const own = alignmentOf(
+  const alignment = alignmentOf(
     {
       ...STEPS,
       columns: { index: [0, 1], start_ps: [100 * ms, 200 * ms], duration_ps: [100 * ms, 100 * ms] },
@@ -131,10 +131,10 @@ test('the label tells the shift of the step in the middle', () => {
     },
     rows,
   );
-  assert.equal(shiftText(own, 'a.ops', 0), 'shifted +170.5\u202fms');
-  assert.equal(shiftText(own, 'a.ops', 150 * ms), 'shifted +170.5\u202fms');
-  assert.equal(shiftText(own, 'a.ops', 250 * ms), 'shifted +100.0\u202fms');
-  assert.equal(shiftText(own, 'c.ops', 250 * ms), 'no step');
+  assert.equal(shiftText(alignment, 'a.ops', 0), 'shifted +170.5\u202fms');
+  assert.equal(shiftText(alignment, 'a.ops', 150 * ms), 'shifted +170.5\u202fms');
+  assert.equal(shiftText(alignment, 'a.ops', 250 * ms), 'shifted +100.0\u202fms');
+  assert.equal(shiftText(alignment, 'c.ops', 250 * ms), 'no step');
 });
 
 test('what is asked for is what the window shows of the pieces', () => {

@@ -5,27 +5,27 @@ globalThis.document ??= /** @type {any} */ ({ documentElement: { dataset: {} }, 
 const { get, setFingerprint: opened, onSessionReread: whenReadAgain } = await import('../../frontend/lib/api.js');
 
 /** @param {number} status */
-function serve(status, asked = /** @type {string[]} */ ([])) {
+function serve(status, requests = /** @type {string[]} */ ([])) {
   globalThis.fetch = async (url) => {
-    asked.push(String(url));
+    requests.push(String(url));
     return /** @type {any} */ ({
       ok: status === 200,
       status,
       json: async () => (status === 200 ? {} : { error: 'read again' }),
     });
   };
-  return asked;
+  return requests;
 }
 
 test('requests about an open session say which files they are about', async () => {
   opened('a', 'f00');
-  const asked = serve(200);
+  const requests = serve(200);
   await get('window', { session: 'a', start_ps: 5 });
   await get('window', { session: 'b', start_ps: null });
   await get('session', { session: 'a' });
   await get('sessions');
-  assert.deepEqual(asked, [
-    'data/window?session=a&start_ps=5&mark=f00',
+  assert.deepEqual(requests, [
+    'data/window?session=a&start_ps=5&fingerprint=f00',
     'data/window?session=b',
     'data/session?session=a',
     'data/sessions?',

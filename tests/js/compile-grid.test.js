@@ -10,7 +10,7 @@ test('graphs with compilations come first, otherwise in their order', () => {
 test('compilations are grouped by graph and step, those outside steps under -1', () => {
   const rows = [{ graph: 'a', step: 0 }, { graph: 'a', step: 0 }, { graph: 'a', step: null }, { graph: 'b', step: 0 }];
   assert.deepEqual(
-    [...byCell(rows)].map(([key, own]) => [key.replace('\n', ' '), own.length]),
+    [...byCell(rows)].map(([key, rowsOfCell]) => [key.replace('\n', ' '), rowsOfCell.length]),
     [
       ['a 0', 2],
       ['a -1', 1],

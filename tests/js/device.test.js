@@ -46,7 +46,7 @@ const OPS = [
   ['copy.5', -1, 4, 0, 3e9, 0, 0.75, 'memory'],
 ];
 
-function made(more = {}) {
+function answerWith(more = {}) {
   const column = (/** @type {number} */ at) => OPS.map((op) => op[at]);
   const nulls = PATHS.concat('').map(() => null);
   return {
@@ -57,7 +57,7 @@ function made(more = {}) {
     whole_steps: 2,
     cores: 1,
     core_steps: 1,
-    hosts: { shown: [0], of: 1 },
+    hosts: { shown: [0], total: 1 },
     categories: ['fusion', 'dot'],
     category_ps: [67 * MS, 32 * MS],
     peaks: {
@@ -75,7 +75,7 @@ function made(more = {}) {
       mfu: 0.24,
       bytes_share: 0.47,
       bound_by: 'mixed',
-      kinds: 6,
+      op_count: 6,
       executions: 60,
     },
     paths: PATHS,
@@ -112,14 +112,14 @@ function made(more = {}) {
     programs: ['jit_f'],
     sources: ['/opt/model/mlp.py:40'],
     rows: ['h0.d0.ops'],
-    rest: [{ path: 4, bound_by: 'memory', kinds: 3, executions: 30, self_ps: 2 * MS }],
+    rest: [{ path: 4, bound_by: 'memory', op_count: 3, executions: 30, self_ps: 2 * MS }],
     uncounted: [{ op: 'custom-call.3', self_ps: 10 * MS }],
-    verdict: { path: 3, reached: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
+    verdict: { path: 3, roof_share: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
     ...more,
   };
 }
 
-const document_ = /** @type {any} */ (made());
+const document_ = /** @type {any} */ (answerWith());
 const rows = opRows(document_);
 const tree = treeRows(document_);
 
@@ -137,12 +137,12 @@ test('ops with equal names have distinct ids, and rates if they compute', () => 
 });
 
 test('times are per core and step; rates are not divided', () => {
-  const several = made({ core_steps: 20 });
+  const several = answerWith({ core_steps: 20 });
   assert.equal(divisor(several), 20);
   assert.equal(opRows(several)[0].ps, 1.5 * MS);
   assert.equal(opRows(several)[0].flops_per_s, 8e14);
   assert.equal(restRows(several)[0].executions, 1.5);
-  assert.equal(divisor(made({ core_steps: 0 })), 1);
+  assert.equal(divisor(answerWith({ core_steps: 0 })), 1);
 });
 
 test('an annotation is followed by its nested annotations, then by its own time', () => {
@@ -167,16 +167,16 @@ test('an annotation is followed by its nested annotations, then by its own time'
 });
 
 test('printed times and shares of the tree add up', () => {
-  const thirds = { ...made(), core_steps: 3 };
-  const own = treeRows(/** @type {any} */ (thirds));
-  const texts = treeTexts(own);
-  const leaves = own.filter(({ parent }) => !parent);
+  const thirds = { ...answerWith(), core_steps: 3 };
+  const ordered = treeRows(/** @type {any} */ (thirds));
+  const texts = treeTexts(ordered);
+  const leaves = ordered.filter(({ parent }) => !parent);
   assert.equal(leaves.reduce((sum, row) => sum + texts.get(row).text, 0), Math.round((97 * MS) / 3 / 1e6));
   assert.equal(Math.round(1000 * leaves.reduce((sum, row) => sum + texts.get(row).share, 0)), 1000);
-  const layers = own.find(({ key }) => key === 'step/layers');
+  const layers = ordered.find(({ key }) => key === 'step/layers');
   assert.equal(
     texts.get(layers).text,
-    own.filter(({ depth }) => depth === 2).reduce((sum, row) => sum + texts.get(row).text, 0),
+    ordered.filter(({ depth }) => depth === 2).reduce((sum, row) => sum + texts.get(row).text, 0),
   );
   assert.deepEqual(rounded([1.4 * MS, 1.4 * MS, 0.2 * MS]).times, [1400, 1400, 200]);
 });
@@ -246,7 +246,7 @@ test('labels are beside their dots and overlap neither dots nor each other', () 
   assert.equal(labels.length, 7);
   const touch = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
   labels.forEach(({ box }, at) => {
-    labels.slice(0, at).forEach((other) => assert.ok(!touch(box, other.box)));
+    labels.slice(0, at).forEach((label) => assert.ok(!touch(box, label.box)));
     dots.forEach((dot) =>
       assert.ok(
         Math.hypot(
@@ -280,12 +280,12 @@ test('the line to a label crosses no other label', () => {
         ])
       : [];
     labels
-      .filter((_, other) => other !== at)
-      .forEach((other) =>
+      .filter((_, index) => index !== at)
+      .forEach((label) =>
         assert.ok(
           !steps.some(
             ([x, y]) =>
-              x > other.box.x && x < other.box.x + other.box.w && y > other.box.y && y < other.box.y + other.box.h,
+              x > label.box.x && x < label.box.x + label.box.w && y > label.box.y && y < label.box.y + label.box.h,
           ),
         ),
       );
@@ -314,71 +314,72 @@ test('peaks are read from links and shown with their source', () => {
   );
 });
 
-/** @param {any} own */
-const said = (own) =>
-  verdictParts(own, treeRows(own), opRows(own), restRows(own))
+/** @param {any} answer */
+const verdictOf = (answer) =>
+  verdictParts(answer, treeRows(answer), opRows(answer), restRows(answer))
     .flat()
     .join('')
     .replace(/\u202f/g, ' ');
 
 test('the verdict names the annotation that is farthest below the roof', () => {
   assert.equal(
-    said(made()),
+    verdictOf(answerWith()),
     'attention takes 36.1 % of the step’s op time at 0.3 % of peak FLOP/s: below half of both roofs. fusion.2 alone ' +
     'is 25.000 ms, at 40.0 % of HBM bandwidth.',
   );
   assert.equal(
-    said(made({ verdict: { path: 3, reached: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
+    verdictOf(answerWith({ verdict: { path: 3, roof_share: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
     'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 67.0 % of the step’s op time.',
   );
-  const { peaks } = made();
+  const { peaks } = answerWith();
   assert.match(
-    said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })),
+    verdictOf(answerWith({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })),
     /^layers takes 67\.0 %.* dot\.1 alone is 30\.000 ms, at 80\.0 % of peak .* peaks of this device are not known\.$/,
   );
-  assert.match(said(made({ verdict: null })), /no op has both FLOPs and bytes\.$/);
-  const silent = made({ verdict: null });
+  assert.match(verdictOf(answerWith({ verdict: null })), /no op has both FLOPs and bytes\.$/);
+  const silent = answerWith({ verdict: null });
   silent.ops.flops = OPS.map(() => null);
-  assert.match(said(silent), /the capture has no FLOP or byte counts\.$/);
-  const moves = made({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
+  assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
+  const moves = answerWith({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
   moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
   moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
   assert.equal(
-    said(moves),
+    verdictOf(moves),
     'layers takes 67.0 % of a step’s time in copy at 70.0 % of HBM bandwidth: bound by memory.',
   );
   assert.equal(
-    said({ ...moves, total: { ...moves.total, kinds: 0 } }),
+    verdictOf({ ...moves, total: { ...moves.total, op_count: 0 } }),
     'No op of copy of this step ran on this device.',
   );
-  const waits = made();
+  const waits = answerWith();
   waits.ops.bound_by = OPS.map(() => 'wait');
   assert.equal(
-    said(waits),
+    verdictOf(waits),
     '98.0 % of the step’s op time only waits for copies or other asynchronous ops; fusion.2 alone is 45.000 ms. The ' +
-    'other ops run at 60.0 % of what their kind allows.',
+    'other ops run at 60.0 % of the roof for their kind.',
   );
 });
 
 test('an annotation with all of the work is replaced by its largest part', () => {
-  const one = made({ verdict: null });
-  one.tree.self_ps[0] = 99 * MS;
-  one.tree.self_ps[1] = 91 * MS;
-  assert.match(said(one), /^attention takes 36\.1 % of the step’s op time\. fusion\.2 alone is 25\.000 ms/);
+  const answer = answerWith({ verdict: null });
+  answer.tree.self_ps[0] = 99 * MS;
+  answer.tree.self_ps[1] = 91 * MS;
+  assert.match(verdictOf(answer), /^attention takes 36\.1 % of the step’s op time\. fusion\.2 alone is 25\.000 ms/);
 });
 
 test('the verdict names the category of work without annotations', () => {
-  const bare = made({ verdict: null, tree: { ...made().tree, path: [-1], self_ps: [99 * MS], own_ps: [99 * MS] } });
-  assert.match(said(bare), /^fusion ops take 67\.7 % of the step’s op time, which has no annotation\./);
+  const work = { ...answerWith().tree, path: [-1], self_ps: [99 * MS], own_ps: [99 * MS] };
+  const text = verdictOf(answerWith({ verdict: null, tree: work }));
+  assert.match(text, /^fusion ops take 67\.7 % of the step’s op time, which has no annotation\./);
 });
 
 test('with few known FLOPs the verdict says for which share of the time they are known', () => {
-  const few = (/** @type {number} */ reached) =>
-    said(made({ verdict: { path: 2, reached, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
+  const few = (/** @type {number} */ roof_share) =>
+    verdictOf(answerWith({ verdict: { path: 2, roof_share, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
   assert.equal(
     few(0.9),
     'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +
-    '90.0 % of what their kind allows.',
+    '90.0 % of the roof for their kind.',
   );
   assert.equal(
     few(0.5),

@@ -43,8 +43,8 @@ test('costs add up by column', () => {
 });
 
 test('without small programs their overhead is gone; one execution costs what the fit predicts', () => {
-  const found = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
-  assert.deepEqual(found.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
+  const result = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
+  assert.deepEqual(result.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
     ['without the small one', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
 });
 

@@ -17,9 +17,9 @@ test('a target that begins before its source is reached from the start of the so
 });
 
 test('flows go into the event and out of it', () => {
-  const [own, before, after] = [place(10, 1), place(0, 1), place(20, 1)];
-  assert.deepEqual(arrowsOf(own, { from: [before], to: [after] }), [
-    { from: before, to: own },
-    { from: own, to: after },
+  const [event, before, after] = [place(10, 1), place(0, 1), place(20, 1)];
+  assert.deepEqual(arrowsOf(event, { from: [before], to: [after] }), [
+    { from: before, to: event },
+    { from: event, to: after },
   ]);
 });

@@ -27,7 +27,7 @@ const gap = (device, start_ps, duration_ps, more = {}) => ({
   devices: [device],
   starts_ps: [start_ps],
   durations_ps: [duration_ps],
-  togethers_ps: [null],
+  all_cores_idle_by_device_ps: [null],
   ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
@@ -38,9 +38,9 @@ test('a gap on several cores is one row with the mean', () => {
     devices: ['TPU:1', 'TPU:0', 'TPU:2'],
     starts_ps: [101, 100, 99],
     durations_ps: [72, 70, 74],
-    togethers_ps: [70, 70, 71],
+    all_cores_idle_by_device_ps: [70, 70, 71],
   });
-  const [row, other, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
+  const [row, secondRow, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
   assert.equal(rest.length, 0);
   assert.deepEqual(
     row.gaps.map(({ device, start_ps }) => [device, start_ps]),
@@ -51,9 +51,9 @@ test('a gap on several cores is one row with the mean', () => {
     ],
   );
   assert.equal(row.mean_ps, 72);
-  assert.deepEqual(row.gaps.map(({ together_ps }) => together_ps), [70, 70, 71]);
+  assert.deepEqual(row.gaps.map(({ all_cores_idle_ps }) => all_cores_idle_ps), [70, 70, 71]);
   assert.deepEqual(row.by_class_ps, { tracing: 216 });
-  assert.deepEqual([other.gaps.length, other.mean_ps], [1, 9]);
+  assert.deepEqual([secondRow.gaps.length, secondRow.mean_ps], [1, 9]);
 });
 
 test('a row has the chosen cores only', () => {
@@ -77,11 +77,11 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     cause: 'compile',
     by_class_ps: { compile: 99 },
   });
-  const [none, some] = patternsOf(
+  const [listed, some] = patternsOf(
     [pattern('c'), pattern('b')],
     [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })],
   );
-  assert.equal(none.count, 0);
+  assert.equal(listed.count, 0);
   assert.deepEqual(some, {
     ...pattern('b'),
     count: 2,
@@ -92,28 +92,32 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     max_ps: 14,
     cause: 'tracing',
     causes: [{ cause: 'tracing', count: 2, ps: 24 }],
+    reason: null,
     by_class_ps: { tracing: 24 },
   });
 });
 
 test('a pattern has its causes by time and count, and the median', () => {
-  const pattern = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
+  const row = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
   const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
-  const [its] = patternsOf(
-    [pattern],
+  const [pattern] = patternsOf(
+    [row],
     [
-      gap('TPU:0', 0, 217, { cause: 'input' }),
+      gap('TPU:0', 0, 217, { cause: 'input', reason: 'early_sync' }),
       short(300),
       short(400),
       gap('TPU:0', 500, 4, { kind: 'queued', cause: 'wait' }),
     ],
   );
-  assert.deepEqual(its.causes, [
+  assert.deepEqual(pattern.causes, [
     { cause: 'input', count: 1, ps: 217 },
     { cause: 'dispatch', count: 2, ps: 6 },
     { cause: 'queued', count: 1, ps: 4 },
   ]);
-  assert.deepEqual([its.median_ps, its.mean_ps, its.cause], [3, 56.75, 'input']);
+  assert.deepEqual(
+    [pattern.median_ps, pattern.mean_ps, pattern.cause, pattern.reason],
+    [3, 56.75, 'input', 'early_sync'],
+  );
 });
 
 test('a pattern is linked by the names of its programs', () => {

@@ -30,16 +30,16 @@ test('as slices they carry the class of their cause and are never merged', () =>
 
 test('slices that came are kept as they are beside the gaps', () => {
   const came = { start_ps: 0, end_ps: 600, names: ['a'], rows: new Map([['h0.t0', []]]) };
-  const both = withGaps(came, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
-  assert.deepEqual([...both.rows.keys()], ['h0.t0', 'gaps.vm/TPU:0']);
+  const slices = withGaps(came, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
+  assert.deepEqual([...slices.rows.keys()], ['h0.t0', 'gaps.vm/TPU:0']);
   assert.deepEqual([...came.rows.keys()], ['h0.t0']);
-  assert.deepEqual([both.start_ps, both.end_ps, both.names], [0, 600, ['a']]);
+  assert.deepEqual([slices.start_ps, slices.end_ps, slices.names], [0, 600, ['a']]);
 });
 
 test('previous and next are those that begin before and after, with an end on both sides', () => {
-  const own = byDevice(ITEMS).get('vm/TPU:0');
-  assert.deepEqual([neighbour(own, 0, 1), neighbour(own, 100, 1), neighbour(own, 500, 1)], [0, 1, -1]);
-  assert.deepEqual([neighbour(own, 501, -1), neighbour(own, 500, -1), neighbour(own, 100, -1)], [1, 0, -1]);
+  const gaps = byDevice(ITEMS).get('vm/TPU:0');
+  assert.deepEqual([neighbour(gaps, 0, 1), neighbour(gaps, 100, 1), neighbour(gaps, 500, 1)], [0, 1, -1]);
+  assert.deepEqual([neighbour(gaps, 501, -1), neighbour(gaps, 500, -1), neighbour(gaps, 100, -1)], [1, 0, -1]);
 });
 
 test('each device that has gaps begins with their row', () => {

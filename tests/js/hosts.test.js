@@ -204,12 +204,12 @@ test('a longer class is named as the reason for waits only if the host arrives l
     steps: { number: [1, 2] },
     state: 'compared',
   };
-  const [own, other] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
+  const [host, second] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
   const items = [
     { name: 'input', host_us: 9000, median_us: 1000, difference_us: 8000 },
     { name: 'wait', host_us: 2000, median_us: 10000, difference_us: -8000 },
   ];
-  const said = (/** @type {number} */ late) =>
+  const textOf = (/** @type {number} */ late) =>
     sentence(
       {
         ...base,
@@ -218,17 +218,17 @@ test('a longer class is named as the reason for waits only if the host arrives l
           [0, 0],
         ],
       },
-      own,
-      other,
+      host,
+      second,
       null,
       items,
       5,
       5,
     );
-  assert.match(said(7000), /what w-0 takes longer, w-1 waits in the all-reduce\.$/);
+  assert.match(textOf(7000), /what w-0 takes longer, w-1 waits in the all-reduce\.$/);
   assert.match(
-    said(1000),
-    /arrives 1\.00\u202fms late for it in the mean; for the rest it waits less for its device\.$/,
+    textOf(1000),
+    /arrives 1\.00\u202fms late for it in the mean; the rest is made up by waiting less for its device\.$/,
   );
-  assert.match(said(0), /arrives no later for it/);
+  assert.match(textOf(0), /still does not arrive later/);
 });

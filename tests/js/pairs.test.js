@@ -15,17 +15,17 @@ test('columns of speed-ups have exact arithmetic means', async () => {
 });
 
 test('a pair is two step times or two sessions', async () => {
-  const asked = [];
+  const requests = [];
   const { columns, rows, means } = await readPairs(
     'model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n',
     async (...names) => {
-      asked.push(names);
+      requests.push(names);
       return { times: [3e9, 2e9], verdict: 'better' };
     },
   );
   assert.deepEqual(columns, ['now', 'before']);
   assert.deepEqual(rows, [{ model: 'x', speedups: [0.8, 1.5], verdicts: [null, 'better'] }]);
-  assert.deepEqual([means, asked], [[0.8, 1.5], [['run/a', 'run/b']]]);
+  assert.deepEqual([means, requests], [[0.8, 1.5], [['run/a', 'run/b']]]);
 });
 
 test('without a column of names a pair is named by its sessions', async () => {
@@ -39,26 +39,26 @@ test('quoted cells hold commas, quotes and line breaks', async () => {
     { model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] },
     { model: 'two\nlines', speedups: [2], verdicts: [null] },
   ]);
-  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* no number/);
+  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* not a number/);
   await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
 });
 
 test('a pair can be a step time and a session', async () => {
-  const asked = [];
+  const requests = [];
   const { rows } = await readPairs('model,a,b\nx,run/a,4\ny,6,run/a', async (...names) => {
-    asked.push(names);
+    requests.push(names);
     return { times: [2e9, 2e9], verdict: 'same' };
   });
   assert.deepEqual(rows.map(({ verdicts }) => verdicts), [[null], [null]]);
   assert.deepEqual(rows.map(({ speedups }) => speedups), [[0.5], [3]]);
-  assert.deepEqual(asked, [['run/a', 'run/a'], ['run/a', 'run/a']]);
+  assert.deepEqual(requests, [['run/a', 'run/a'], ['run/a', 'run/a']]);
 });
 
 test('an error names the line without a number', async () => {
-  await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* no number/);
+  await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* not a number/);
   await assert.rejects(readPairs('model,first\na,0,758', never), /^Error: Line 2 .* 3 cells under 2 heads/);
   await assert.rejects(readPairs('model,a,b\na,0,5', never), /Line 2/);
-  await assert.rejects(readPairs('model,first\na,0x10', never), /^Error: Line 2 .* no number/);
+  await assert.rejects(readPairs('model,first\na,0x10', never), /^Error: Line 2 .* not a number/);
   await assert.rejects(readPairs('model,first\na,1\na,2', never), /^Error: Line 3 .* already/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', never), /Line 2/);
   await assert.rejects(readPairs('model,first', never), /empty/);

@@ -4,10 +4,10 @@ import { niceStep } from '../../frontend/lib/axis.js';
 import * as scale from '../../frontend/timeline/scale.js';
 
 test('pixels and times convert into each other', () => {
-  const own = scale.createScale({ start_ps: 520e9, end_ps: 900e9 }, 188, 1440);
-  assert.equal(own.x(520e9), 188);
-  assert.equal(own.x(900e9), 1440);
-  assert.ok(Math.abs(own.ps(own.x(715.08e9)) - 715.08e9) < 1);
+  const timeScale = scale.createScale({ start_ps: 520e9, end_ps: 900e9 }, 188, 1440);
+  assert.equal(timeScale.x(520e9), 188);
+  assert.equal(timeScale.x(900e9), 1440);
+  assert.ok(Math.abs(timeScale.ps(timeScale.x(715.08e9)) - 715.08e9) < 1);
 });
 
 test('a span keeps its length when it is moved into the session', () => {
@@ -53,8 +53,8 @@ test('ticks step by 1, 2 or 5, every second one has a label', () => {
 });
 
 test('a span without length has a place for what lies in it, and asks for whole numbers', () => {
-  const own = scale.createScale({ start_ps: 0, end_ps: 0 }, 188, 1440);
-  assert.equal(own.x(0), 188);
+  const timeScale = scale.createScale({ start_ps: 0, end_ps: 0 }, 188, 1440);
+  assert.equal(timeScale.x(0), 188);
   assert.deepEqual(
     scale.fetchSpan({ start_ps: 0, end_ps: 1 }, scale.createScale({ start_ps: 0, end_ps: 1 }, 188, 1440).psPerPx, 1),
     { start_ps: 0, end_ps: 1, px: 2048 },

@@ -19,7 +19,7 @@ test('a scope has the tone of the innermost phase on its path', () => {
 
 test('a slice is told by name, class, length, place and row; what it is, once', () => {
   const lane = { row: { kind: 'thread', label: 'python' } };
-  const found = {
+  const slice = {
     lane,
     name: 'StepMarker',
     classIndex: 1,
@@ -28,11 +28,11 @@ test('a slice is told by name, class, length, place and row; what it is, once', 
     real_ps: 739_896_000_000,
     length_ps: 9_742_000_000,
   };
-  const text = (own) => sliceTexts(own).join(', ').replaceAll('\u202f', ' ');
-  assert.equal(text(found), 'StepMarker, step marker, 9.742 ms, at 739.896 ms, python');
-  assert.equal(text({ ...found, name: 'step marker' }), 'step marker, 9.742 ms, at 739.896 ms, python');
+  const text = (drawnSlice) => sliceTexts(drawnSlice).join(', ').replaceAll('\u202f', ' ');
+  assert.equal(text(slice), 'StepMarker, step marker, 9.742 ms, at 739.896 ms, python');
+  assert.equal(text({ ...slice, name: 'step marker' }), 'step marker, 9.742 ms, at 739.896 ms, python');
   assert.equal(
-    text({ ...found, count: 531, busy_ps: 4_118_000_000 }),
+    text({ ...slice, count: 531, busy_ps: 4_118_000_000 }),
     '531 events, 42.3 % covered, 4.118 ms busy of 9.742 ms, most: StepMarker, at 739.896 ms, python',
   );
 });

@@ -129,11 +129,11 @@ def recompilation(facts: Facts) -> Finding | None:
         f"{_idle_text(facts, taken, total)}"
     )
     if len(fix.unknown):
-        detail += ", and how long a later run of it takes is not known"
+        detail += ", and the time of a later run is unknown"
     detail += f".{_new_text(compilations, main)}"
     if main is None and variants > 1:
         detail += (
-            f" {variants} graphs are called {module}, and no HLO is recorded that would tell them apart."
+            f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
         )
     return Finding(
         "recompilation",
@@ -163,7 +163,7 @@ def recompilation(facts: Facts) -> Finding | None:
             "frame": debug_cause.get("frame"),
         },
         longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
-        "once" if len(numbers) <= 1 else facts.recurrence(steps),
+        "once" if len(numbers) <= 1 else facts.frequency_of(steps),
         fix,
     )
 
@@ -178,7 +178,7 @@ def _duration_text(compilations: Sequence[_Compilation], total_ps: int, where: s
 
 def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
     if not taken.any():
-        return "no device waits for it in its span"
+        return "no device waits for it within its span"
     idle, core = facts.mean_per_core(taken), lower_first(facts.core_subject)
     return (
         f"{core} idles meanwhile"

@@ -47,9 +47,9 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     held = union(trace.start_ps[all_rows], trace.end_ps[all_rows])
     steps = set(last_steps_before(trace, all_rows).tolist()) - {-1}
     taken = ledger.take_within(("from_device",) * has_reads + ("wait",) * has_waits, held)
-    recurs = facts.recurrence(steps)
-    mean = facts.mean_per_core(_gaps_around(ledger, held), recurs)
-    each, idle = brief_times(held.total_ps // len(all_rows), mean.ps)
+    frequency = facts.frequency_of(steps)
+    mean = facts.mean_per_core(_gaps_around(ledger, held), frequency)
+    duration, idle = brief_times(held.total_ps // len(all_rows), mean.ps)
     place = most_common(
         path
         for path in enclosing_paths(trace, trace.parent[all_rows].tolist())
@@ -68,7 +68,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
         f"{nouns} the device {where}",
         f"{' and '.join(counts)} {where} "
-        + (f"keeps the host for {each}" if len(all_rows) == 1 else f"keep the host for {each} each")
+        + (f"keeps the host for {duration}" if len(all_rows) == 1 else f"keep the host for {duration} each")
         + (f", {'mostly ' if len(all_rows) > 1 else ''}in {place}" if place else "")
         + ". It launches nothing meanwhile: "
         f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
@@ -79,7 +79,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
         ),
-        recurs,
+        frequency,
         Fix(
             ("from_device",) * has_reads + ("wait",) * has_waits,
             windows=(held.start_ps, held.end_ps),
@@ -99,9 +99,9 @@ def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
 
 def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
     """The reads, and the calls in which the program waits, if fewer than half of the steps have them."""
-    early, none = find_early_executions(trace), np.zeros(0, np.int32)
-    reads = none if reads_report(trace)["every_step"] or len(early.launch) else early.reads
-    waits = none if blocking_waits_report(trace)["every_step"] else find_blocking_waits(trace)
+    early, no_rows = find_early_executions(trace), np.zeros(0, np.int32)
+    reads = no_rows if reads_report(trace)["every_step"] or len(early.launch) else early.reads
+    waits = no_rows if blocking_waits_report(trace)["every_step"] else find_blocking_waits(trace)
     return reads, waits
 
 

@@ -181,7 +181,7 @@ def _pending_inputs_text(syncs: int, steps: int) -> str:
     """How many executions only bring the inputs of torch.compile's graphs up to date."""
     if not syncs:
         return ""
-    return f"; {mean_text(syncs / steps)} a step only bring{'s' if syncs == steps else ''} pending inputs up to date"
+    return f"; {mean_text(syncs / steps)} a step only compute{'s' if syncs == steps else ''} pending inputs"
 
 
 def _advice(facts: Facts, dynamo: int, markers: int) -> str:

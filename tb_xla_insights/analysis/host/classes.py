@@ -56,7 +56,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     """Returns each event's own class and its flags for `innermost_segments`.
 
     An annotation's class is that of `annotation_classes`, a runtime event's comes from the catalogue; -1: none. What a
-    device does on a host thread is no class of the host's.
+    device does on a host thread is not a class of the host's.
     """
     classes = values_of_events(trace.metadata.class_index, trace.metadata_index)
     classes[trace.annotations] = annotation_classes(trace)

@@ -197,4 +197,4 @@ def _normalise(text: str) -> str:
 
 
 def _index(trace: Trace, device: Device) -> int:
-    return next(index for index, other in enumerate(trace.devices) if other is device)
+    return next(index for index, candidate in enumerate(trace.devices) if candidate is device)

@@ -113,7 +113,7 @@ def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> Out
 
 
 def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str, str]) -> str:
-    """`2.79 s, 34.9 % of the capture, lie outside the device's span: 1.80 s before the first run (the host mostly
+    """`2.79 s, 34.9 % of the capture, are outside the device's span: 1.80 s before the first run (the host mostly
     compiles) and 0.993 s after the last run (the host mostly compiles).`"""
     spans = "device's span" if devices == 1 else "devices' spans"
     parts = (
@@ -126,7 +126,7 @@ def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str
         for time, (ps, when, shares) in zip(times, parts, strict=True)
         if ps >= _MIN_LISTED_SHARE * outside.session_ps
     )
-    return f"{total}, {share(outside.share)} of the capture, lie outside the {spans}: {text}."
+    return f"{total}, {share(outside.share)} of the capture, are outside the {spans}: {text}."
 
 
 def _main_activity(shares: Int64, activities: Mapping[str, str]) -> str:

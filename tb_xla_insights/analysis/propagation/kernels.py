@@ -98,24 +98,26 @@ def own_times(
     time without the ops nested in it.
     """
     result = np.empty(len(start_ps), np.int64)
-    own: OutInt64 = result
+    self_ps: OutInt64 = result
     latest: OutInt32 = np.full(len(caller), -1, np.int32)  # the last op of each distinct op
     covered: OutInt64 = np.array(start_ps)  # until when each op is covered by its parts
     with cython.nogil:
         for i in range(len(start_ps)):
             k = key[i]
-            own[i] = end_ps[i] - start_ps[i] if in_program[k] else nested_ps[i]
+            self_ps[i] = end_ps[i] - start_ps[i] if in_program[k] else nested_ps[i]
             latest[k] = i
             parent: int32_t = latest[caller[k]] if caller[k] >= 0 else -1
             if parent >= 0 and end_ps[parent] > start_ps[i]:
                 until = min(end_ps[i], end_ps[parent])
                 if until > covered[parent]:
-                    own[parent] -= until - max(start_ps[i], covered[parent])
+                    self_ps[parent] -= until - max(start_ps[i], covered[parent])
                     covered[parent] = until
     return result
 
 
-def sum_by_part(key: Int32, own: Int64, first: Int32, upto: Int64, time: OutInt64, count: OutInt64) -> None:
+def sum_by_part(
+    key: Int32, self_ps: Int64, first: Int32, upto: Int64, time: OutInt64, count: OutInt64
+) -> None:
     """Sums ops: adds own time to `time` per part of each distinct op, and the number of ops to `count` per distinct op.
 
     The parts of distinct op k are `first[k]` to `first[k + 1] - 1`; `upto` has their weights, accumulated from the op's
@@ -127,12 +129,12 @@ def sum_by_part(key: Int32, own: Int64, first: Int32, upto: Int64, time: OutInt6
             count[k] += 1
             low, high = first[k], first[k + 1]
             if high - low == 1:
-                time[low] += own[i]
+                time[low] += self_ps[i]
                 continue
             total = upto[high - 1]
             previous: int64_t = 0
             for part in range(low, high):
-                accumulated = own[i] * upto[part] // total
+                accumulated = self_ps[i] * upto[part] // total
                 time[part] += accumulated - previous
                 previous = accumulated
 
@@ -157,13 +159,13 @@ def phase_segments(
     return columns
 
 
-def _count_segments(key: Int32, own: Int64, run: Int32, first: Int32, phase: Int32) -> int:
+def _count_segments(key: Int32, self_ps: Int64, run: Int32, first: Int32, phase: Int32) -> int:
     count: cython.Py_ssize_t = 0
     current_run: int32_t = -1
     current_phase: int32_t = -2
     with cython.nogil:
         for i in range(len(key)):
-            if own[i] > 0 and run[i] >= 0:
+            if self_ps[i] > 0 and run[i] >= 0:
                 for part in range(first[key[i]], first[key[i] + 1]):
                     count += run[i] != current_run or phase[part] != current_phase
                     current_run, current_phase = run[i], phase[part]
@@ -171,7 +173,7 @@ def _count_segments(key: Int32, own: Int64, run: Int32, first: Int32, phase: Int
 
 
 def _fill_segments(
-    key: Int32, own: Int64, start: Int64, end: Int64, run: Int32, first: Int32, upto: Int64, phase: Int32,
+    key: Int32, self_ps: Int64, start: Int64, end: Int64, run: Int32, first: Int32, upto: Int64, phase: Int32,
     out_run: OutInt32, out_phase: OutInt32, out_time: OutInt64, out_start: OutInt64, out_end: OutInt64,
     out_ops: OutInt32, out_inverted: OutBools,
 ) -> None:  # fmt: skip
@@ -180,7 +182,7 @@ def _fill_segments(
     latest_phase: int32_t = -1
     with cython.nogil:
         for i in range(len(key)):
-            if own[i] <= 0 or run[i] < 0:
+            if self_ps[i] <= 0 or run[i] < 0:
                 continue
             if run[i] != current_run:
                 current_run, latest_phase = run[i], -1
@@ -189,9 +191,9 @@ def _fill_segments(
             previous: int64_t = 0
             weight_before: int64_t = 0
             for part in range(low, high):
-                begin, until, accumulated = start[i], end[i], own[i]
+                begin, until, accumulated = start[i], end[i], self_ps[i]
                 if high - low > 1:
-                    accumulated = own[i] * upto[part] // total
+                    accumulated = self_ps[i] * upto[part] // total
                     begin = start[i] + (end[i] - start[i]) * weight_before // total
                     weight_before = upto[part]
                     until = start[i] + (end[i] - start[i]) * weight_before // total

@@ -129,7 +129,7 @@ def find_ops(trace: Trace) -> Ops:
         program=program,
         name=name,
         origin=origin,
-        state=np.array([each.state for each in origin], np.int8),
+        state=np.array([scope_origin.state for scope_origin in origin], np.int8),
         caller=caller,
         in_program=in_program,
         event=event,

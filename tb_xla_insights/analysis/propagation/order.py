@@ -207,7 +207,9 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
     segments = (
         of_devices[0]
         if len(of_devices) == 1
-        else PhaseSegments(*(np.concatenate([getattr(each, name) for each in of_devices]) for name in names))
+        else PhaseSegments(
+            *(np.concatenate([getattr(segments, name) for segments in of_devices]) for name in names)
+        )
     )
     if not len(segments):
         return []

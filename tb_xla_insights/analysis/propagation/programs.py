@@ -69,7 +69,7 @@ class ProgramReader:
         try:
             module = read_module(self._source, location)
         except InputError:
-            self._record_problem("are cut short or damaged", id_)
+            self._record_problem("are truncated or damaged", id_)
             return None
         if id_ in self._modules and module.name and module.name != self._modules[id_]:
             self._record_problem("belong to other programs", id_)
@@ -83,7 +83,9 @@ class ProgramReader:
         self.mentioned |= mentioned
         self.frames[id_] = Frames(program.module.stack_frame_index)
         if program.damaged:
-            self._record_problem("have computations that call themselves or ones that do not exist", id_)
+            self._record_problem(
+                "have computations that call themselves, or calls of computations that do not exist", id_
+            )
 
     def _record_problem(self, problem: str, id_: str) -> None:
         self._problems.setdefault(problem, []).append(self._modules.get(id_, f"program {id_}"))

@@ -132,7 +132,8 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 def _deep_annotations(trace: Trace) -> Diagnostic:
     text = (
-        f"{host_annotations(trace).too_deep} annotations lie more than {MAX_LEVELS} deep, or have paths of more than "
+        f"{host_annotations(trace).too_deep} annotations are nested more than {MAX_LEVELS} deep, or have paths of "
+        "more than "
         f"{MAX_PATH_LENGTH} characters: the timeline shows them, the table of annotations does not."
     )
     return Diagnostic("deep_annotations", "info", text, trace.host)

@@ -95,12 +95,12 @@ def find_schedule(trace: Trace) -> Schedule | None:
     if not steps or not len(launches):
         return None
     begin, end = steps[0].start_ps, steps[-1].end_ps
-    known = (runs.launch >= 0) & (runs.enqueue_row >= 0)
+    has_launch = (runs.launch >= 0) & (runs.enqueue_row >= 0)
     inside = (runs.start_ps >= begin) & (runs.start_ps < end)
-    if (known & inside).sum() < _MIN_KNOWN_SHARE * inside.sum():
+    if (has_launch & inside).sum() < _MIN_KNOWN_SHARE * inside.sum():
         return None
     launch_ps = np.full(len(launches), _NEVER_PS)
-    np.minimum.at(launch_ps, runs.launch[known], runs.enqueue_ps[known])
+    np.minimum.at(launch_ps, runs.launch[has_launch], runs.enqueue_ps[has_launch])
     # If the runtime enqueues later by itself, the host is done at the end of the call.
     launch_ps = np.where(launch_ps < _NEVER_PS, np.minimum(launch_ps, trace.end_ps[launches.row]), launch_ps)
     # Work of a step that was enqueued before the first step (as with steps that are runs) is ready at its begin.
@@ -111,10 +111,10 @@ def find_schedule(trace: Trace) -> Schedule | None:
         return None
     cuts = _cuts(trace, begin, end, in_steps, launch_ps[in_steps])
     if steps[0].on_device:  # runs that begin at or after the end of the last step are in no step
-        known &= runs.start_ps < end
+        has_launch &= runs.start_ps < end
     segment = np.full(len(launches), -1, np.int32)  # the segment at whose end each launch is
     segment[cuts.index[cuts.kind == _LAUNCH]] = np.flatnonzero(cuts.kind == _LAUNCH)
-    launched = np.flatnonzero(known & (segment[runs.launch] >= 0))
+    launched = np.flatnonzero(has_launch & (segment[runs.launch] >= 0))
     if not launched.size:
         return None
     work = _work(launches, launched, segment, launch_ps)
@@ -190,10 +190,10 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     wait_start = np.maximum(waits.start_ps[cuts.index[segment]], cuts.start_ps[segment])
     order = np.argsort(finish, kind="stable")
     run = np.append(order, -1)[np.searchsorted(finish[order], cuts.end_ps[segment], "right") - 1]
-    known = (
+    ended_in_wait = (
         (run >= 0) & (np.append(finish, 0)[run] >= wait_start) & (np.append(work.segment, 0)[run] < segment)
     )
-    segment, run, wait_start = segment[known], run[known], wait_start[known]
+    segment, run, wait_start = segment[ended_in_wait], run[ended_in_wait], wait_start[ended_in_wait]
     waits_for, work_end = np.full(len(cuts.kind), -1, np.int32), cuts.end_ps.copy()
     delay, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
     explicit, blocks = np.zeros(len(cuts.kind), np.bool_), blocking_intervals(trace)

@@ -119,7 +119,7 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
         trace.host: "no_steps" if devices_with_work(trace) else "no_device_work"
         for trace in session.traces
-        if not any(trace is other for other in included)
+        if not any(trace is included_trace for included_trace in included)
     }
     left_out: list[LeftOut] = [{"host": host, "reason": reason} for host, reason in reasons.items()]
     return step_idle_from_rows(rows, durations, left_out)

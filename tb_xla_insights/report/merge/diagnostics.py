@@ -88,7 +88,7 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
     ]
     if not differing:
         return None
-    typical = next((part for part in with_steps if not any(part is other for other in differing)), None)
+    typical = next((part for part in with_steps if not any(part is outlier for outlier in differing)), None)
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
     subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
     if all(_signature(part) == usual for part in differing):
@@ -97,21 +97,21 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
         text = f"{have} of steps ({numbers}), and means weigh hosts by their steps."
         return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
     verb = "runs" if len(differing) == 1 else "run"
-    text = f"{verb} something other than the others ({examples}): means over all steps mix them."
+    text = f"{verb} different work than the others ({examples}): means over all steps mix them."
     return _diagnostic(
-        "warning", f"{subject} {text} Capture hosts of one job together, or look at each alone."
+        "warning", f"{subject} {text} Capture hosts of one job together, or look at each host separately."
     )
 
 
 def _all_differ(parts: Sequence[HostPart]) -> Diagnostic:
     """The diagnostic if no two hosts do the same work."""
-    subject = f"Each of {len(parts)} hosts runs something of its own"
+    subject = f"Each of {len(parts)} hosts runs different work"
     if len(parts) == 2:
-        subject = "Both hosts run something of their own"
+        subject = "Both hosts run different work"
     return _diagnostic(
         "warning",
-        f"{subject} ({_list_steps(parts)}): means over all steps mix them. Look at each alone; only stages of one "
-        "pipeline belong together.",
+        f"{subject} ({_list_steps(parts)}): means over all steps mix them. Look at each host separately; only "
+        "stages of one pipeline belong together.",
     )
 
 

@@ -1,0 +1,35 @@
+/** The cause of a gap, as every view names it. */
+
+import { h } from '../lib/dom.js';
+import { LABELS, classCell, classChip } from '../lib/classes.js';
+
+/** @typedef {import('../lib/views').GapItem} GapItem */
+/**
+ * The host's main activity until the work was queued; of `queued` gaps the device waited for something else.
+ * @typedef {import('../lib/routes').ClassName|'queued'} CauseName
+ */
+
+/** @param {Pick<GapItem, 'kind'|'cause'>} gap @returns {CauseName} */
+export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
+
+/** @param {CauseName} cause */
+export const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
+
+/** @param {CauseName} cause */
+export const causeCell = (cause) =>
+  cause === 'queued'
+    ? h(
+        'span',
+        { title: 'The work was queued before the gap began: the device waited for something other than the host' },
+        classChip('wait'),
+        'device waits',
+      )
+    : classCell(cause);
+
+/**
+ * A cause with the finding behind it, which the gap's panel begins with.
+ * @param {CauseName} cause
+ * @param {string} [reason] the finding's title
+ */
+export const reasonCell = (cause, reason) =>
+  h('span', null, causeCell(cause), reason && h('small', { class: 'muted reason' }, `\u00a0${reason}`));
