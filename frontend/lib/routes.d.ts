@@ -1099,7 +1099,7 @@ export interface Finding {
   /** Share of a step that a fix saves, at worst. */
   gain_at_worst: number | null;
   /** How often it happens; `null` where no step has it. */
-  frequency: "every_step" | "some_steps" | "once" | null;
+  recurs: "every_step" | "some_steps" | "once" | null;
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;
   /** Up to 20 places; the longest first. */

@@ -122,7 +122,7 @@ export function findingsCard(answer, app) {
  */
 function entry(finding, gain, answer, app) {
   const { explains, partial } = answer;
-  const { id, severity, frequency, title, detail, advice, cost_ps, windows } = finding;
+  const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
@@ -131,7 +131,7 @@ function entry(finding, gain, answer, app) {
       'h3',
       null,
       severityTag(severity),
-      frequency === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
+      recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
       h('span', null, title),
     ),
     // The gain is unknown until all hosts are read.

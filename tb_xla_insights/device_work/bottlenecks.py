@@ -289,7 +289,7 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "step_if_fixed_at_worst_ps": fixed_ps,
         "gain": gain,
         "gain_at_worst": gain,
-        "frequency": "every_step",
+        "recurs": "every_step",
         "evidence": {"name": worst.name, **worst.as_json(), "op": rows[0]["op"], "source": rows[0]["source"]}
         | {"host_ps": host_ps, "step_by_devices_ps": by_devices_ps},
         "windows": [],

@@ -108,7 +108,7 @@ class HostComparison:
 
     @property
     def frequency(self) -> str | None:
-        """The `frequency` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
+        """The `recurs` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
         late_hosts = self.late_hosts
         if (
             late_hosts.kind == "changing"

@@ -66,7 +66,7 @@ class LateHosts:
 
     @property
     def frequency(self) -> str | None:
-        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `frequency`."""
+        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `recurs`."""
         count = len(np.unique(np.concatenate(self.steps))) if self.steps else 0
         return None if not count else "once" if count == 1 else "some_steps"
 

@@ -134,12 +134,12 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["kind"] == "limit":
         remaining = report["mistakes"]["step_if_fixed_ps"] or step
         step, basis = remaining, basis if remaining == step else "of what remains"
-    elif finding["frequency"] != "once":
+    elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
         step, basis = usual, basis if usual == step else "of a usual step"
     fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
     change = change_text(step, fixed, fixed_at_worst)
-    if finding["kind"] == "mistake" and finding["frequency"] == "once":
+    if finding["kind"] == "mistake" and finding["recurs"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
             time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),

@@ -47,7 +47,7 @@ class Finding(TypedDict):
     """Share of a step that a fix saves, at best."""
     gain_at_worst: float | None
     """Share of a step that a fix saves, at worst."""
-    frequency: Literal["every_step", "some_steps", "once"] | None
+    recurs: Literal["every_step", "some_steps", "once"] | None
     """How often it happens; `null` where no step has it."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""

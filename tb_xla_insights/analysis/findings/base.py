@@ -93,7 +93,7 @@ class Finding:
             "step_if_fixed_at_worst_ps": self.step_if_fixed_at_worst_ps,
             "gain": self.gain,
             "gain_at_worst": self.gain_at_worst,
-            "frequency": self.frequency,
+            "recurs": self.frequency,
             "evidence": self.evidence,
             "windows": [
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}

@@ -92,7 +92,7 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
     shown = rows[numbers[-1] if few else numbers[(len(numbers) - 1) // 2]]
     host = next(part.host for part in parts if rows.get(part.number) is shown)
     weight = _weight_function(parts)
-    recurrences = Counter(row["frequency"] for row in rows.values())
+    recurrences = Counter(row["recurs"] for row in rows.values())
 
     def mean_share(key: str) -> float | None:
         return weighted_mean((rows.get(part.number, {}).get(key), weight(part)) for part in parts)
