@@ -23,7 +23,8 @@ class Step:
     """A step with phases (name, length; each may hold others) and the runs of one program that it launches, each on
     core 0.
 
-    A run is its start and its ops: name, length, and `tf_op` where it has one.
+    A run is its start and its ops: name, length, and `tf_op` where it has one. `markers`: starts, since the step's, of
+    a step marker per run; by default one marker in the last tenth of the step launches all runs.
     """
 
     phases: Sequence[tuple[str, int]] = ()
@@ -31,6 +32,7 @@ class Step:
     inner: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     name: str = "Training_Step"
     program: int = 7
+    markers: Sequence[int] = ()
 
 
 def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) -> SessionTrace:
@@ -43,7 +45,7 @@ def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) ->
     launch = 0
     for number, step in enumerate(steps):
         now = number * STEP_PS
-        marker = now + STEP_PS * 9 // 10
+        markers = [now + start for start in step.markers] or [now + STEP_PS * 9 // 10]
         host.event(step.name, now, STEP_PS, _r=1, step_num=number)
         for name, length in step.phases:
             host.event(name, now, length)
@@ -52,9 +54,11 @@ def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) ->
                 host.event(inside, begin, inner_duration)
                 begin += inner_duration
             now += length
-        host.event("StepMarker", marker, 50_000)
+        for marker in markers:
+            host.event("StepMarker", marker, 50_000)
         for at, (start, body) in enumerate(step.runs):
             launch += 1
+            marker = markers[min(at, len(markers) - 1)]
             host.event("PjRtComputationClient::ExecuteComputation", marker + 100 * at, 90)
             host.event("DoEnqueueProgram", marker + 100 * at + 10, 20, _pt=12, _p=launch)
             length = sum(op[1] for op in body)

@@ -3,7 +3,7 @@
 import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
-import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
+import { briefUnitFor, count, digits, MISSING, plural } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
@@ -139,7 +139,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
           'data-testid': 'host-picker-found',
         }),
     );
-    const unit = unitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
+    const unit = briefUnitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
     fill(
       head,
       h('span', null),

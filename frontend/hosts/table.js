@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
-import { count, difference, digits, MISSING, plural, share, unitFor } from '../lib/format.js';
+import { briefUnitFor, count, difference, digits, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -20,7 +20,7 @@ const MIN_DIFFERENCE_US = 150;
 /** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
   const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
-  const unit = unitFor(total(parts, Number));
+  const unit = briefUnitFor(total(parts, Number));
   const rounded = roundParts(parts, unit.ps / 1000);
   const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
   /** @param {HostRow[]} group */
@@ -169,11 +169,12 @@ function differs({ differs: name, differs_us, once }) {
 }
 
 /** @param {HostRow} row */
-function residual({ residual_us, too_wide }) {
+function residual({ residual_us, is_clock_uncertain }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
-    too_wide && [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
+    is_clock_uncertain &&
+      [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
 }
 

@@ -89,7 +89,7 @@ function emphasized(text, names) {
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures } = document;
   const isCompared = document.state === 'compared';
-  const partial = read.hosts < read.hosts_in_all;
+  const partial = read.hosts < read.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
@@ -139,7 +139,7 @@ export function verdictBlock(document, rows, range, capture) {
         h(
           'p',
           { class: 'small muted', role: 'status' },
-          `${count(read.hosts)} of ${count(read.hosts_in_all)} hosts ` +
+          `${count(read.hosts)} of ${count(read.hosts_total)} hosts ` +
           `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),

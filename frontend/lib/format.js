@@ -32,6 +32,13 @@ export function unitFor(ps) {
   return size >= 1e5 ? UNITS.us : UNITS.ns;
 }
 
+/**
+ * The unit of a time in a sentence, and of a column that a sentence beside it quotes: 1 s and up in s, the rest as in
+ * `unitFor`.
+ * @param {number} ps
+ */
+export const briefUnitFor = (ps) => (Math.abs(ps) >= UNITS.s.ps ? UNITS.s : unitFor(ps));
+
 /** A time in a table whose head names the unit: `72.143`. @param {number|null|undefined} ps @param {Unit} unit */
 export function timeCell(ps, unit, decimals = 3) {
   return ps == null ? MISSING : digits(ps / unit.ps, decimals);
@@ -59,8 +66,7 @@ export function timeText(ps, decimals = 3) {
  * @param {...number} ps
  */
 export function briefTimes(...ps) {
-  const longest = Math.max(...ps.map(Math.abs));
-  const unit = longest >= UNITS.s.ps ? UNITS.s : unitFor(longest);
+  const unit = briefUnitFor(Math.max(...ps.map(Math.abs)));
   return ps.map((time) => {
     const decimals = [100, 10, 1].findIndex((least) => Math.abs(time) >= least * unit.ps);
     return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;

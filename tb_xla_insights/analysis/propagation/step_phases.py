@@ -49,17 +49,18 @@ def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
 def phase_strips(
     trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, Lost]
 ) -> StepPhases:
-    """The keys `phases`, `strips`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
+    """The keys `phases`, `phase_rows`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
     if trace is None or step is None or device is None:
         return {
             "phases": [],
-            "strips": {"host": [], "device": [], "runs": []},
+            "phase_rows": {"host": [], "device": [], "runs": []},
             "ribbons": [],
             "order": {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []},
         }
     phases = find_phases(trace)
     paths = {index: path for path, index in phase_indices(trace).items()}
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
+    segments = _with_repetitions_of_host(trace, step, segments)
     host = _host_strip(trace, step)
     shown, merged = _join_short(segments)
     run = np.unique(shown.run)
@@ -88,7 +89,7 @@ def phase_strips(
             {"name": name, "repetition": repetition, "lost": lost.get(paths.get(index, ""))}
             for index, (name, repetition) in enumerate(zip(phases.name, phases.repetition, strict=True))
         ],
-        "strips": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
+        "phase_rows": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
         "ribbons": [
             {"host": host_index[entry["phase"]], "device": index, "inverted": entry["inverted"]}
             for index, entry in enumerate(device_strip)
@@ -101,6 +102,58 @@ def phase_strips(
             "by_phase": _by_phase(segments) if has_phases else [],
         },
     }
+
+
+def _with_repetitions_of_host(trace: Trace, step: int, segments: PhaseSegments) -> PhaseSegments:
+    """The segments of one step with the repetitions of the host's step. Each run numbers its phases from 0, although
+    the step may launch several runs for the same phases, for example to accumulate gradients: those of a run are the
+    phases in which the host was longest between the synchronisations of the previous launch and of its own."""
+    times = _repetition_times(trace, step)
+    if all(len(repetitions) < 2 for repetitions in times.values()):
+        return segments
+    phases, index_of_phase, launches = find_phases(trace), _phase_index(trace), find_launches(trace)
+    sync_ps = trace.start_ps[np.where(launches.sync >= 0, launches.sync, launches.row)]
+    sync_times = np.unique(sync_ps[launches.step == step])
+    phase_of_segment = segments.phase.copy()
+    for run in np.unique(segments.run).tolist():
+        of_run = segments.run == run
+        sync = int(sync_ps[launches.runs.launch[run]])
+        place = int(np.searchsorted(sync_times, sync))
+        traced = int(sync_times[place - 1]) if place else 0, sync
+        phases_of_name: dict[str, list[int]] = {}
+        for phase in np.unique(segments.phase[of_run & (segments.phase >= 0)]).tolist():
+            phases_of_name.setdefault(phases.name[phase], []).append(phase)
+        for name, of_name in phases_of_name.items():
+            of_name.sort(key=lambda phase: phases.repetition[phase])
+            repetitions = _longest_within(times.get(name, {}), traced, len(of_name))
+            for phase, repetition in zip(of_name, repetitions, strict=False):
+                phase_of_segment[of_run & (segments.phase == phase)] = index_of_phase[name, repetition]
+    return replace(segments, phase=phase_of_segment)
+
+
+def _longest_within(
+    times: Mapping[int, tuple[int, int]], interval: tuple[int, int], number: int
+) -> list[int]:
+    """The `number` repetitions with most time in an interval, in their order; fewer if fewer overlap it."""
+    overlaps = {
+        repetition: min(end, interval[1]) - max(start, interval[0])
+        for repetition, (start, end) in times.items()
+    }
+    overlapping = [repetition for repetition, overlap in overlaps.items() if overlap > 0]
+    return sorted(sorted(overlapping, key=lambda repetition: -overlaps[repetition])[:number])
+
+
+def _repetition_times(trace: Trace, step: int) -> dict[str, dict[int, tuple[int, int]]]:
+    """By phase name and repetition, start and end on the host in one step."""
+    phases, host = host_phases(trace), host_annotations(trace)
+    rows = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
+    columns = (phases.index[rows].tolist(), phases.path[rows].tolist(), phases.repetition[rows].tolist())
+    times: dict[str, dict[int, tuple[int, int]]] = {}
+    for index, path, repetition in zip(*columns, strict=True):
+        row = int(host.row[index])
+        name = host.names[path].rpartition("/")[2]
+        times.setdefault(name, {})[repetition] = int(trace.start_ps[row]), int(trace.end_ps[row])
+    return times
 
 
 def _by_phase(segments: PhaseSegments) -> list[PhaseTime]:
