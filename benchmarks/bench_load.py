@@ -128,7 +128,11 @@ class Client(threading.Thread):
             if route == "gaps" and response and response["items"]:
                 gap = self._random.choice(response["items"])
                 self._request(
-                    "gap", session=name, mark=answer["mark"], device=gap["device"], start_ps=gap["start_ps"]
+                    "gap",
+                    session=name,
+                    fingerprint=answer["fingerprint"],
+                    device=gap["device"],
+                    start_ps=gap["start_ps"],
                 )
 
     def _arguments(self, route: str, name: str, head: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +154,7 @@ class Client(threading.Thread):
             "search": {"q": choose(("dot", "e", "Step", "name:StepMarker"))},
             "compare": {"other": choose(self._load.sessions())},
         }
-        return {"session": name, "mark": head["mark"], **more.get(route, {})}
+        return {"session": name, "fingerprint": head["fingerprint"], **more.get(route, {})}
 
     def _request(self, route: str, **query: Any) -> dict[str, Any] | None:
         """Sends a GET and returns the answer, None for an error. Requests of slow and disconnecting clients are not

@@ -53,7 +53,7 @@ def check_sums(report: Any) -> None:
     )
     for finding in report["findings"]:
         assert finding["cost_ps"] >= 0
-        least, most = finding["step_if_fixed_ps"], finding["step_if_fixed_most_ps"]
+        least, most = finding["step_if_fixed_ps"], finding["step_if_fixed_at_worst_ps"]
         assert (least is None) == (most is None)
         assert 0 <= (least or 0) <= (most or 0) <= longest + 1
         assert (finding["gain_at_worst"] is None) == (least is None)

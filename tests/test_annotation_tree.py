@@ -79,7 +79,7 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
     assert view["step"]
     assert view["step"]["number"] == 3
     assert view["coverage"]["direct_ps"] == 103
-    assert [row["start_ps"] for row in view["strips"]["device"]] == [late_ps + 3000]
+    assert [row["start_ps"] for row in view["phase_rows"]["device"]] == [late_ps + 3000]
 
 
 def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
     assert (report["recovered_ps"], report["device_ps"]) == (104, 104)
     assert rows(loaded)["Training_Step/forward"][2:] == (104, 2)
     assert rows(loaded)["Training_Step/forward/attention"][2:] == (101 - 101 * 3 // 4 + 3 - 3 * 3 // 4, 2)
-    (mixed,) = propagation_view(loaded)["mixed"]
-    assert mixed["parts"] == [
+    (shared_op,) = propagation_view(loaded)["shared_ops"]
+    assert shared_op["parts"] == [
         {"path": "Training_Step/forward", "share": 0.75},
         {"path": "Training_Step/forward/attention", "share": 0.25},
     ]

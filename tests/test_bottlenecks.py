@@ -91,7 +91,7 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
     # No range: all faces read both.
-    assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
+    assert (worst["step_if_fixed_at_worst_ps"], worst["gain_at_worst"]) == (
         600_000,
         0.4,
     )

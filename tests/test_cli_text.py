@@ -246,7 +246,7 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     )
     out = console()
     lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
-    fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
+    fixed = {"fixed_ps": 0, "slope": 0.1, "runs": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
     assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
         printed_text(out)
@@ -290,7 +290,7 @@ def test_compilations() -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
-    host_text.print_compiles(out, [row | {"kin": kin}])
+    host_text.print_compiles(out, [row | {"graphs_of_same_name": kin}])
     assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(printed_text(out))
 
 
@@ -337,7 +337,11 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     assert row.startswith("TPU:2 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing")
     document = report(CASE)
     first, second, third, *_ = document["gaps"]["items"]
-    changed = [first | {"together_ps": 0}, second | {"together_ps": second["duration_ps"] // 2}, third]
+    changed = [
+        first | {"all_cores_idle_ps": 0},
+        second | {"all_cores_idle_ps": second["duration_ps"] // 2},
+        third,
+    ]
     rows = section(printed(document | {"gaps": document["gaps"] | {"items": changed}}), "Gaps")
     assert [re.findall(" (no|in part|yes) ", row) for row in rows[3:]] == [
         ["no"],

@@ -57,7 +57,7 @@ def work(a: SessionTrace, b: SessionTrace) -> dict[str, list[dict[str, Any]]]:
 def notable(rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
     """The names of the ops that are better or worse, with `found` and the verdict."""
     return {
-        " ".join(row["ops_a"] or row["ops_b"]): (row["found"], row["verdict"])
+        " ".join(row["ops_a"] or row["ops_b"]): (row["presence"], row["verdict"])
         for row in rows
         if row["verdict"] in ("better", "worse")
     }
@@ -100,9 +100,9 @@ def test_ops_that_are_new_gone_or_changed(before: SessionTrace, tmp_path: Path) 
     assert notable(result["ops"]) == {
         "fusion.1": ("changed", "better"), "dot.9": ("only_b", "worse"), "copy-done.3": ("only_a", "better"),
     }  # fmt: skip
-    (changed,) = (row for row in result["ops"] if row["found"] == "changed")
+    (changed,) = (row for row in result["ops"] if row["presence"] == "changed")
     assert (changed["ops_b"], changed["count"]) == (["fusion.5", "fusion.6"], [1, 2])
-    assert {row["path"]: row["found"] for row in result["annotations"]} == {
+    assert {row["path"]: row["presence"] for row in result["annotations"]} == {
         "Training_Step/attention": "both", "Training_Step/mlp": "both", "Training_Step/loss": "only_b", None: "only_a",
     }  # fmt: skip
 

@@ -86,7 +86,7 @@ def test_kin_are_variants_of_a_graph_and_causes_come_from_the_log(shared_traces:
     assert [row["step_number"] for row in rows] == [3, 6, 9]
     assert {row["module"] for row in rows} == {"SyncTensorsGraph.290"}
     hashes = {row["graph_hash"] for row in rows}
-    assert all(set(row["kin"]) == hashes - {row["graph_hash"]} for row in rows)
+    assert all(set(row["graphs_of_same_name"]) == hashes - {row["graph_hash"]} for row in rows)
     assert {row["cause"] for row in rows} == {"torch_xla.sync when exiting a profiler StepTrace region"}
     assert all((row["frame"] or "").startswith("run_step (") for row in rows)
     assert not any(row["warm_up"] for row in rows)

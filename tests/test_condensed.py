@@ -154,7 +154,7 @@ class TestPod:
     def test_the_cause_of_lateness_is_no_separate_finding(self) -> None:
         """The other hosts' devices look busy while they wait, so the late host's loading is 1 % of all idle time."""
         first, *rest = report()["findings"]
-        assert first["evidence"]["said_by"] == ["input_bound"]
+        assert first["evidence"]["repeated_findings"] == ["input_bound"]
         assert [row["id"] for row in rest] == ["exposed_collectives"]
         assert report()["mistakes"]["count"] == 1
         pipeline = report()["input_pipeline"]

@@ -66,7 +66,7 @@ def test_times_of_a_step_on_a_core(trained: SessionTrace) -> None:
     total = document["total"]
     assert total["self_ps"] == 8_000
     assert (total["counted_ps"], total["uncounted_ps"], total["other_ps"]) == (6_000, 1_000, 1_000)
-    assert (total["kinds"], total["executions"]) == (5, 6)
+    assert (total["op_count"], total["executions"]) == (5, 6)
     assert document["uncounted"] == [{"op": "custom-call.4", "self_ps": 1_000}]
 
 
@@ -113,7 +113,7 @@ def test_the_verdict_names_the_work_farthest_below_the_roof(trained: SessionTrac
     assert document["paths"][verdict["path"]] == "Training_Step/mlp"
     assert document["ops"]["op"][verdict["op"]] == "dot.1"
     assert (verdict["known_ps"], verdict["below_ps"]) == (6_000, 4_000 - 1_200)
-    assert verdict["reached"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
+    assert verdict["roof_share"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
 
 
 def test_a_category_filters_everything_except_the_list_of_categories(trained: SessionTrace) -> None:
@@ -142,7 +142,7 @@ def test_ops_beyond_the_limit_are_sums(trained: SessionTrace, monkeypatch: pytes
     assert document["tree"] == unlimited["tree"]
     rest = document["rest"]
     assert sum(document["ops"]["self_ps"]) + sum(row["self_ps"] for row in rest) == 8_000
-    assert sum(row["kinds"] for row in rest) == 3
+    assert sum(row["op_count"] for row in rest) == 3
     assert device_view(trained, "0.0", "1", all_ops=True)["ops"] == unlimited["ops"]
 
 
@@ -165,11 +165,11 @@ def test_hosts_that_are_not_in_memory_come_from_the_report(trained: SessionTrace
         **host_work(trained, annotations),
     }
     document = device_view(trained, "all", "all", report=report)
-    assert document["hosts"] == {"shown": [0, 1, 2], "of": 3}
+    assert document["hosts"] == {"shown": [0, 1, 2], "total": 3}
     assert document["core_steps"] == 6
     assert document["total"]["self_ps"] == 17_000
     assert document["ops"]["run"] == [None] * 5
-    assert device_view(trained, "all", "1", report=report)["hosts"] == {"shown": [0], "of": 3}
+    assert device_view(trained, "all", "1", report=report)["hosts"] == {"shown": [0], "total": 3}
 
 
 def test_a_session_without_devices(tmp_path: Path) -> None:
@@ -200,5 +200,5 @@ def test_a_document_of_thousands_of_ops_is_small(tmp_path: Path) -> None:
     ]  # fmt: skip
     executions = [(op, 10 + 1_000 * at, 500 + 13 * at % 499) for at, op in enumerate(ops)]
     document = device_view(session(tpu_trace(tmp_path, [executions])))
-    assert document["total"]["kinds"] == 4_000
+    assert document["total"]["op_count"] == 4_000
     assert len(gzip.compress(json.dumps(document).encode())) < 60_000

@@ -43,7 +43,7 @@ def test_value_fetched_in_the_middle_of_a_step() -> None:
     (row,) = early_executions_report(session(trace))
     us = 1_000_000
     assert row == {
-        "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "how": "read", "program": "part",
+        "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "trigger": "read", "program": "part",
         "thread": "python", "start_ps": 20 * us, "duration_ps": 32 * us, "device_ps": 10 * us, "idle_ps": 150 * us,
     }  # fmt: skip
 
@@ -98,7 +98,7 @@ def test_step_marker_inside_a_step() -> None:
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [0]]
     (row,) = early_executions_report(session(trace))
-    assert (row["annotation"], row["how"]) == ("Training_Step/forward", "step_marker")
+    assert (row["annotation"], row["trigger"]) == ("Training_Step/forward", "step_marker")
 
 
 def test_nested_step_ends_with_its_own_marker() -> None:
@@ -178,7 +178,7 @@ def test_case_study() -> None:
     steps = [truth.early_step == step.number for step in truth.steps]
     assert per_step(trace) == [steps, [0] * len(steps), steps]
     (row,) = early_executions_report(session(trace))
-    assert (row["how"], row["program"]) == ("step_marker", "SyncTensorsGraph.41102")
+    assert (row["trigger"], row["program"]) == ("step_marker", "SyncTensorsGraph.41102")
 
 
 def test_dynamo_issue() -> None:
@@ -192,7 +192,7 @@ def test_step_marker_on_the_backward_passs_thread() -> None:
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
     (row,) = early_executions_report(session(loop.trace()))
-    assert (row["annotation"], row["how"], row["thread"]) == (
+    assert (row["annotation"], row["trigger"], row["thread"]) == (
         "Training_Step/backward", "step_marker", "pt_autograd_0",
     )  # fmt: skip
 
@@ -232,6 +232,6 @@ def test_real_steps(shared_traces: Path, scenario: str) -> None:
 def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     trace = session(real_trace(shared_traces / "torch_xla/tiny_early_item"))
     rows = early_executions_report(trace)
-    assert {(row["annotation"], row["how"]) for row in rows} == {("Training_Step/forward", "read")}
+    assert {(row["annotation"], row["trigger"]) for row in rows} == {("Training_Step/forward", "read")}
     assert [row["program"] for row in rows[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
     assert reads_report(trace.traces[0])["every_step"]

@@ -62,7 +62,7 @@ class TestExecutions:
         assert (view["kinds"]["dynamo"]["count"], view["kinds"]["lazy"]["count"]) == (2, 3)
         between = {(row["before"], row["after"]): row["mean_ps"] for row in view["between"]}
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
-        assert view["fit"]["n"] == 5
+        assert view["fit"]["runs"] == 5
 
     def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
@@ -153,12 +153,12 @@ class TestCompilesInWords:
         )
 
     def test_reasons(self) -> None:
-        new = {"difference": "the HLO is that of jit_f(4)", "nearest": {"differ": 0}}
+        new = {"difference": "the HLO is that of jit_f(4)", "nearest": {"different_count": 0}}
         assert (
             compile_reason(self.row(cause="a step marker", **new))
             == "Cause: a step marker. The HLO is that of jit_f(4)."
         )
-        grown = {"difference": "s64[1] became s64[2]", "nearest": {"differ": 1}}
+        grown = {"difference": "s64[1] became s64[2]", "nearest": {"different_count": 1}}
         assert compile_reason(self.row(**grown)) == "s64[1] became s64[2]."
         assert compile_reason(self.row()) == "The trace does not say why the graph is new."
         assert (

@@ -139,9 +139,9 @@ def test_fixed_cost_is_robust() -> None:
         loop.launch(start, (start + 10, 5), (start + 10 + wait, duration))
     fit = fixed_cost(session(loop.trace()))
     assert fit is not None
-    assert fit["n"] == 6
+    assert fit["runs"] == 6
     assert fit["fixed_ps"] == pytest.approx(30 * US, rel=0.1)  # the slow last run has no influence
-    assert fit["per_device"] == pytest.approx(0, abs=0.01)
+    assert fit["slope"] == pytest.approx(0, abs=0.01)
 
 
 def test_queued_runs_do_not_count_for_the_fixed_cost() -> None:
@@ -152,7 +152,7 @@ def test_queued_runs_do_not_count_for_the_fixed_cost() -> None:
         loop.launch(start + 20, (start + 25, 5), (start + 90 + 50 * number, 40))
     fit = fixed_cost(session(loop.trace()))
     assert fit is not None
-    assert fit["n"] == 4
+    assert fit["runs"] == 4
     assert fit["fixed_ps"] == pytest.approx(30 * US)
 
 
@@ -160,7 +160,7 @@ def test_all_runs_count_for_the_fixed_cost_if_most_queue(shared_traces: Path) ->
     """In this capture only the first few executions did not queue, and these load the program for seconds."""
     fit = fixed_cost(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
     assert fit is not None
-    assert (fit["n"], fit["fixed_ps"] < 10 * US) == (414, True)
+    assert (fit["runs"], fit["fixed_ps"] < 10 * US) == (414, True)
 
 
 def test_spread_of_a_programs_runs() -> None:
@@ -179,7 +179,7 @@ def test_fixed_cost_has_no_negative_slope() -> None:
     for number, (overhead, duration) in enumerate(((30, 10), (20, 20), (10, 30))):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + overhead, duration))
     middle = int(np.median(find_costs(loop.trace()).overhead_ps))
-    assert fixed_cost(session(loop.trace())) == {"fixed_ps": middle, "per_device": 0.0, "n": 3}
+    assert fixed_cost(session(loop.trace())) == {"fixed_ps": middle, "slope": 0.0, "runs": 3}
 
 
 def test_two_executions_have_no_fixed_cost() -> None:

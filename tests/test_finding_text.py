@@ -22,7 +22,7 @@ def finding(id_: str = "early_sync", **fields: Any) -> dict[str, Any]:
     """A recurring finding of 20 ms in a step."""
     window = {"start_ps": 1020 * MS, "end_ps": 1040 * MS, "device": None}
     return {
-        "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
+        "id": id_, "kind": "mistake", "frequency": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
         "step_ps": 100 * MS, "step_if_fixed_ps": 80 * MS, "windows": [window],
         "gain_at_worst": fields.get("gain", 0.2),
     } | fields  # fmt: skip
@@ -48,12 +48,12 @@ def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
 
 def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
-    assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
-    row = finding(recurs="once", gain_at_worst=0.05)
+    assert gain_text(finding(frequency="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
+    row = finding(frequency="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
     several = report(row)
     several["steps"] += [step | {"host": "w-1"} for step in STEPS]
-    assert gain_of(row, several).of == gain_of(finding(recurs="once"), report()).of == "once"
+    assert gain_of(row, several).basis == gain_of(finding(frequency="once"), report()).basis == "once"
     assert gain_of(row, several).share.startswith("−40.0")
 
 

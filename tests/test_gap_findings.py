@@ -39,7 +39,7 @@ def gap(duration: int, **explained: int) -> dict[str, Any]:
 
 
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
-    straggler = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
+    straggler = finding("straggler", hosts=["w-1"], repeated_findings=["input_bound"])
     report = {"findings": [straggler, finding("transfer_bound")]}
     # The session has no finding with the last id.
     gap_of_host = gap(1000, input_bound=500, transfer_bound=200, tracing_bound=100)

@@ -82,7 +82,8 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                 expected.append((number, start, end, shares, together))
     listed = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
-         {name: time // US for name, time in times_by_class(gaps.shares[i]).items()}, int(gaps.together_ps[i]) // US)
+         {name: time // US for name, time in times_by_class(gaps.shares[i]).items()},
+         int(gaps.all_cores_idle_ps[i]) // US)
         for i in range(len(gaps))
     ]  # fmt: skip
     assert listed == expected
@@ -212,7 +213,7 @@ def test_items_are_the_longest() -> None:
     lengths = [gap["duration_ps"] for gap in complete["items"]]
     assert lengths == sorted(lengths, reverse=True)
     assert report(trace, items=3)["items"] == complete["items"][:3]
-    assert all(gap["together_ps"] == gap["duration_ps"] for gap in complete["items"])
+    assert all(gap["all_cores_idle_ps"] == gap["duration_ps"] for gap in complete["items"])
 
 
 def test_every_gap_of_the_case_study() -> None:

@@ -228,7 +228,7 @@ def test_batch_of_another_length_compiles_another_graph() -> None:
     change = {"before": "s64[4,16]", "after": "s64[4,24]"}
     assert row["nearest"] == {
         "graph": "SyncTensorsGraph.603", "module": "SyncTensorsGraph.603", "program_id": "0",
-        "parameters": [{"index": 12, **change}, {"index": 17, **change}], "differ": 2, "same": 18,
+        "parameters": [{"index": 12, **change}, {"index": 17, **change}], "different_count": 2, "same_count": 18,
     }  # fmt: skip
     assert (row["change"], row["same_hlo"]) == ("grows", False)
     assert row["nearest"]["graph"] in [graph["graph"] for graph in view["graphs"]]
@@ -251,7 +251,7 @@ def test_shapes_that_grow_step_by_step(
         for row in compiled
         for parameter in row["nearest"]["parameters"]
     ] == [(f"s64[{rows},{length}]", f"s64[{rows},{length + 1}]") for length in lengths[:-1] for _ in range(2)]
-    assert {row["nearest"]["same"] for row in compiled} == {equal_count}
+    assert {row["nearest"]["same_count"] for row in compiled} == {equal_count}
 
 
 def test_no_difference_for_a_synthetic_capture_without_shapes() -> None:

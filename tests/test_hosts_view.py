@@ -46,7 +46,7 @@ def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
 def test_every_column_has_every_host_and_step(example: dict[str, Any]) -> None:
     assert {len(column) for column in example["hosts"].values()} == {16}
     assert {len(column) for column in example["steps"].values()} == {12}
-    for rows, length in (("late_us", 12), ("step_apart_us", 12), ("class_us", len(example["classes"]))):
+    for rows, length in (("late_us", 12), ("step_difference_us", 12), ("class_us", len(example["classes"]))):
         assert {len(row) for row in example[rows]} == {length}
         assert len(example[rows]) == 16
     assert sorted(example["order"]) == list(range(16))
@@ -63,7 +63,7 @@ def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     assert all(example["steps"]["clear"])
     assert (hosts["differs"][late_host], hosts["once"][late_host]) == ("input", False)
     assert hosts["differs_us"][late_host] == pytest.approx(38_000, rel=0.01)
-    assert hosts["too_wide"] == [False] * 16
+    assert hosts["is_clock_uncertain"] == [False] * 16
     assert {int(key) for key in example["step_class_us"]} == {late_host, example["median_host"]}
     truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
     errors = np.array(hosts["offset_us"]) - truth
@@ -78,7 +78,7 @@ def test_classes_add_up_to_the_step() -> None:
         assert row is not None
         step_us = sum(row) - row[device]
         assert step_us == pytest.approx(comparison.table.step_ps[4, step] / US, abs=len(row))
-        apart_us = document["step_apart_us"][4][step]
+        apart_us = document["step_difference_us"][4][step]
         assert apart_us is not None
         shown_us = document["steps"]["step_us"][step] + apart_us
         assert shown_us == pytest.approx(step_us, abs=len(row))
@@ -86,7 +86,7 @@ def test_classes_add_up_to_the_step() -> None:
 
 def test_steps_missing_on_a_host() -> None:
     document = hosts_view(compare_pod(replace(SMALL, captured={1: (3, 9)})))
-    assert document["step_apart_us"][1][:3] == [None] * 3
+    assert document["step_difference_us"][1][:3] == [None] * 3
     assert document["late_us"][1][:3] == [-1] * 3
     assert document["hosts"]["steps"][1] == 7
 
@@ -116,8 +116,8 @@ def test_states_without_arrivals() -> None:
     even = hosts_view(compare_pod(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["named"])
-    part_of_hosts = hosts_view(compare_pod(SMALL), hosts_in_all=64)
-    assert part_of_hosts["read"] == {"hosts": 6, "hosts_in_all": 64}
+    part_of_hosts = hosts_view(compare_pod(SMALL), hosts_total=64)
+    assert part_of_hosts["read"] == {"hosts": 6, "hosts_total": 64}
 
 
 def test_host_rows_of_the_report() -> None:
@@ -126,7 +126,7 @@ def test_host_rows_of_the_report() -> None:
     late_row = rows[4]
     assert (
         late_row["last_share"]
-        == late_row["last"] / late_row["shared"]
+        == late_row["last"] / late_row["shared_collectives"]
         == max(row["last_share"] for row in rows)
     )
     assert late_row["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
@@ -146,7 +146,7 @@ def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> Non
         "hosts": {name: [*column] * 64 for name, column in example["hosts"].items()},
         "steps": {name: ([*column] * 9)[:steps] for name, column in example["steps"].items()},
         "late_us": np.abs(random.normal(0, 30, (hosts, steps))).astype(int).tolist(),
-        "step_apart_us": random.normal(0, 30, (hosts, steps)).astype(int).tolist(),
+        "step_difference_us": random.normal(0, 30, (hosts, steps)).astype(int).tolist(),
         "class_us": [[*row] for row in random.normal(9000, 300, (hosts, 6)).astype(int).tolist()],
     }
     text = json.dumps(large, separators=(",", ":")).encode()

@@ -163,7 +163,7 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
     steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
     rows = [
         tuple(value[key] for key in ("op", "source", "state", "device_ps", "count"))
-        for value in session_ops(training(tmp_path, steps, hlo))["unexplained"]
+        for value in session_ops(training(tmp_path, steps, hlo))["unannotated_ops"]
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
 

@@ -217,7 +217,7 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
             "brief",
             "advice",
             "severity",
-            "recurs",
+            "frequency",
             "gain",
             "gain_at_worst",
             "kind",

@@ -87,7 +87,10 @@ def test_repetitions_of_a_phase_follow_scope_positions(tmp_path: Path) -> None:
     assert list(zip(phases.name, phases.repetition, strict=True)) == [
         ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
     view = propagation_view(loaded)
-    assert [(row["phase"], row["inverted"]) for row in view["strips"]["device"]] == [(2, False), (0, True)]
+    assert [(row["phase"], row["inverted"]) for row in view["phase_rows"]["device"]] == [
+        (2, False),
+        (0, True),
+    ]
     assert [row["host"] for row in view["ribbons"]] == [2, 0]
 
 
@@ -101,9 +104,9 @@ def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_pha
     runs = [(300_000, body), (600_000, body)]
     view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[200_000, 450_000])]))
     phases = [(phase["name"], phase["repetition"]) for phase in view["phases"]]
-    assert [phases[row["phase"]] for row in view["strips"]["device"] if row["phase"] is not None] == [
+    assert [phases[row["phase"]] for row in view["phase_rows"]["device"] if row["phase"] is not None] == [
         ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
-    host = view["strips"]["host"]
+    host = view["phase_rows"]["host"]
     assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 100_000, 250_000, 350_000]
 
 
@@ -113,7 +116,7 @@ def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
     body = [("dot.1", 10, "Training_Step.1/forward.1/aten__mm:")]
     runs = [(start, body) for start in (300_000, 600_000, 700_000)]
     view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[50_000, 150_000, 400_000])]))
-    host = view["strips"]["host"]
+    host = view["phase_rows"]["host"]
     assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 0, 200_000]
 
 
@@ -135,7 +138,7 @@ def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
 
 def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) -> None:
     view = propagation_view(one_step(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
-    host = view["strips"]["host"]
+    host = view["phase_rows"]["host"]
     assert [row["name"] for row in host] == ["data", "forward", "loss", "update", "StepMarker"]
     assert [(host[row["host"]]["name"], row["device"], row["inverted"]) for row in view["ribbons"]] == [
         ("forward", 0, False), ("update", 1, False), ("forward", 3, True)]  # fmt: skip
@@ -143,14 +146,14 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
     assert (order["runs"], order["phases"], order["inversion_share"]) == (4, 3, 3 / 20)
     assert [tuple(phase.values()) for phase in order["by_phase"]] == [
         (1, 2, 13, 950_000, 950_020, 3), (3, 1, 5, 950_010, 950_015, 0), (None, 1, 2, 950_015, 950_017, 0)]  # fmt: skip
-    assert [(row["start_ps"], row["end_ps"]) for row in view["strips"]["device"]] == [
+    assert [(row["start_ps"], row["end_ps"]) for row in view["phase_rows"]["device"]] == [
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 
 
 def test_segments_beyond_the_drawing_limit_are_joined(tmp_path: Path) -> None:
     many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
     view = propagation_view(one_step(tmp_path, *many))
-    strip = view["strips"]["device"]
+    strip = view["phase_rows"]["device"]
     assert len(strip) <= 401
     assert sum(segment["merged"] for segment in strip) == view["order"]["runs"] == 1000
     assert sum(segment["device_ps"] for segment in strip) == sum(time for _, time in many)

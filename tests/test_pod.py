@@ -51,7 +51,7 @@ def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
     ready = opened(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(HOSTS)]
     assert len(ready["devices"]["host"]) == HOSTS
-    assert (ready["hosts_read"], ready["hosts_in_all"]) == (HOSTS, HOSTS)
+    assert (ready["hosts_read"], ready["hosts_total"]) == (HOSTS, HOSTS)
     assert len(ready["chosen"]) == 2
     assert {row["host"] for row in ready["rows"]} == {f"w-{i}" for i in ready["chosen"]}
     assert {int(row["id"].partition(".")[0][1:]) for row in ready["rows"]} == set(ready["chosen"])
@@ -101,8 +101,8 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
     gaps = data(client, "gaps", session=name)["items"]
     gap = next(item for item in gaps if item["host"].endswith(f"-{slowest}"))
     place = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
-    assert data(client, "gap", **place)["beside"] is None
-    neighbour = data(client, "gap", **place, beside=median)["beside"]
+    assert data(client, "gap", **place)["gap_of_other_host"] is None
+    neighbour = data(client, "gap", **place, other_host=median)["gap_of_other_host"]
     assert neighbour["device"] == gap["device"].replace(f"-{slowest}/", f"-{median}/")
     details = data(client, "gap", session=name, device=neighbour["device"], start_ps=neighbour["start_ps"])
     assert details["step_number"] == gap["step_number"]
@@ -111,7 +111,7 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
         neighbour["by_class_ps"],
     )
     assert sum(neighbour["chain_ps"].values()) == neighbour["duration_ps"] < gap["duration_ps"]
-    assert data(client, "gap", **place, beside=slowest)["beside"] is None
+    assert data(client, "gap", **place, other_host=slowest)["gap_of_other_host"] is None
 
 
 def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client, whole: Client) -> None:
@@ -181,7 +181,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     begun.wait()
     answer = data(client, "session", session="s")
     assert answer["state"] == "loading"
-    assert answer["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_covered": 4}
+    assert answer["partial"] == {"hosts_read": 5, "hosts_total": HOSTS, "hosts_covered": 4}
     assert "head" not in answer
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
@@ -189,7 +189,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     assert (head["rows"], head["chosen"]) == ([], [])
     assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
-    assert overview["partial"] == {"hosts_read": 4, "hosts_in_all": HOSTS}
+    assert overview["partial"] == {"hosts_read": 4, "hosts_total": HOSTS}
     assert set(overview["devices"]["host"]) == {f"w-{i}" for i in range(4)}
     assert data(client, "executions", session="s")["runs"] is None
     assert document(post(client, "stop", session="s")) == {"stopped": True}

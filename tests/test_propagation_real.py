@@ -118,7 +118,7 @@ def test_sums_add_up_in_every_capture(sessions: dict[str, SessionTrace], name: s
     assert sum(row["device_ps"] for row in outermost) == times["direct_ps"] + times["recovered_ps"]
     assert propagation_diagnostics(loaded) == [] or name == "tiny_nodebug"
     view = propagation_view(loaded)
-    assert sum(row["device_ps"] for row in view["strips"]["device"]) in (0, view["coverage"]["device_ps"])
+    assert sum(row["device_ps"] for row in view["phase_rows"]["device"]) in (0, view["coverage"]["device_ps"])
 
 
 def test_ops_of_devices_with_planes_take_the_time_that_nesting_leaves(
@@ -157,7 +157,7 @@ def test_backward_is_lost_and_loading_has_no_ops(sessions: dict[str, SessionTrac
 def test_at_level_1_no_annotation_is_reported_lost(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_server_level1"])
     assert (view["state"], view["lost"]) == ("no_ops", [])
-    assert [row["name"] for row in view["strips"]["host"]] == [
+    assert [row["name"] for row in view["phase_rows"]["host"]] == [
         "data_loading",
         "forward",
         "loss",
@@ -175,11 +175,11 @@ def test_phases_are_in_the_hosts_order(sessions: dict[str, SessionTrace]) -> Non
         "backward",
         "FINISH_UPDATE",
     ]
-    assert {view["phases"][row["phase"]]["name"] for row in view["strips"]["device"] if row["phase"] is not None} == {
-        "forward", "loss", "FINISH_UPDATE"}  # fmt: skip
+    phases = {row["phase"] for row in view["phase_rows"]["device"] if row["phase"] is not None}
+    assert {view["phases"][phase]["name"] for phase in phases} == {"forward", "loss", "FINISH_UPDATE"}
 
 
 def test_sources_are_the_users_own_lines(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_session_debug"])
-    sources = [row["source"] for row in view["mixed"]]
+    sources = [row["source"] for row in view["shared_ops"]]
     assert sum("/scripts/train.py:" in value for value in sources) > len(sources) / 2

@@ -63,24 +63,24 @@ def test_lines_lead_to_annotations_and_add_up(loaded: SessionTrace) -> None:
     assert sum(row["device_ps"] for row in view["lines"]) == view["coverage"]["device_ps"] == 165
 
 
-def test_mixed_and_unexplained_ops_are_those_of_the_step(loaded: SessionTrace) -> None:
+def test_shared_and_unannotated_ops_are_those_of_the_step(loaded: SessionTrace) -> None:
     view = propagation_view(loaded, 1)
-    (mixed,) = view["mixed"]
-    assert (mixed["name"], mixed["device_ps"], mixed["source"]) == ("fusion.1", 100, "model.py:3")
-    assert mixed["parts"] == [
+    (shared_op,) = view["shared_ops"]
+    assert (shared_op["name"], shared_op["device_ps"], shared_op["source"]) == ("fusion.1", 100, "model.py:3")
+    assert shared_op["parts"] == [
         {"path": "Training_Step/forward", "share": 0.5},
         {"path": "Training_Step/update", "share": 0.5},
     ]
-    assert [(row["op"], row["state"], row["device_ps"]) for row in view["unexplained"]] == [
+    assert [(row["op"], row["state"], row["device_ps"]) for row in view["unannotated_ops"]] == [
         ("aten__mm", "bare", 20),
         ("sort", "none", 5),
     ]
-    assert sum(row["device_ps"] for row in view["unexplained"]) == view["unannotated"]["step_device_ps"]
+    assert sum(row["device_ps"] for row in view["unannotated_ops"]) == view["unannotated"]["step_device_ps"]
 
 
 def test_rows_have_the_places_of_their_work(loaded: SessionTrace) -> None:
     view = propagation_view(loaded, 1)
-    places = {row["name"]: (row["host_place"], row["device_place"]) for row in view["tree"]}
+    places = {row["name"]: (row["host_interval"], row["device_interval"]) for row in view["tree"]}
     run = RUN + STEP_PS
     assert places == {
         "Training_Step": ((STEP_PS, 2 * STEP_PS), (run, run + 140)),
@@ -155,11 +155,11 @@ class TestRoutes:
         (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")
         assert row["device"] == "t1v-n-8c41-w-0/TPU:3"
         view = get("propagation", step="2", device=row["device"])
-        stretch = view["strips"]["device"][1]
+        stretch = view["phase_rows"]["device"][1]
         picked = get("propagation", row=row["id"], start_ps=str(stretch["start_ps"]), depth="1")
         assert picked["picked"] == "Training_Step/FINISH_UPDATE"
         assert (picked["step"]["number"], picked["device"]["name"]) == (1206, "TPU:3")
-        begin = next(row["host_place"][0] for row in view["tree"] if row["name"] == "backward")
+        begin = next(row["host_interval"][0] for row in view["tree"] if row["name"] == "backward")
         host = get("propagation", row="h0.ann", start_ps=str(begin), depth="1")
         assert (host["picked"], host["step"]["number"]) == ("Training_Step/backward", 1206)
 
@@ -210,10 +210,10 @@ def test_the_view_of_the_whole_capture_equals_the_report(loaded: SessionTrace) -
     report = session_report(loaded)["propagation"]
     bare = report["bare_ps"] + report["none_ps"]
     assert sum(row["device_ps"] for row in report["lines"]) == report["device_ps"] == 3 * 165
-    assert [tuple(row.values()) for row in report["unexplained"]] == [
+    assert [tuple(row.values()) for row in report["unannotated_ops"]] == [
         ("aten__mm", "model.py:7", "bare", 60, 3), ("sort", "", "none", 15, 3)]  # fmt: skip
-    assert sum(row["device_ps"] for row in report["unexplained"]) == bare
-    assert [row["device_ps"] for row in report["mixed"]] == [300]
+    assert sum(row["device_ps"] for row in report["unannotated_ops"]) == bare
+    assert [row["device_ps"] for row in report["shared_ops"]] == [300]
 
 
 def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,7 +91,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
             (
                 finding["kind"] != first,
                 finding["gain"] is None,
-                finding["recurs"] == "once",
+                finding["frequency"] == "once",
                 -(finding["gain"] or 0),
             )
             for finding in findings
@@ -104,7 +104,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
                 assert together["step_if_fixed_ps"] <= finding["step_if_fixed_ps"], name
             assert (finding["gain_at_worst"] is None) == (finding["step_if_fixed_ps"] is None)
             assert 0 <= (finding["gain_at_worst"] or 0) <= (finding["gain"] or 0) <= 1
-            assert finding["recurs"] != "once" or finding["severity"] != "critical"
+            assert finding["frequency"] != "once" or finding["severity"] != "critical"
         steps = document["steps"]
         mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
         for finding in findings:

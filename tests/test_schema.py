@@ -55,7 +55,7 @@ def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
     for trace in (session.trace for session in sessions):
         gaps = gap_views.gaps(trace)
         first = [
-            gap_views.gap(trace, item["device"], item["start_ps"], beside=1) for item in gaps["items"][:1]
+            gap_views.gap(trace, item["device"], item["start_ps"], other_host=1) for item in gaps["items"][:1]
         ]
         device = [trace.devices[0].id] if trace.devices else []
         fits_route(views.overview(trace), "overview")

@@ -245,15 +245,15 @@ class TestBeforeAndAfter:
         assert changed["counters"] == {"aten::special_i1": 4}
         assert changed["fallbacks"] == {"special_i1": 4}
         assert changed["figures"]["execute_count"] == 6
-        [row] = [entry for entry in parsed["against_trace"] if entry["what"] == "execute"]
-        assert row == {"what": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
+        [row] = [entry for entry in parsed["against_trace"] if entry["operation"] == "execute"]
+        assert row == {"operation": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
 
     def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(10))
         (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
-        assert row == {"what": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
+        assert row == {"operation": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
         changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
         assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
         assert not diagnostics(report, "metrics_disagree")
@@ -307,7 +307,7 @@ class TestDisagreement:
     def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(5))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
         assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")

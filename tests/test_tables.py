@@ -39,7 +39,7 @@ def test_rows_of_the_report_have_the_keys(session: xi.Session) -> None:
         (HOSTS, report["hosts"]),
         (WORK_BY_ANNOTATION, work["annotations"]),
         (PHASES, propagation["programs"]),
-        (UNANNOTATED_OPS, propagation["unexplained"]),
+        (UNANNOTATED_OPS, propagation["unannotated_ops"]),
     ]
     for definition, table in rows:
         assert missing_keys(definition, table[0]) == set(), definition.title

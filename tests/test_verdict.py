@@ -107,7 +107,7 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
         "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
-    once = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a cut in step 5"}]
+    once = [second | {"frequency": "once"}, second | {"frequency": "once", "brief": "a cut in step 5"}]
     steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
     text = _severity_and_text(of(first, *once[:1], **together, usual_step_ps=18 * MS) | steps)[1]
     assert (
@@ -419,9 +419,9 @@ def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
     evidence: dict[str, Any] = LATE["evidence"]
     title = "w-5 held up the others in step 7"
     once = LATE | {
-        "recurs": "once",
+        "frequency": "once",
         "title": title,
-        "evidence": evidence | {"steps_compared": 12, "said_by": ["recompilation"]},
+        "evidence": evidence | {"steps_compared": 12, "repeated_findings": ["recompilation"]},
     }
     document = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
     assert _severity_and_text(document)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."

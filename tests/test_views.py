@@ -231,7 +231,7 @@ class TestGaps:
         second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
         traced = session(capture(first, second))
         together = {
-            (gap_item["device"], gap_item["start_ps"] // US): gap_item["together_ps"]
+            (gap_item["device"], gap_item["start_ps"] // US): gap_item["all_cores_idle_ps"]
             for gap_item in gap_views.gaps(traced)["items"]
         }
         assert together == {
@@ -253,10 +253,10 @@ class TestGaps:
         sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")
         single = session(capture(first))
-        assert {gap_item["together_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
+        assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
         assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
         for item in gap_views.gaps(case_study)["items"]:
-            assert len(item["togethers_ps"]) == item["cores"]
+            assert len(item["all_cores_idle_by_device_ps"]) == item["cores"]
 
     def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):

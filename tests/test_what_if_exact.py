@@ -20,8 +20,8 @@ HOST = DEVICE = st.integers(100, 900)
 examples = settings(max_examples=15, deadline=None)
 
 
-def mean(together_ps: int) -> int:
-    return round(together_ps / STEPS)
+def mean(all_cores_idle_ps: int) -> int:
+    return round(all_cores_idle_ps / STEPS)
 
 
 @given(HOST, DEVICE, DEVICE)
@@ -146,7 +146,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     _, held_up = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, delay, None))
     finding = findings(trace)["sync_every_step"]
     assert finding.step_if_fixed_ps == mean(without)
-    assert finding.step_if_fixed_most_ps == mean(held_up)
+    assert finding.step_if_fixed_at_worst_ps == mean(held_up)
     # Once another fix removes the wait, none of it is left for this one.
     fix = Fix(("from_device", "wait"), reads=True, blocks=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean(without)
@@ -169,9 +169,9 @@ def test_a_wait_for_a_run_that_has_ended_before_it(device: int, delay: int) -> N
     waits, _ = simulate(STEPS, lambda simulation, _: step(simulation, BLOCKS, delay))
     reads, _ = simulate(STEPS, lambda simulation, _: step(simulation, READS, delay))
     finding = findings(waits)["sync_every_step"]
-    assert (finding.step_if_fixed_ps, finding.step_if_fixed_most_ps) == (mean(without), mean(held_up))
+    assert (finding.step_if_fixed_ps, finding.step_if_fixed_at_worst_ps) == (mean(without), mean(held_up))
     finding = findings(reads)["sync_every_step"]
-    assert (finding.step_if_fixed_ps, finding.step_if_fixed_most_ps) == (mean(without), mean(without))
+    assert (finding.step_if_fixed_ps, finding.step_if_fixed_at_worst_ps) == (mean(without), mean(without))
 
 
 def test_a_loader_comes_before_a_longer_wait_that_returns_late() -> None:
@@ -205,7 +205,7 @@ def test_slow_input(host: int, device: int, load: int) -> None:
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     finding = findings(trace)["input_bound"]
     assert finding.step_if_fixed_ps == mean(without)
-    assert finding.step_if_fixed_most_ps == max(mean(without), load * US)
+    assert finding.step_if_fixed_at_worst_ps == max(mean(without), load * US)
     loaders = -(-load * US // mean(without))
     assert (f", at least {loaders} batches at once: " in finding.advice) == (loaders > 1)
 
@@ -276,7 +276,7 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False, 0))
     finding = findings(trace)["recompilation"]
     assert finding.step_if_fixed_ps == mean(without)
-    assert finding.step_if_fixed_most_ps == mean(usual)
+    assert finding.step_if_fixed_at_worst_ps == mean(usual)
     assert "the time of a later run is unknown" in finding.detail
 
 
@@ -299,8 +299,8 @@ def test_a_step_that_runs_op_by_op(host: int, device: int, device_us: int) -> No
     finding = findings(trace)["many_small_executions"]
     assert (finding.evidence["single_op"], finding.evidence["op_by_op"]) == (6 * STEPS, 6 * STEPS)
     assert finding.step_if_fixed_ps == mean(fused)
-    assert finding.step_if_fixed_most_ps is not None
-    assert finding.step_if_fixed_most_ps >= mean(apart)
+    assert finding.step_if_fixed_at_worst_ps is not None
+    assert finding.step_if_fixed_at_worst_ps >= mean(apart)
 
 
 @given(HOST, st.integers(10, 60), st.integers(4, 8), st.booleans())
@@ -398,7 +398,7 @@ def test_loading_during_device_work_delays_the_step_too() -> None:
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     finding = findings(trace)["input_bound"]
-    assert finding.recurs == "every_step"
+    assert finding.frequency == "every_step"
     assert finding.cost_ps < 400 * US  # that of the first step at most
     assert finding.step_if_fixed_ps == mean(without)
     assert "but delays the next launch" in finding.detail

@@ -52,7 +52,7 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
     usual = LOAD + BUILD + 20 + 500 + 1
     mean = usual + COMPILE / STEPS
     loader, compiled = by_id["input_bound"], by_id["recompilation"]
-    assert (loader.recurs, compiled.recurs) == ("every_step", "once")
+    assert (loader.frequency, compiled.frequency) == ("every_step", "once")
     assert loader.gain is not None
     assert abs(loader.gain - LOAD / usual) < 1e-5
     assert compiled.gain is not None
@@ -99,7 +99,7 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.steps_taken(taken)
-    assert (steps, facts.recurrence(steps)) == (set(), None)
+    assert (steps, facts.frequency_of(steps)) == (set(), None)
 
 
 def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
@@ -113,7 +113,7 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
     tpu.on_main("PjRtComputationClient::TransferFromDevice", 1415, 10)
     tpu.launch(1700, (1710, 20), (1750, 400))
     (early,) = (finding for finding in find_findings(session(tpu.trace())) if finding.id == "early_sync")
-    assert early.step_if_fixed_ps == early.step_if_fixed_most_ps == 1565 * US
+    assert early.step_if_fixed_ps == early.step_if_fixed_at_worst_ps == 1565 * US
 
 
 def test_without_mistakes_nothing_changes() -> None:
@@ -138,11 +138,11 @@ def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
     for i in range(1, 6):
         tpu.on_main("data_loading", i * STEP + 200, 400)
     input_bound = {finding.id: finding for finding in find_findings(session(tpu.trace()))}["input_bound"]
-    assert input_bound.recurs == "every_step"
+    assert input_bound.frequency == "every_step"
 
 
 def gaining(name: str, best: float, worst: float | None) -> Finding:
-    return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
+    return Finding(name, "", "", "", "", 0, {}, frequency="every_step", gain=best, gain_at_worst=worst)
 
 
 def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:

@@ -149,7 +149,7 @@ def valid_requests(port: int) -> ValidRequests:
         "overview": of_session,
         "counts": of_session,
         "gaps": of_session,
-        "gap": {**of_session, "device": device, "start_ps": gap, "beside": "0"},
+        "gap": {**of_session, "device": device, "start_ps": gap, "other_host": "0"},
         "executions": {**of_session, "step": "0", "devices": device},
         "compiles": of_session,
         "compare": {**of_session, "other": "plain"},

@@ -5,10 +5,9 @@
 
 OUT is the output of capture.py. Prints a table in ms: medians over the rounds in which neither side waited long for a
 processor. "with" and "without" are the mean step by the program's own clock during the recording; "at best" and "at
-worst" are `step_if_fixed_ps` and `step_if_fixed_most_ps` of the finding for the mistake. "error" is the median error of
-"at best" over the rounds, whose sides were recorded one after the other. "outside" follows it if no recording without
-the mistake is between any two such bounds.
-"""
+worst" are `step_if_fixed_ps` and `step_if_fixed_at_worst_ps` of the finding for the mistake. "error" is the median
+error of "at best" over the rounds, whose sides were recorded one after the other. "outside" follows it if no recording
+without the mistake is between any two such bounds."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def predicted(folder: Path, finding: str) -> tuple[float, float] | None:
     """The predicted step at best and at worst, in ms; None if the report has no such finding."""
     for reported in xi.load(str(folder)).report()["findings"]:
         if reported["id"] == finding and reported["step_if_fixed_ps"] is not None:
-            return reported["step_if_fixed_ps"] / 1e9, reported["step_if_fixed_most_ps"] / 1e9
+            return reported["step_if_fixed_ps"] / 1e9, reported["step_if_fixed_at_worst_ps"] / 1e9
     return None
 
 

@@ -30,7 +30,7 @@ function stepShare(difference) {
  */
 function columns(items) {
   const timeUnit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
-  const { a_ps, b_ps, difference_ps, of_step, ratio, found } = TABLES.op_differences;
+  const { a_ps, b_ps, difference_ps, of_step, ratio, presence } = TABLES.op_differences;
   return [
     definedColumn(a_ps, { timeUnit }),
     definedColumn(b_ps, { timeUnit }),
@@ -44,18 +44,18 @@ function columns(items) {
       cell: (item) => stepShare(item.of_step),
     }),
     definedColumn(ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
-    ...(items.some((item) => PRESENCE[item.found])
-      ? [definedColumn(found, { of: (/** @type {T} */ item) => PRESENCE[item.found] })]
+    ...(items.some((item) => PRESENCE[item.presence])
+      ? [definedColumn(presence, { of: (/** @type {T} */ item) => PRESENCE[item.presence] })]
       : []),
     VERDICT_COLUMN,
   ];
 }
 
 /** An op's name; of several changed ops, those with most time. @param {ComparedOp} row */
-function opNames({ ops_a, ops_b, count: [inA, inB], found }) {
+function opNames({ ops_a, ops_b, count: [inA, inB], presence }) {
   const side = (/** @type {string[]} */ [first], /** @type {number} */ number) =>
     first ? [`${first}${number > 1 ? ` and ${number - 1} more` : ''}`] : [];
-  return [...side(ops_a, inA), ...(found === 'both' ? [] : side(ops_b, inB))].join(' → ');
+  return [...side(ops_a, inA), ...(presence === 'both' ? [] : side(ops_b, inB))].join(' → ');
 }
 
 /**

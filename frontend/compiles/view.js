@@ -31,6 +31,8 @@ import {
 } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
+const MAX_LISTED_GRAPHS = 8;
+
 /** @typedef {import('../lib/routes').Compiles} Compiles */
 /** @typedef {import('../lib/routes').CompileRow} CompileRow */
 
@@ -206,16 +208,23 @@ export function compilesView(app) {
           'div',
           { 'data-testid': 'compile-diff' },
           h('p', null, row.reason),
-          row.nearest?.differ ? diff(row.nearest, document) : null,
-          row.kin[0]
+          row.nearest?.different_count ? diff(row.nearest, document) : null,
+          row.graphs_of_same_name[0]
             ? [
                 h('h3', null, 'Graphs of the same program'),
                 h(
                   'ul',
-                  { class: 'plain', 'data-testid': 'compile-kin' },
-                  row.kin.slice(0, 8).map((graph) => h('li', null, graphLink(graph, document))),
+                  { class: 'plain', 'data-testid': 'compile-graphs' },
+                  row.graphs_of_same_name
+                    .slice(0, MAX_LISTED_GRAPHS)
+                    .map((graph) => h('li', null, graphLink(graph, document))),
                 ),
-                row.kin[8] && h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`),
+                row.graphs_of_same_name.length > MAX_LISTED_GRAPHS &&
+                  h(
+                    'p',
+                    { class: 'muted small' },
+                    `and ${count(row.graphs_of_same_name.length - MAX_LISTED_GRAPHS)} more`,
+                  ),
               ]
             : null,
           row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null,
@@ -343,8 +352,8 @@ function metricsCard(metrics) {
       testid: 'metrics-table',
       items: rows,
       columns: [
-        definedColumn(TABLES.counts_against_trace.what, {
-          of: (/** @type {MetricsRow} */ { what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)],
+        definedColumn(TABLES.counts_against_trace.operation, {
+          of: (/** @type {MetricsRow} */ { operation }) => COUNTED[/** @type {keyof typeof COUNTED} */ (operation)],
         }),
         definedColumn(TABLES.counts_against_trace.metrics),
         definedColumn(TABLES.counts_against_trace.time_ps),

@@ -34,7 +34,7 @@ export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 const REACHED_SHARE = 0.8;
 
 /** Whether the ops run near the roof. @param {DeviceAnswer} document */
-export const isReached = ({ verdict }) => verdict !== null && verdict.reached >= REACHED_SHARE;
+export const isReached = ({ verdict }) => verdict !== null && verdict.roof_share >= REACHED_SHARE;
 
 /** @param {DeviceAnswer} document @returns {OpRow[]} in the document's order */
 export function opRows(document) {
@@ -72,10 +72,10 @@ export function opRows(document) {
 
 /** @param {DeviceAnswer} document @returns {RestRow[]} */
 export const restRows = (document) =>
-  document.rest.map(({ path, bound_by, kinds, executions, self_ps }) => ({
+  document.rest.map(({ path, bound_by, op_count, executions, self_ps }) => ({
     path: document.paths[path] ?? null,
     bound_by,
-    kinds,
+    op_count,
     executions: executions / divisor(document),
     ps: self_ps / divisor(document),
   }));

@@ -129,10 +129,11 @@ export function opsTable(
   ];
   const listed = [...items, ...more];
   const filtered = Boolean(filter.an || filter.bound || filter.text);
-  const kindsOf = (/** @type {(OpRow|RestRow)[]} */ group) => total(group, (row) => ('kinds' in row ? row.kinds : 1));
+  const opCount = (/** @type {(OpRow|RestRow)[]} */ group) =>
+    total(group, (row) => ('op_count' in row ? row.op_count : 1));
   /** @type {Record<string, Node|string>} */
   const sums = {
-    op: filtered ? `${count(kindsOf(listed))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops',
+    op: filtered ? `${count(opCount(listed))} of ${count(opCount([...rows, ...rest]))} rows` : 'All ops',
     self: sum(listed),
     share: listed.length ? part(listed) : MISSING,
     count: filtered
@@ -166,7 +167,7 @@ export function opsTable(
               op: button(
                 [
                   h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'),
-                  opened ? `show ${LISTED} only` : `${count(kindsOf(more))} more`,
+                  opened ? `show ${LISTED} only` : `${count(opCount(more))} more`,
                 ],
                 toggle,
                 { class: 'fold', 'aria-expanded': String(opened), 'data-testid': 'op-more' },

@@ -15,7 +15,7 @@ export interface OpRow extends Shares {
 }
 
 /** Ops that are not listed, as sums. */
-export interface RestRow { path: string | null; bound_by: BoundBy; kinds: number; executions: number; ps: number }
+export interface RestRow { path: string | null; bound_by: BoundBy; op_count: number; executions: number; ps: number }
 
 /** A row of the tree. `key`: what `an` in a link calls it; `own`: its time outside of nested annotations. */
 export interface TreeRow extends Shares {

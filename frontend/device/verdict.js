@@ -84,7 +84,7 @@ const nameOf = (row, inside = false) =>
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
   const totalPs = sums.self_ps / divisor(document);
-  if (!sums.kinds) {
+  if (!sums.op_count) {
     const { st, category } = document.chosen;
     return [
       `${category === null ? 'No op' : `No op of ${category}`} ` +
@@ -108,7 +108,7 @@ export function verdictParts(document, tree, rows, rest) {
         strong(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
-          ? [' The other ops run at ', strong(share(verdict.reached)), ' of the roof for their kind.']
+          ? [' The other ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
           : []),
       ];
     }
@@ -152,10 +152,10 @@ export function verdictParts(document, tree, rows, rest) {
     : [];
   if (isReached(document)) {
     return mostlyUnknown
-      ? [...start, '; those ops run at ', strong(share(verdict.reached)), ' of the roof for their kind.']
+      ? [...start, '; those ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
       : [
           'The ops run at ',
-          strong(share(verdict.reached)),
+          strong(share(verdict.roof_share)),
           ' of what their kind allows; ',
           strong(nameOf(largest, true)),
           `, ${BOUND_TEXTS[largest.bound_by]}, is ${shareOf(largest)} of ${wholeText(document)}.`,

@@ -220,9 +220,9 @@ export function deviceView(app) {
     const focused = list.querySelector('tbody:focus-within') !== null;
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
-    const { kinds, executions } = answer.total;
+    const { op_count, executions } = answer.total;
     const mean = answer.chosen.st === 'mean';
-    heading.textContent = `${plural(kinds, 'row')}${mean ? ' of all steps' : ''}, ` +
+    heading.textContent = `${plural(op_count, 'row')}${mean ? ' of all steps' : ''}, ` +
       `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' per step' : ''}` +
       `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by own time`;
     if (announce) app.live.announce(`${count(passing.length)} ops.`);
@@ -275,7 +275,7 @@ export function deviceView(app) {
 
   /** The hosts that a sum covers; empty if it covers all. */
   function coverageText() {
-    const { shown, of: hostCount } = answer.hosts;
+    const { shown, total: hostCount } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
     const hostNames = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
     return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
@@ -315,8 +315,8 @@ export function deviceView(app) {
       },
       list,
     );
-    fill(element, filters, verdict, answer.total.kinds ? [treePlace, aside, ops] : null);
-    if (answer.total.kinds) follow();
+    fill(element, filters, verdict, answer.total.op_count ? [treePlace, aside, ops] : null);
+    if (answer.total.op_count) follow();
     return /** @type {'ready'} */ ('ready');
   }
 

@@ -126,8 +126,8 @@ export function readingCard({ executions, fit, per_step }) {
     joined.length > 1
       ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
       : '',
-    fit && fit.n > 2
-      ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
+    fit && fit.runs > 2
+      ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
         `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
           : ', however long it runs'}.`

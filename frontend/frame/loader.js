@@ -36,7 +36,7 @@ export function createLoader(on) {
             ? post('reload', { session, hosts, seen: hostsShown })
             : get('session', { session, hosts, seen: hostsShown }));
           if (request !== lastRequest) return;
-          if (answer.state === 'ready' && answer.mark) setFingerprint(session, answer.mark);
+          if (answer.state === 'ready' && answer.fingerprint) setFingerprint(session, answer.fingerprint);
           if (answer.state === 'ready') {
             return on.ready({
               ...answer,

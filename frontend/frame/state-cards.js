@@ -78,9 +78,9 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
  * @param {import('../lib/routes').SessionLoading} loading
  */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
-  const { hosts_read, hosts_in_all, hosts_covered } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_covered: 0 };
-  const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
-  if (hosts_read === hosts_in_all) return `${read}. Building their report.`;
+  const { hosts_read, hosts_total, hosts_covered } = partial ?? { hosts_read: 0, hosts_total: 0, hosts_covered: 0 };
+  const read = `${count(hosts_read)} of ${plural(hosts_total, 'host')} read`;
+  if (hosts_read === hosts_total) return `${read}. Building their report.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
   const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
   const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;

@@ -61,7 +61,7 @@ export const eachCore = (items) =>
       device,
       start_ps: item.starts_ps[at],
       duration_ps: item.durations_ps[at],
-      together_ps: item.togethers_ps[at],
+      all_cores_idle_ps: item.all_cores_idle_by_device_ps[at],
       alike: at > 0,
     })),
   );

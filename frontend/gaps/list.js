@@ -36,7 +36,7 @@ const NARROW_BELOW_PX = 1200;
 export function gapsTable(groups, { link, devices, hosts, findings, opened, select, show, sized }) {
   const unit = columnUnit(groups, 'mean_ps');
   const longest_ps = maximum(groups.map(({ mean_ps }) => mean_ps));
-  const hasTogether = groups.some(({ gap }) => gap.together_ps != null);
+  const hasTogether = groups.some(({ gap }) => gap.all_cores_idle_ps != null);
   const linked = link.state.sel;
   const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linked));
   if (linkedGroup) opened.add(gapText(linkedGroup.gap));
@@ -130,7 +130,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
       }),
       ...(hasTogether
         ? [
-            shareColumn(TABLES.gaps.together_ps.head, togetherPart, {
+            shareColumn(TABLES.gaps.all_cores_idle_ps.head, togetherPart, {
               key: 'together',
               title: () => 'Share of the gap; in the rest of it, other cores of the host work',
             }),
@@ -156,7 +156,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
 
 /** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
 const togetherPart = ({ gaps }) =>
-  gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
+  gaps[0].all_cores_idle_ps == null ? null : total(gaps, 'all_cores_idle_ps') / total(gaps, 'duration_ps');
 
 /** @param {string|null} program */
 const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);

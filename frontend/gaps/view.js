@@ -40,7 +40,7 @@ const FILE_KEYS = [
   'reason',
   'before',
   'after',
-  'together_ps',
+  'all_cores_idle_ps',
 ];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */

@@ -63,7 +63,7 @@ export function hostRows(document, range) {
       once: hosts.once[at],
       offset_us: hosts.offset_us[at],
       residual_us: hosts.residual_us[at],
-      too_wide: hosts.too_wide[at],
+      is_clock_uncertain: hosts.is_clock_uncertain[at],
       named: hosts.named[at],
     };
   });
@@ -75,8 +75,8 @@ export function hostRows(document, range) {
  * @param {number} host
  * @param {number} step
  */
-export function stepUs({ steps, step_apart_us }, host, step) {
-  const apart = step_apart_us[host]?.[step];
+export function stepUs({ steps, step_difference_us }, host, step) {
+  const apart = step_difference_us[host]?.[step];
   return apart == null ? null : steps.step_us[step] + apart;
 }
 

@@ -169,11 +169,12 @@ function differs({ differs: name, differs_us, once }) {
 }
 
 /** @param {HostRow} row */
-function residual({ residual_us, too_wide }) {
+function residual({ residual_us, is_clock_uncertain }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
-    too_wide && [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
+    is_clock_uncertain &&
+      [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
 }
 

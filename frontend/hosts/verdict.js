@@ -89,18 +89,18 @@ function emphasized(text, names) {
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures } = document;
   const isCompared = document.state === 'compared';
-  const partial = read.hosts < read.hosts_in_all;
+  const partial = read.hosts < read.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
   const cores = document.state === 'one_host';
   const withWaits = isCompared || (cores && verdict.kind !== 'unknown');
   const fixed = verdict.core
-    ? `were ${verdict.core.split('/').at(-1)} like the rest`
+    ? `if ${verdict.core.split('/').at(-1)} were like the rest`
     : late.length === 1
-      ? `were ${late[0].short} like the rest`
+      ? `if ${late[0].short} were like the rest`
       : late.length
-        ? `were ${late.length} hosts like the rest`
+        ? `if ${late.length} hosts were like the rest`
         : 'no host is late';
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) =>
@@ -139,7 +139,7 @@ export function verdictBlock(document, rows, range, capture) {
         h(
           'p',
           { class: 'small muted', role: 'status' },
-          `${count(read.hosts)} of ${count(read.hosts_in_all)} hosts ` +
+          `${count(read.hosts)} of ${count(read.hosts_total)} hosts ` +
           `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),

@@ -208,7 +208,7 @@ export function hostsView(app) {
         opened,
         filtered,
         chosen: host(),
-        partial: answer.read.hosts < answer.read.hosts_in_all,
+        partial: answer.read.hosts < answer.read.hosts_total,
         toggle: () => {
           opened = !opened;
           drawList();

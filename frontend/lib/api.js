@@ -24,7 +24,7 @@ export class RequestError extends Error {
  */
 export async function get(route, query = {}, signal) {
   const fingerprint = fingerprints.get(query.session);
-  const parameters = presentEntries({ ...query, ...(fingerprint && route !== 'session' ? { mark: fingerprint } : {}) });
+  const parameters = presentEntries({ ...query, ...(fingerprint && route !== 'session' ? { fingerprint } : {}) });
   try {
     return await request(`data/${route}?${new URLSearchParams(parameters)}`, { signal });
   } catch (error) {

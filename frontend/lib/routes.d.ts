@@ -12,8 +12,6 @@ export type DutyDefinition = "ops" | "modules" | "capture";
 
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
-export type Found = "both" | "only_a" | "only_b" | "changed";
-
 export type Framework = "torch_xla" | "torch_tpu" | "jax" | "tensorflow" | "unknown";
 
 export type GapKind = "starved" | "queued" | "unknown";
@@ -29,6 +27,8 @@ export type LoadStage = "reading" | "building" | "drawing";
 export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its own" | "optimised away";
 
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
+
+export type Presence = "both" | "only_a" | "only_b" | "changed";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
@@ -103,9 +103,9 @@ export interface AnnotationNode {
   /** Number of its ops of the step on the device. */
   step_device_ops: number;
   /** From the first to the last of its annotations in the step; `null` without any. */
-  host_place: [number, number] | null;
+  host_interval: [number, number] | null;
   /** From the first to the last of its ops of the step on the device; `null` without any. */
-  device_place: [number, number] | null;
+  device_interval: [number, number] | null;
   /** Index into `phases`; `null` if it is no phase. */
   phase: number | null;
 }
@@ -137,7 +137,7 @@ export interface BelowRoof {
   /** Index into `paths`; -1: no annotation. */
   path: number;
   /** The share of `known_ps` that all such work would take at the peaks. */
-  reached: number;
+  roof_share: number;
   /** Time of all ops whose FLOPs, bytes and peaks are known. */
   known_ps: number;
   /** The annotation's time beyond what its FLOPs and bytes take at the peaks. */
@@ -263,13 +263,13 @@ export interface ChosenHostsReady {
   /** The session is in memory. */
   state: "ready";
   /** Fingerprint of the files that were read. */
-  mark: string;
+  fingerprint: string;
   /** Whether the files have changed since. */
   changed: boolean;
   /** Number of hosts that were read. */
   hosts_read: number;
   /** Number of hosts of the session. */
-  hosts_in_all: number;
+  hosts_total: number;
 }
 
 /** What is shown, as in links. */
@@ -327,7 +327,7 @@ export interface CollectiveArrivals {
   /** Sum of the waits. */
   waits_ps: number;
   /** The clocks' largest uncertainty. */
-  unsure_ps: number;
+  uncertainty_ps: number;
   /** The ops on the hosts shown. */
   cores: CollectiveCores;
 }
@@ -501,7 +501,7 @@ export interface ComparedOp {
   /** `work`, or why its time is not work. */
   kind: string;
   /** The sessions that have it; `changed`: ops of one annotation with other names or shapes. */
-  found: Found;
+  presence: Presence;
   /** Number of ops in A and in B. */
   count: number[];
   /** Names in A, the first 20. */
@@ -579,7 +579,7 @@ export interface ComparedWork {
   /** Path of the annotation; `null`: ops without one. */
   path: string | null;
   /** The sessions that have it. */
-  found: Found;
+  presence: Presence;
 }
 
 /** One compilation, in words too. */
@@ -627,7 +627,7 @@ export interface CompileRow {
   /** Idle time that it explains, by device. */
   idle_ps: Record<string, number>;
   /** Other graphs with modules of the same name. */
-  kin: string[];
+  graphs_of_same_name: string[];
   /** Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`. */
   state: string;
   /** What differs from the nearest graph, in words. */
@@ -1093,13 +1093,13 @@ export interface Finding {
   /** Mean step after a fix, at best; `null` where nothing can be replayed. */
   step_if_fixed_ps: number | null;
   /** Mean step after a fix, at worst. */
-  step_if_fixed_most_ps: number | null;
+  step_if_fixed_at_worst_ps: number | null;
   /** Share of a step that a fix saves, at best. */
   gain: number | null;
   /** Share of a step that a fix saves, at worst. */
   gain_at_worst: number | null;
   /** How often it happens; `null` where no step has it. */
-  recurs: "every_step" | "some_steps" | "once" | null;
+  frequency: "every_step" | "some_steps" | "once" | null;
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;
   /** Up to 20 places; the longest first. */
@@ -1137,7 +1137,7 @@ export interface FittedCost {
   /** Overhead of an execution without device time. */
   fixed_ps: number;
   /** Number of runs that the line fits. */
-  n: number;
+  runs: number;
   /** More overhead per device time. */
   slope: number;
 }
@@ -1167,7 +1167,7 @@ export interface GapAnswer {
   /** What the host did; adds up to `duration_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
   /** How long all cores of the host are idle in it. */
-  together_ps: number;
+  all_cores_idle_ps: number;
   /** By the id of each finding of its host that explains some of it, how long that is, the most first. */
   explained_by: Record<string, number>;
   /** Why it ended, in order; adds up to `duration_ps`. */
@@ -1185,7 +1185,7 @@ export interface GapAnswer {
   /** How much more the largest limit gains than the mistake that the sentence names; empty without such a limit. */
   more: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
-  beside: GapOfOtherHost | null;
+  gap_of_other_host: GapOfOtherHost | null;
   /** Number of cores that have the same gap. */
   cores: number;
   /** Mean duration of the gap on these cores. */
@@ -1239,7 +1239,7 @@ export interface GapItem {
   /** Name of the host. */
   host: string;
   /** How long all cores of the host are idle; `null` on a host with one core. */
-  together_ps: number | null;
+  all_cores_idle_ps: number | null;
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
   /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it. */
@@ -1252,8 +1252,8 @@ export interface GapItem {
   starts_ps: number[];
   /** Duration on each. */
   durations_ps: number[];
-  /** `together_ps` on each. */
-  togethers_ps: (number | null)[];
+  /** `all_cores_idle_ps` on each. */
+  all_cores_idle_by_device_ps: (number | null)[];
 }
 
 /** The gap of another host in the step of the same number between the same programs. */
@@ -1385,7 +1385,7 @@ export interface GroupedFinding {
   /** Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain. */
   share: string;
   /** What the share is of: `of a step`; without a gain, the reason. */
-  of: string;
+  basis: string;
   /** The step before and after: `67.7 → 43.3 ms`. */
   change: string;
 }
@@ -1423,7 +1423,7 @@ export interface HostColumns {
   /** Uncertainty of that; `null` if unknown. */
   residual_us: (number | null)[];
   /** Whether that uncertainty exceeds the host's largest lateness. */
-  too_wide: boolean[];
+  is_clock_uncertain: boolean[];
   /** The class that differs most from the median host, or `device`; `null` without a difference. */
   differs: (string | null)[];
   /** By how much it differs per step; `null` without a difference. */
@@ -1455,7 +1455,7 @@ export interface HostCounts {
   /** Number of hosts that were read. */
   hosts_read: number;
   /** Number of hosts of the session. */
-  hosts_in_all: number;
+  hosts_total: number;
 }
 
 /** One capture file. */
@@ -1533,7 +1533,7 @@ export interface HostsAnswer {
   /** Number of shared collectives that are compared. */
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
-  sampled: number;
+  sampled_share: number;
   /** The kind of most of them: `all-reduce`; `null` without any. */
   kind: string | null;
   /** The classes of host time that occur, then `device`: the devices' own work in a step. */
@@ -1553,7 +1553,7 @@ export interface HostsAnswer {
   /** Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late. */
   late_us: number[][];
   /** Per host and step, its time minus `steps.step_us`; `null`: the host has no such step. */
-  step_apart_us: ((number | null)[])[];
+  step_difference_us: ((number | null)[])[];
   /** What each host is charged with. */
   charges: Charges;
   /** Per host and class, the mean step. */
@@ -1579,7 +1579,7 @@ export interface HostsRead {
   /** Number of hosts that were read. */
   hosts: number;
   /** Number of hosts of the session. */
-  hosts_in_all: number;
+  hosts_total: number;
 }
 
 /** The steps that the hosts have in common, as columns. */
@@ -1776,10 +1776,10 @@ export interface Lead {
 export interface LeftOffRows {
   /** Of `tree`. */
   tree: number;
-  /** Of `unexplained`. */
-  unexplained: number;
-  /** Of `mixed`. */
-  mixed: number;
+  /** Of `unannotated_ops`. */
+  unannotated_ops: number;
+  /** Of `shared_ops`. */
+  shared_ops: number;
   /** Of `lines`. */
   lines: number;
 }
@@ -1933,7 +1933,7 @@ export interface Measure {
 /** A count that a metrics report and the trace both have. */
 export interface MetricsRow {
   /** What is counted. */
-  what: Counted;
+  operation: Counted;
   /** Count in the report; `null` where it has none. */
   metrics: number | null;
   /** Count since the earlier report; `null` without one. */
@@ -1960,30 +1960,6 @@ export interface Mistakes {
   step_without_limit_ps: number | null;
   /** Share of the mean step that fixing all of them saves. */
   gain: number | null;
-}
-
-/** An op that consists of several annotations' ops, such as a fusion. */
-export interface MixedOp {
-  /** Name of the op. */
-  op: string;
-  /** Its name in the program, with its scope. */
-  name: string;
-  /** Its line of Python. */
-  source: string;
-  /** Own time. */
-  device_ps: number;
-  /** Its annotations. */
-  parts: MixedPart[];
-  /** Share of instructions without an annotation. */
-  unscoped_share: number;
-}
-
-/** A part of an op that consists of several annotations' ops. */
-export interface MixedPart {
-  /** Path of the annotation. */
-  path: string;
-  /** Share of the instructions. */
-  share: number;
 }
 
 /** The rows that a table leaves out. */
@@ -2035,9 +2011,9 @@ export interface NearestGraph {
   /** The first 20 parameters that differ. */
   parameters: Parameter[];
   /** Number of parameters that differ. */
-  differ: number;
+  different_count: number;
   /** Number of parameters that are the same. */
-  same: number;
+  same_count: number;
 }
 
 /** `data/neighbor`: the next or the previous event of a lane. */
@@ -2285,7 +2261,7 @@ export interface PartialCounts {
   /** Number of hosts that were read. */
   hosts_read: number;
   /** Number of hosts of the session. */
-  hosts_in_all: number;
+  hosts_total: number;
   /** Number of hosts that the views cover. */
   hosts_covered: number;
 }
@@ -2425,7 +2401,7 @@ export interface PropagationAnswer {
   /** The phases, in the order of the host. */
   phases: PhaseOfStep[];
   /** Host and device. */
-  strips: PhaseRows;
+  phase_rows: PhaseRows;
   /** Links from the host to the device. */
   ribbons: Ribbon[];
   /** The order on the device. */
@@ -2453,13 +2429,13 @@ export interface PropagationAnswer {
   /** Annotations that no op carries. */
   lost: LostAnnotation[];
   /** Ops of the step without an annotation; most time first. */
-  unexplained: UnexplainedOp[];
+  unannotated_ops: UnannotatedOp[];
   /** Ops of the step that consist of several annotations' ops; most time first. */
-  mixed: MixedOp[];
+  shared_ops: SharedOp[];
   /** Device time of the step by line of Python and annotation; most time first. */
   lines: SourceLine[];
   /** How many rows each list leaves out. */
-  left_off: LeftOffRows;
+  left_out: LeftOffRows;
   /** Names of the hosts that everything but `total` covers. */
   hosts: string[];
   /** Path of the annotation or scope that was asked for; `null` for none. */
@@ -2489,7 +2465,7 @@ export interface RestOps {
   /** What bounds them. */
   bound_by: BoundBy;
   /** Number of distinct ops. */
-  kinds: number;
+  op_count: number;
   /** Number of executions. */
   executions: number;
   /** Own time. */
@@ -2713,9 +2689,33 @@ export interface SessionReady {
   /** The session is in memory. */
   state: "ready";
   /** Fingerprint of the files that were read. */
-  mark: string;
+  fingerprint: string;
   /** Whether the files have changed since. */
   changed: boolean;
+}
+
+/** An op that consists of several annotations' ops, such as a fusion. */
+export interface SharedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its name in the program, with its scope. */
+  name: string;
+  /** Its line of Python. */
+  source: string;
+  /** Own time. */
+  device_ps: number;
+  /** Its annotations. */
+  parts: SharedPart[];
+  /** Share of instructions without an annotation. */
+  unscoped_share: number;
+}
+
+/** A part of an op that consists of several annotations' ops. */
+export interface SharedPart {
+  /** Path of the annotation. */
+  path: string;
+  /** Share of the instructions. */
+  share: number;
 }
 
 /** The hosts whose work is shown. */
@@ -2723,7 +2723,7 @@ export interface ShownHosts {
   /** Their indices; with `dd` `all` not always all hosts. */
   shown: number[];
   /** Number of hosts of the session. */
-  of: number;
+  total: number;
 }
 
 /** Device time of one line of Python in one annotation. */
@@ -3088,6 +3088,20 @@ export interface TransfersByDirection {
   from_device: Transfers;
 }
 
+/** An op without an annotation. */
+export interface UnannotatedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its line of Python; empty if unknown. */
+  source: string;
+  /** `bare`: its name has no scope; `none`: it has no name. */
+  state: "bare" | "none";
+  /** Own time. */
+  device_ps: number;
+  /** Number of events. */
+  count: number;
+}
+
 /** Ops without an annotation. */
 export interface UnannotatedWork {
   /** Own time on all devices. */
@@ -3108,20 +3122,6 @@ export interface UncountedTime {
   op: string;
   /** Own time. */
   self_ps: number;
-}
-
-/** An op without an annotation. */
-export interface UnexplainedOp {
-  /** Name of the op. */
-  op: string;
-  /** Its line of Python; empty if unknown. */
-  source: string;
-  /** `bare`: its name has no scope; `none`: it has no name. */
-  state: "bare" | "none";
-  /** Own time. */
-  device_ps: number;
-  /** Number of events. */
-  count: number;
 }
 
 /** The step that other views show first as well. */
@@ -3317,7 +3317,7 @@ export interface WorkTotal {
   /** What bounds most of the time; `mixed` where nothing bounds most. */
   bound_by: BoundBy;
   /** Number of distinct ops. */
-  kinds: number;
+  op_count: number;
   /** Number of executions; from the report of all hosts, those of an op of several annotations count for each. */
   executions: number;
 }

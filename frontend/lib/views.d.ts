@@ -4,7 +4,7 @@ import type { ByClass } from "./types";
 import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpSum } from "./routes";
 
 /** What a fix gains, in words. */
-export type Gain = Pick<GroupedFinding, "share" | "of" | "change">;
+export type Gain = Pick<GroupedFinding, "share" | "basis" | "change">;
 /** The time of an op on all devices; the last row may be the sum of `more` others. */
 export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
 /** A gap of one core; `alike`: its parts are those of the same gap on another core. */

@@ -121,7 +121,7 @@ export function findingsCard(answer, app) {
  */
 function entry(finding, gain, answer, app) {
   const { explains, partial } = answer;
-  const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
+  const { id, severity, frequency, title, detail, advice, cost_ps, windows } = finding;
   const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
@@ -130,7 +130,7 @@ function entry(finding, gain, answer, app) {
       'h3',
       null,
       severityTag(severity),
-      recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
+      frequency === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
       h('span', null, title),
     ),
     // The gain is unknown until all hosts are read.
@@ -138,7 +138,7 @@ function entry(finding, gain, answer, app) {
       h(
         'span',
         {
-          class: `${gain.share}${gain.of}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
+          class: `${gain.share}${gain.basis}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
           title: cost_ps ? `Gain at best, to at worst. Explains ${timeText(cost_ps, 1)} of all cores.` : null,
         },
@@ -146,11 +146,11 @@ function entry(finding, gain, answer, app) {
           ? [
               h('b', null, gain.share),
               ` `,
-              h('span', { 'data-term': gain.of.replace(/^of (a )?/, '') }, gain.of),
+              h('span', { 'data-term': gain.basis.replace(/^of (a )?/, '') }, gain.basis),
               ' ',
               h('small', null, gain.change),
             ]
-          : h('small', null, gain.of),
+          : h('small', null, gain.basis),
       ),
     h('p', null, detail),
     h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),

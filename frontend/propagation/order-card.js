@@ -24,7 +24,7 @@ export const noOrderCard = () => emptyCard(TITLE, 'No annotation is inside a ste
  * @param {(run: number) => void} on.select
  * @param {(interval: Interval) => void} on.open shows an interval in the timeline
  */
-export function orderCard({ order, strips: { device } }, strips, readout, { stepName, isSelected, select, open }) {
+export function orderCard({ order, phase_rows: { device } }, strips, readout, { stepName, isSelected, select, open }) {
   const unit = unitFor(strips.length);
   const sinceStart = (/** @type {number} */ ps) => ps - device[0].start_ps;
   const fold = h(

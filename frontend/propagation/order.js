@@ -22,11 +22,11 @@ export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / 
 
 /**
  * Both ends of each ribbon, as shares of the width. A phase on the host is divided among its ribbons by device time.
- * @param {Pick<PropagationAnswer, 'strips'|'ribbons'>} answer
+ * @param {Pick<PropagationAnswer, 'phase_rows'|'ribbons'>} answer
  * @param {(ps: number) => number} hostAt
  * @param {(ps: number) => number} deviceAt
  */
-export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, deviceAt) {
+export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, deviceAt) {
   /** @type {Record<number, number>} */
   const devicePs = {};
   for (const ribbon of ribbons) devicePs[ribbon.host] = (devicePs[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
@@ -49,14 +49,14 @@ export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, devi
 /**
  * The host's interval of the step. A step that the host hands over lasts until its work ends, but its phases are drawn
  * when the host was in them.
- * @param {Pick<PropagationAnswer, 'tree'|'step'|'strips'>} answer
+ * @param {Pick<PropagationAnswer, 'tree'|'step'|'phase_rows'>} answer
  * @returns {[from: number, to: number]}
  */
-export function hostInterval({ tree, step, strips: { host } }) {
+export function hostInterval({ tree, step, phase_rows: { host } }) {
   if (!step) return [0, 0];
   const [begin, end] = [step.start_ps, step.start_ps + step.duration_ps];
   const isInStep = host.every(({ start_ps }) => start_ps >= begin && start_ps < end);
-  const [from, to] = isInStep ? [begin, end] : (tree.find(({ path }) => path === step.name)?.host_place ?? []);
+  const [from, to] = isInStep ? [begin, end] : (tree.find(({ path }) => path === step.name)?.host_interval ?? []);
   return [minimum(host.map(({ start_ps }) => start_ps), from), maximum(host.map(({ end_ps }) => end_ps), to)];
 }
 
@@ -76,7 +76,7 @@ function ribbonPath({ from, to }) {
  * @param {() => void} on.leave called when the strips lose the focus
  */
 export function createOrder(answer, on) {
-  const { phases, strips, unannotated } = answer;
+  const { phases, phase_rows: strips, unannotated } = answer;
   // Ops with the step's own scope have a scope but no phase.
   const noPhaseName =
     total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps

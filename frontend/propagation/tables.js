@@ -74,7 +74,7 @@ export const lostTable = (lost, pathLink) =>
  * @param {PathLink} pathLink
  * @param {() => void} showAll
  */
-export function linesCard({ lines, left_off }, picked, pathLink, showAll) {
+export function linesCard({ lines, left_out }, picked, pathLink, showAll) {
   const items = lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
   const note = picked
     ? h('span', null, `of ${cutMiddle(picked, 60)} `, link('show all', showAll))
@@ -83,7 +83,7 @@ export function linesCard({ lines, left_off }, picked, pathLink, showAll) {
     'Lines of Python',
     { class: 'ops', note },
     opsTable('Lines of Python', 'source-table', items, lineColumn(), pathColumn(pathLink), countColumn('Ops', 'ops')),
-    omittedNote(left_off.lines),
+    omittedNote(left_out.lines),
   );
 }
 
@@ -92,29 +92,29 @@ export function linesCard({ lines, left_off }, picked, pathLink, showAll) {
  * @param {PathLink} pathLink
  * @param {string} width class of the card
  */
-export const opsCard = ({ unexplained, mixed, left_off }, pathLink, width) =>
+export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, width) =>
   card(
     'Ops without an annotation or with several',
     { class: `ops ${width}` },
-    unexplained.length
+    unannotated_ops.length
       ? opsTable(
           'Ops without an annotation',
-          'unexplained-table',
-          unexplained,
+          'unannotated-table',
+          unannotated_ops,
           definedColumn(opDefinition, { cell: ({ op }) => cutName(op, 34) }),
           definedColumn(state),
           lineColumn(),
           countColumn('Ops', 'count'),
         )
       : h('p', { class: 'sec' }, 'Every op has an annotation.'),
-    omittedNote(left_off.unexplained),
-    mixed.length
+    omittedNote(left_out.unannotated_ops),
+    shared_ops.length
       ? [
           h('h3', null, 'Ops with several annotations: their time is divided by the shares of their parts'),
           opsTable(
             'Ops with several annotations',
-            'mixed-table',
-            mixed,
+            'shared-ops-table',
+            shared_ops,
             definedColumn(opDefinition, { of: 'name', cell: ({ name }) => cutName(name, 30) }),
             {
               head: partsDefinition.head,
@@ -124,7 +124,7 @@ export const opsCard = ({ unexplained, mixed, left_off }, pathLink, width) =>
               ],
             },
           ),
-          omittedNote(left_off.mixed),
+          omittedNote(left_out.shared_ops),
         ]
       : null,
   );

@@ -53,7 +53,7 @@ export const valuesOf = (row, mode) => ({
 
 /** @param {PropagationAnswer} answer @param {TreeState} state */
 export function treeTable(
-  { tree, unannotated, order, strips },
+  { tree, unannotated, order, phase_rows: strips },
   { mode, picked, closed, tone, pick, lift, redraw, app },
 ) {
   const rest = valuesOf(unannotated, mode);
@@ -116,8 +116,8 @@ export function treeTable(
         chip(tone(row)),
         row.name,
       ),
-      row.kind === 'scope' ? cell(MISSING) : time(values.host, row.host_place),
-      time(values.device, row.device_place),
+      row.kind === 'scope' ? cell(MISSING) : time(values.host, row.host_interval),
+      time(values.device, row.device_interval),
       bars(values),
       cell(count(values.ops)),
       mode ? null : [cell(count(row.executions)), cell(count(row.programs))],
@@ -211,7 +211,7 @@ export function treeTable(
     ' ': ({ dataset: { path = '' } }) => pick(path),
     Enter({ dataset }) {
       const row = tree.find(({ path }) => path === dataset.path);
-      const place = row?.host_place ?? row?.device_place;
+      const place = row?.host_interval ?? row?.device_interval;
       if (place) app.open(windowPlace(...place));
     },
   });

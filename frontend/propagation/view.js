@@ -103,20 +103,20 @@ export function propagationView(app) {
   /** @param {string|null|undefined} path */
   function choose(path) {
     const row = answer.tree.find((candidate) => candidate.path === path);
-    const place = row?.host_place ?? row?.device_place;
+    const place = row?.host_interval ?? row?.device_interval;
     picked = row?.path ?? null;
     run = -1;
     if (!row || !place) return mark();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
     const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
-    const drawn = row.host_place && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
+    const drawn = row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
     select(place, drawn ? lane.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
   /** @param {number} at */
   function chooseRun(at) {
-    const stretch = answer.strips.device[at];
+    const stretch = answer.phase_rows.device[at];
     if (!stretch) return;
     run = at;
     picked = rowAt(stretch.phase)?.path ?? null;
@@ -130,7 +130,7 @@ export function propagationView(app) {
     drawLines();
     order?.mark(phaseAt(picked), run);
     lift(null);
-    const stretch = answer.strips.device[run];
+    const stretch = answer.phase_rows.device[run];
     fill(
       readout,
       stretch && order
@@ -207,7 +207,7 @@ export function propagationView(app) {
 
   /** @param {PropagationAnswer} document */
   function treeCard(document) {
-    const { means, lost, left_off } = document;
+    const { means, lost, left_out } = document;
     /** @type {[string, string][]} */
     const modes = [
       ['step_', stepName(document)],
@@ -238,14 +238,14 @@ export function propagationView(app) {
         ],
       },
       tree,
-      omittedNote(left_off.tree),
+      omittedNote(left_out.tree),
       lost.length ? [h('h3', null, 'Lost annotations'), lostTable(lost, pathLink)] : null,
     );
   }
 
   /** @param {PropagationAnswer} document */
   function drawOrder(document) {
-    if (!document.strips.device.length) return null;
+    if (!document.phase_rows.device.length) return null;
     if (!document.phases.length) return noOrderCard();
     order = createOrder(document, {
       tone: (phase) => toneOf(document.phases[phase].name) || (phase % 6) + 1,
@@ -291,16 +291,17 @@ export function propagationView(app) {
       selection !== null &&
       Math.abs(start - selection.start_ps) < 1000 &&
       (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2000 : Boolean(next.picked));
-    run = next.strips.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
+    run = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
     if (sel !== shownSelection) {
-      picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
+      const selected = next.tree.find(({ host_interval }) => host_interval && isOwn(...host_interval));
+      picked = next.picked ?? selected?.path ?? null;
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
     names = shortPathNames([
       ...next.lost.map(({ path }) => path),
       ...next.lines.map(({ path }) => path),
-      ...next.mixed.flatMap(({ parts }) => parts.map(({ path }) => path)),
+      ...next.shared_ops.flatMap(({ parts }) => parts.map(({ path }) => path)),
     ]);
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');

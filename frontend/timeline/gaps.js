@@ -190,7 +190,7 @@ export function createGaps(model, lanes, on) {
       if (answer?.count === listedGaps && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
-      return gapChannel.get({ ...query, beside: on.beside(query.device) });
+      return gapChannel.get({ ...query, other_host: on.beside(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
     addTo(slices) {

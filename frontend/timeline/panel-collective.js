@@ -62,7 +62,7 @@ export function delayText(collective, device, act) {
  */
 export function collectiveContent(collective, { start_ps }, device, act) {
   if (!collective) return [];
-  const { hosts, last, waiting, unsure_ps } = collective;
+  const { hosts, last, waiting, uncertainty_ps } = collective;
   const items = coresOf(collective);
   const selectedCore = items.find(
     (core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps),
@@ -83,7 +83,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
       waits,
       waiting
         ? `${waitingText(collective, 'it')}.`
-        : `No host waits for it longer than the uncertainty of the clocks, ${timeText(unsure_ps)}.`,
+        : `No host waits for it longer than the uncertainty of the clocks, ${timeText(uncertainty_ps)}.`,
     ),
     table({
       label: 'Waiting for other hosts',

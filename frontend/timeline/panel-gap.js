@@ -44,7 +44,7 @@ export function gapContent(gap, act, on) {
   const name = act.deviceName(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.fetchDelayed(gap).then((collective) => fill(delays, delayText(collective, device, act)));
-  const beside = gap.beside && { ...gap.beside, name: act.shortHost(gap.beside.host) };
+  const beside = gap.gap_of_other_host && { ...gap.gap_of_other_host, name: act.shortHost(gap.gap_of_other_host.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
@@ -84,7 +84,7 @@ export function gapContent(gap, act, on) {
         'p',
         { class: 'sec', 'data-testid': 'gap-sentence' },
         sentence,
-        gap.beside && ` ${besideText(gap.beside, act)}`,
+        gap.gap_of_other_host && ` ${besideText(gap.gap_of_other_host, act)}`,
         delays,
       ),
       findingLine(gap, on),
@@ -197,7 +197,7 @@ function hasOtherClasses(gap) {
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./panel-parts.js').PanelActions} act */
+/** @param {NonNullable<GapDetail['gap_of_other_host']>} beside @param {import('./panel-parts.js').PanelActions} act */
 const besideText = ({ host, duration_ps }, act) => `On ${act.shortHost(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */

@@ -97,7 +97,7 @@ def _step_differences(
         **cells,
         **_CELLS,
         "of_step": _step_share_text,
-        "found": lambda row: PRESENCE_TEXTS[row["found"]],
+        "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
     out.print(common.table(definition, shown, cells, title=definition.title + more))
 

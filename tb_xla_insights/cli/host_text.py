@@ -29,7 +29,7 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
         return units.step_name(row["step"], None if row["step"] is None else steps[row["step"]]["number"])
 
     definition = common.without_single_host(EARLY_EXECUTIONS, rows)
-    cells = {"step": step_text, "how": lambda row: _TRIGGERS[row["how"]]}
+    cells = {"step": step_text, "trigger": lambda row: _TRIGGERS[row["trigger"]]}
     out.print(common.table(definition, rows[: common.ROWS], cells, title=title))
 
 
@@ -69,12 +69,10 @@ def _lead(lead: Document | None) -> list[str]:
 def _fixed(fixed: Document | None) -> list[str]:
     if fixed is None:
         return []
-    runs = f"fitted to {units.count(fixed['n'])} runs"
+    runs = f"fitted to {units.count(fixed['runs'])} runs"
     if not fixed["fixed_ps"]:
         return [f"The fixed cost of an execution is indistinguishable from zero ({runs})."]
-    more = (
-        f" and {units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
-    )
+    more = f" and {units.share(fixed['slope'])} of its device time" if fixed["slope"] >= 0.001 else ""
     cost = units.time_text(fixed["fixed_ps"])
     return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
@@ -87,7 +85,10 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     table = common.table(
         common.without_single_host(COMPILES, rows),
         [compile_row(row) for row in rows[: common.ROWS]],
-        {"graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8], "kin": _kin_text},
+        {
+            "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
+            "graphs_of_same_name": _kin_text,
+        },
         title=f"{COMPILES.title} ({units.count(len(rows))}{more}; idle time: all cores)",
     )
     out.print(table)
@@ -95,7 +96,7 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
 
 def _kin_text(row: Document) -> str:
     """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
-    graphs = row["kin"]
+    graphs = row["graphs_of_same_name"]
     shown = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
     return ", ".join([*shown, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
 

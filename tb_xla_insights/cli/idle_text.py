@@ -154,7 +154,7 @@ def _gaps(out: Console, document: Document) -> None:
     table = common.table(
         GAPS.without("before", "after"),
         gaps["items"][: common.ROWS],
-        {"device": device_text, "step": common.step_text, "together_ps": whole_host_text},
+        {"device": device_text, "step": common.step_text, "all_cores_idle_ps": whole_host_text},
         title=f"{GAPS.title} ({units.count(gaps['count'])} on all cores, the longest)",
     )
     out.print(table)
@@ -162,5 +162,5 @@ def _gaps(out: Console, document: Document) -> None:
 
 def _whole_host_text(gap: Document) -> str:
     """Whether the host's other cores were idle during the gap as well."""
-    share = gap["together_ps"] / gap["duration_ps"]
+    share = gap["all_cores_idle_ps"] / gap["duration_ps"]
     return "yes" if share > 1 - _MIN_WORK_SHARE else "no" if share < _MIN_WORK_SHARE else "in part"

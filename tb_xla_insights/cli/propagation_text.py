@@ -36,8 +36,8 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     if whole:
         _origins(out, propagation)
         _order(out, [program for program in propagation["programs"] if program["phases"]])
-        _ops(out, UNANNOTATED_OPS, propagation["unexplained"])
-        _ops(out, SHARED_OPS, propagation["mixed"])
+        _ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"])
+        _ops(out, SHARED_OPS, propagation["shared_ops"])
     _lost(out, rows)
 
 

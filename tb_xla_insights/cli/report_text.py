@@ -88,7 +88,9 @@ def _findings(out: Console, document: Document) -> None:
         )
         for finding in group.findings:
             number += 1
-            severity = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
+            severity = finding["severity"].capitalize() + (
+                " (once)" if finding["frequency"] == "once" else ""
+            )
             cost = (
                 f"costs {units.brief_time(finding['cost_ps'])}{cores}"
                 if finding["cost_ps"]

@@ -71,8 +71,8 @@ def _against_trace(metrics: Document) -> Any:
     rows = [
         {
             **row,
-            "what": _ACTIVITIES[row["what"]],
-            "time_ps": metrics["figures"][f"{row['what']}_ps"],
+            "operation": _ACTIVITIES[row["operation"]],
+            "time_ps": metrics["figures"][f"{row['operation']}_ps"],
             "agrees": "" if row["agrees"] else "disagree",
         }
         for row in metrics["against_trace"]

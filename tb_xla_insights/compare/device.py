@@ -41,7 +41,7 @@ def compare_device_work(
     `programs`: the rows of `match_programs`.
 
     `annotations` have a row per `path` (None: no annotation), whose differences add up to that of all ops. `ops` have a
-    row per op: `program` (A's name if A has it), `annotation`, `category`, `kind`, `found`, and the ops that the row
+    row per op: `program` (A's name if A has it), `annotation`, `category`, `kind`, `presence`, and the ops that the row
     stands for in A and in B (`ops_a`, `ops_b`: the first 20 names; `count`: how many). `of_step`: the difference as a
     share of A's mean step. Differences are judged among those of all rows (`PermutationTest.test_many_means`); ops of
     kind `work` and others, such as waits and collectives, are tested separately.
@@ -57,7 +57,7 @@ def compare_device_work(
         [work_b.by_annotation.get(path, work_b.no_time) for path in paths],
     )
     annotations: list[ComparedWork] = [
-        {"path": path, "found": _presence(path, work_a, work_b), **difference}
+        {"path": path, "presence": _presence(path, work_a, work_b), **difference}
         for path, difference in zip(paths, differences, strict=True)
     ]
     ops: list[ComparedOp] = []
@@ -206,7 +206,7 @@ def _op_row(
         "annotation": path,
         "category": work.category(longest),
         "kind": work.kind(longest),
-        "found": presence,
+        "presence": presence,
         "count": [len(keys_a), len(keys_b)],
         "ops_a": _op_names(keys_a, work_a),
         "ops_b": _op_names(keys_b, work_b),

@@ -161,7 +161,7 @@ def op_names_text(row: Mapping[str, Any]) -> str:
         for names, number in zip((row["ops_a"], row["ops_b"]), row["count"], strict=True)
         if names
     ]
-    return sides[0] if row["found"] == "both" else " → ".join(sides)
+    return sides[0] if row["presence"] == "both" else " → ".join(sides)
 
 
 def _device_work_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any] | None:

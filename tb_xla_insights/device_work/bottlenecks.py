@@ -286,10 +286,10 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "advice": advice or _op_advice(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.above_roof_ps),
         "step_if_fixed_ps": fixed_ps,
-        "step_if_fixed_most_ps": fixed_ps,
+        "step_if_fixed_at_worst_ps": fixed_ps,
         "gain": gain,
         "gain_at_worst": gain,
-        "recurs": "every_step",
+        "frequency": "every_step",
         "evidence": {"name": worst.name, **worst.as_json(), "op": rows[0]["op"], "source": rows[0]["source"]}
         | {"host_ps": host_ps, "step_by_devices_ps": by_devices_ps},
         "windows": [],

@@ -91,7 +91,7 @@ def device_view(
         **_shown_work(work, _Options(category, user_peaks, all_ops)),
         "cores": cores,
         "core_steps": core_steps,
-        "hosts": {"shown": hosts, "of": host_count},
+        "hosts": {"shown": hosts, "total": host_count},
     }
 
 
@@ -173,7 +173,7 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
             "mfu": total["mfu"],
             "bytes_share": total["bytes_share"],
             "bound_by": total["bound_by"],
-            "kinds": len(ops),
+            "op_count": len(ops),
             "executions": executions,
         },
         "paths": paths,
@@ -302,9 +302,9 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
     for row in rows:
         path, bound = path_index.get(row["annotation"], -1), row["bound_by"]
         sums = sums_of_key.setdefault(
-            (path, bound), {"path": path, "bound_by": bound, "kinds": 0, "executions": 0, "self_ps": 0}
+            (path, bound), {"path": path, "bound_by": bound, "op_count": 0, "executions": 0, "self_ps": 0}
         )
-        sums["kinds"] += 1
+        sums["op_count"] += 1
         sums["executions"] += row["executions"]
         sums["self_ps"] += row["self_ps"]
     return list(sums_of_key.values())
@@ -327,7 +327,7 @@ def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, i
     op = next((index for index, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
     return {
         "path": path_index[path],
-        "reached": _round(roofline_ps / known_ps),
+        "roof_share": _round(roofline_ps / known_ps),
         "known_ps": known_ps,
         "below_ps": below_ps[path],
         "op": op,

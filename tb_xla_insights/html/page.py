@@ -118,7 +118,7 @@ def _finding(finding: Row, document: Row) -> Markup:
         element(
             "h3",
             element("span", severity, class_=f"tag {severity}"),
-            element("span", "once", class_="tag once") if finding["recurs"] == "once" else None,
+            element("span", "once", class_="tag once") if finding["frequency"] == "once" else None,
             element("span", finding["title"]),
         ),
         element("span", *_gain(gain_of(finding, document)), class_="gain"),
@@ -129,8 +129,8 @@ def _finding(finding: Row, document: Row) -> Markup:
 
 def _gain(gain: Gain) -> tuple[Child, ...]:
     if not gain.share:
-        return (element("small", gain.of),)
-    return element("b", gain.share), f" {gain.of} ", element("small", gain.change)
+        return (element("small", gain.basis),)
+    return element("b", gain.share), f" {gain.basis} ", element("small", gain.change)
 
 
 def _files(document: Row) -> Markup:

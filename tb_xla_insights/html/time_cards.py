@@ -137,7 +137,7 @@ def gaps_card(document: Row) -> Markup | None:
     rows = gaps["items"]
     if not rows:
         return None
-    definition = GAPS.without("together_ps", "before")
+    definition = GAPS.without("all_cores_idle_ps", "before")
     cells = {"step": lambda row: units.step_name(row["step"], row["step_number"])}
     columns = columns_of(definition, rows, cells).values()
     limit_note = f"; the {units.count(len(rows))} longest" if len(rows) < gaps["count"] else ""

@@ -32,7 +32,7 @@ def compiles_card(document: Row) -> Markup | None:
     if not rows:
         return None
     compilations = defined_table(
-        COMPILES.without("host", "graph_hash", "kin", "frame"),
+        COMPILES.without("host", "graph_hash", "graphs_of_same_name", "frame"),
         [compile_row(row) for row in rows[:_MAX_ROWS]],
         {
             "module": lambda row: element("code", row["module"] or row["graph"] or units.MISSING),

@@ -113,7 +113,7 @@ class Load:
     def hosts_read(self) -> HostCounts:
         """The numbers of hosts read and of hosts in all."""
         read = sum(host.state == "ready" for host in self.hosts)
-        return {"hosts_read": read, "hosts_in_all": len(self.hosts)}
+        return {"hosts_read": read, "hosts_total": len(self.hosts)}
 
     @property
     def stopped(self) -> bool:

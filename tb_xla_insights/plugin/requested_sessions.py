@@ -22,7 +22,9 @@ class RequestedSessions:
 
     def loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
         """The session, read first if it is not in memory."""
-        return self._store.loaded(arguments.text("session"), READ_SECONDS, arguments.optional_text("mark"))
+        return self._store.loaded(
+            arguments.text("session"), READ_SECONDS, arguments.optional_text("fingerprint")
+        )
 
     def hosts_for(
         self,
@@ -43,5 +45,5 @@ class RequestedSessions:
     def partial(self, arguments: Arguments) -> tuple[Load, PartialReport | None]:
         """The load of a session, and the report of the hosts read so far, None once all are read."""
         load = self._store.load(arguments.text("session"))
-        load.check(arguments.optional_text("mark"))
+        load.check(arguments.optional_text("fingerprint"))
         return load, None if load.done else load.partial_report

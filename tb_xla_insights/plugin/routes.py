@@ -118,7 +118,7 @@ class Routes:
         hosts = load.loaded.choose(arguments.names("hosts"))
         document: SessionReady = {
             "state": "ready",
-            "mark": load.fingerprint,
+            "fingerprint": load.fingerprint,
             "changed": self._store.has_changed(load),
             **hosts.head,
             **hosts.timeline.rows(),
@@ -154,12 +154,12 @@ class Routes:
         return self._report_view(arguments, gap_views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
-        """One gap, by its device and its start. With `beside`, the index of a host, also that host's gap of the same
-        step."""
+        """One gap, by its device and its start. With `other_host`, the index of a host, also that host's gap of the
+        same step."""
         from tb_xla_insights.report import gap_views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
+        other_host = arguments.optional_integer("other_host", 0, _MAX_HOST)
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
             self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
@@ -286,7 +286,7 @@ class Routes:
 
 def _without_ops(propagation: Propagation) -> AnnotationOrder:
     """The report's `propagation` without its lists of ops."""
-    lists = ("unexplained", "mixed", "lines")
+    lists = ("unannotated_ops", "shared_ops", "lines")
     return cast("AnnotationOrder", {key: value for key, value in propagation.items() if key not in lists})
 
 
@@ -304,7 +304,7 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
 
 def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
-    return {"hosts_read": partial_report.hosts, "hosts_in_all": len(load.hosts)}
+    return {"hosts_read": partial_report.hosts, "hosts_total": len(load.hosts)}
 
 
 def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:

@@ -107,8 +107,8 @@ class HostComparison:
         return int(np.median(max_late[max_late >= 0])) if (max_late >= 0).any() else 0
 
     @property
-    def recurs(self) -> str | None:
-        """The `recurs` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
+    def frequency(self) -> str | None:
+        """The `frequency` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
         late_hosts = self.late_hosts
         if (
             late_hosts.kind == "changing"
@@ -116,7 +116,7 @@ class HostComparison:
             or is_late_every_step(late_hosts, self.party_arrivals.step_count)
         ):
             return "every_step"
-        return late_hosts.recurs
+        return late_hosts.frequency
 
     @property
     def step_if_fixed_ps(self) -> int | None:

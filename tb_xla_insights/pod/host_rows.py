@@ -53,7 +53,7 @@ def host_rows(comparison: HostComparison) -> list[Host]:
                 "idle_ps": dict(document["gaps"]["by_class_ps"]),
                 "compiles": len(document["compiles"]),
                 **clock,
-                "shared": shared,
+                "shared_collectives": shared,
                 "last": last if is_known else None,
                 "last_share": last / shared if is_known and shared else None,
                 "others_wait_ps": others_wait if is_known else None,

@@ -65,8 +65,8 @@ class LateHosts:
     saved_ps: int
 
     @property
-    def recurs(self) -> str | None:
-        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `recurs`."""
+    def frequency(self) -> str | None:
+        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `frequency`."""
         count = len(np.unique(np.concatenate(self.steps))) if self.steps else 0
         return None if not count else "once" if count == 1 else "some_steps"
 

@@ -44,7 +44,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
     fixed = comparison.step_if_fixed_ps
     gain = (step - fixed) / step if fixed is not None else None
     severity = severity_of(gain or 0.0) or "info"
-    recurs = comparison.recurs
+    frequency = comparison.frequency
     return Finding(
         "straggler",
         _title(comparison),
@@ -54,11 +54,11 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         _cost_ps(comparison),
         _evidence(comparison),
         _windows(comparison),
-        recurs,  # type: ignore[arg-type]
+        frequency,  # type: ignore[arg-type]
         None,
         gain,
         gain,
-        "warning" if severity == "critical" and recurs == "once" else severity,
+        "warning" if severity == "critical" and frequency == "once" else severity,
         fixed,
         fixed,
     )
@@ -77,7 +77,7 @@ def _title(comparison: HostComparison) -> str:
         return (
             f"In each step another {'core' if comparison.core_arrivals else 'host'} holds up {waiting_hosts}"
         )
-    step = _step_number(comparison) if comparison.recurs == "once" else None
+    step = _step_number(comparison) if comparison.frequency == "once" else None
     whom = waiting_hosts if step is None else f"{waiting_hosts} in step {step}"
     if len(names) == 1:
         verb = "holds up" if step is None else "held up"
@@ -162,7 +162,7 @@ def _detail(comparison: HostComparison) -> str:
     lateness = brief_time(comparison.late_ps(0))
     frequency = f"in {len(steps)} of {arrivals.step_count} steps"
     if len(names) == 1:
-        verb = "arrived" if comparison.recurs == "once" else "arrives"
+        verb = "arrived" if comparison.frequency == "once" else "arrives"
         head = f"{names[0]} {verb} {lateness} late {frequency}, last at {last} of the {kinds}"
     else:
         head = f"{_first_names(names)} arrive late, the first of them by {lateness} {frequency}"
@@ -184,7 +184,9 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
     reference = comparison.reference_text
     if not first_of_cause:
         return f"Nothing recorded takes longer there than on {reference}."
-    per_step = {"once": "in that step", "some_steps": "in such a step"}.get(comparison.recurs or "", "a step")
+    per_step = {"once": "in that step", "some_steps": "in such a step"}.get(
+        comparison.frequency or "", "a step"
+    )
     parts = []
     for name, cause in [*first_of_cause.values()][:MAX_CAUSES]:
         where = f"{_core_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name

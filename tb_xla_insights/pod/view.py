@@ -31,8 +31,8 @@ _MIN_NAMED_WAITS = 0.98
 _PS_PER_US = 1_000_000
 
 
-def hosts_view(comparison: HostComparison, hosts_in_all: int | None = None) -> HostsAnswer:
-    """Returns the document. `hosts_in_all`: the number of hosts of the session, if not all have been read yet."""
+def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> HostsAnswer:
+    """Returns the document. `hosts_total`: the number of hosts of the session, if not all have been read yet."""
     table, arrivals = comparison.table, comparison.arrivals
     is_compared = comparison.state == "compared"
     rows = host_rows(comparison)
@@ -46,9 +46,9 @@ def hosts_view(comparison: HostComparison, hosts_in_all: int | None = None) -> H
         "schema": SCHEMA,
         "state": comparison.state,
         "note": comparison.note,
-        "read": {"hosts": len(rows), "hosts_in_all": len(rows) if hosts_in_all is None else hosts_in_all},
+        "read": {"hosts": len(rows), "hosts_total": len(rows) if hosts_total is None else hosts_total},
         "collectives": len(arrivals.instances),
-        "sampled": comparison.sampled_share,
+        "sampled_share": comparison.sampled_share,
         "kind": comparison.main_kind,
         "classes": [COLUMNS[column] for column in columns],
         "verdict": _verdict(comparison),
@@ -62,7 +62,7 @@ def hosts_view(comparison: HostComparison, hosts_in_all: int | None = None) -> H
         "hosts": host_columns(comparison, rows, named),
         "order": _order(comparison),
         "late_us": [_us(late_ps) for late_ps in arrivals.max_late_ps().T] if is_compared else [],
-        "step_apart_us": _step_differences(comparison),
+        "step_difference_us": _step_differences(comparison),
         "charges": _charges(comparison, charges) if is_compared else no_charges,
         "class_us": [_us(means_ps) for means_ps in table.means_ps[:, columns]],
         "step_class_us": {str(host): step_class_times(comparison, host) for host in detailed},
@@ -168,7 +168,7 @@ def _lower_medians(values: Int64, present: NDArray[np.bool_]) -> Int64:
 
 
 def _step_differences(comparison: HostComparison) -> list[list[int | None]]:
-    """Returns the document's `step_apart_us`."""
+    """Returns the document's `step_difference_us`."""
     table = comparison.table
     median_us = np.array(_us(_lower_medians(table.step_ps, table.present)), np.int64)
     differences_us = (table.step_ps + _PS_PER_US // 2) // _PS_PER_US - median_us

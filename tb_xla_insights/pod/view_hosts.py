@@ -28,7 +28,7 @@ _MIN_STEPS_FOR_ONCE = 3
 
 
 class _Lateness(NamedTuple):
-    """How late a host is: the columns `last_steps`, `late_us`, `too_wide` and `worst_step`."""
+    """How late a host is: the columns `last_steps`, `late_us`, `is_clock_uncertain` and `worst_step`."""
 
     steps: int
     late_us: int | None
@@ -47,7 +47,7 @@ def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[i
         "name": [row["name"] for row in rows],
         "steps": [row["steps"] for row in rows],
         "step_ps": [row["step_ps"] for row in rows],
-        "collectives": [row["shared"] for row in rows],
+        "collectives": [row["shared_collectives"] for row in rows],
         "last": [row["last"] for row in rows],
         "last_share": [row["last_share"] for row in rows],
         "last_steps": [late.steps for late in lateness],
@@ -61,7 +61,7 @@ def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[i
         "compiles": [row["compiles"] for row in rows],
         "offset_us": [_exact_us(row["clock_offset_ps"]) for row in rows],
         "residual_us": [_exact_us(row["residual_ps"]) for row in rows],
-        "too_wide": [late.is_too_wide for late in lateness],
+        "is_clock_uncertain": [late.is_too_wide for late in lateness],
         "differs": [difference["class"] if difference else None for difference in differences],
         "differs_us": [
             _longer_us(comparison, host, difference["class"]) if difference else None

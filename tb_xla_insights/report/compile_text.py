@@ -33,7 +33,7 @@ def difference_text(row: Mapping[str, Any]) -> str | None:
     text = row["difference"]
     if text is None or (row["warm_up"] and row["nearest"] is None):
         return None
-    return text if row["nearest"] and row["nearest"]["differ"] else f"{text[:1].upper()}{text[1:]}"
+    return text if row["nearest"] and row["nearest"]["different_count"] else f"{text[:1].upper()}{text[1:]}"
 
 
 def compile_heading(row: Mapping[str, Any]) -> str:

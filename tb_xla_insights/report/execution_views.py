@@ -138,7 +138,7 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     fixed = launch_costs["fixed"]
     fit: FittedCost | None = None
     if fixed is not None:
-        fit = {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
+        fit = {"fixed_ps": fixed["fixed_ps"], "runs": fixed["runs"], "slope": fixed["slope"]}
     return {
         "executions": rows,
         "kinds": kinds,
@@ -270,7 +270,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
         return advise_change(row["change"], tracer, place, types)
-    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["kin"]))
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["graphs_of_same_name"]))
 
 
 def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
@@ -286,7 +286,7 @@ def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
     }
     return {
         "file": metrics["file"],
-        "rows": [{**row, "time_ps": times_ps[row["what"]]} for row in metrics["against_trace"]],
+        "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
         "uncached": figures["uncached_compiles"],
         "cached": figures["cached_compiles"],
         "fallbacks": metrics["fallbacks"],

@@ -37,17 +37,17 @@ class FindingGroup:
 @dataclass(frozen=True)
 class Gain:
     """The texts of a gain: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; if best and worst differ `−74.8 to −25.3 %`,
-    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `of` alone says why. The page gets these fields as they
+    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `basis` alone says why. The page gets these fields as they
     are."""
 
     share: str
-    of: str
+    basis: str
     change: str = ""
 
     @property
     def text(self) -> str:
         """The gain in one line: `−36.0 % of a step, 67.7 → 43.3 ms`."""
-        gain = f"{self.share} {self.of}" if self.share else self.of
+        gain = f"{self.share} {self.basis}" if self.share else self.basis
         return f"{gain}, {self.change}" if self.change else gain
 
 
@@ -134,12 +134,12 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["kind"] == "limit":
         remaining = report["mistakes"]["step_if_fixed_ps"] or step
         step, basis = remaining, basis if remaining == step else "of what remains"
-    elif finding["recurs"] != "once":
+    elif finding["frequency"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
         step, basis = usual, basis if usual == step else "of a usual step"
     fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
     change = change_text(step, fixed, fixed_at_worst)
-    if finding["kind"] == "mistake" and finding["recurs"] == "once":
+    if finding["kind"] == "mistake" and finding["frequency"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
             time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),

@@ -35,10 +35,10 @@ def more_to_gain(gap: Mapping[str, Any], explained: Mapping[str, int], report: M
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
     """The findings of the report that explain a gap of a host, with the time that each explains, most time first. The
-    straggler finding stands for findings that repeat why hosts are late (`said_by`)."""
+    straggler finding stands for findings that repeat why hosts are late (`repeated_findings`)."""
     findings = {finding["id"]: finding for finding in report["findings"]}
     straggler = findings.get("straggler", {}).get("evidence", {})
-    repeating = straggler.get("said_by", ()) if host in straggler.get("hosts", ()) else ()
+    repeating = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
     for id_, ps in gap.get("explained_by", {}).items():
         name = "straggler" if id_ in repeating else id_

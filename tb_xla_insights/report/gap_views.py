@@ -44,10 +44,10 @@ def gaps(session: SessionTrace) -> GapsAnswer:
     (`by_finding_ps`) and its `reason`, which the first sentence about the gap names (see `gap_findings`).
 
     The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
-    `durations_ps`). `together_ps` (`togethers_ps` on each) is the time for which all cores of the host are idle; None
-    for a host with one core. `strip` has per device one hex digit per bucket of the session: the cause (index into
-    CLASSES) of most of its gap time, f without any. `findings` has the titles by id. `step_idle` is that of all cores,
-    as on the overview; None without whole steps."""
+    `durations_ps`). `all_cores_idle_ps` (`all_cores_idle_by_device_ps` on each) is the time for which all cores of the
+    host are idle; None for a host with one core. `strip` has per device one hex digit per bucket of the session: the
+    cause (index into CLASSES) of most of its gap time, f without any. `findings` has the titles by id. `step_idle` is
+    that of all cores, as on the overview; None without whole steps."""
     return cached_view(session, "gaps", _gaps)
 
 
@@ -60,21 +60,23 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
     listed = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
     for gap in sorted(listed, key=lambda gap: gap["start_ps"]):
         host = hosts[gap["device"]]
-        together_ps = gap["together_ps"] if host in multi_core_hosts else None
+        all_cores_idle_ps = gap["all_cores_idle_ps"] if host in multi_core_hosts else None
         key = host, gap["step"], gap["before"], gap["after"], gap["kind"]
         candidates = reversed(recent_groups.get(key, []))
         group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
         if group is None:
             explained = findings_of_gap(gap, host, report)
             reason = reason_of_gap(gap, explained, report)
-            group = _item_without_cores(gap, host, together_ps, explained, reason["id"] if reason else None)
+            group = _item_without_cores(
+                gap, host, all_cores_idle_ps, explained, reason["id"] if reason else None
+            )
             groups.append(group)
             recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
         group["cores"] += 1
         group["devices"].append(gap["device"])
         group["starts_ps"].append(gap["start_ps"])
         group["durations_ps"].append(gap["duration_ps"])
-        group["togethers_ps"].append(together_ps)
+        group["all_cores_idle_by_device_ps"].append(all_cores_idle_ps)
     groups.sort(key=lambda group: (-group["duration_ps"], group["start_ps"]))
     for index, group in enumerate(groups):
         group["index"] = index
@@ -95,7 +97,7 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
 
 
 def _item_without_cores(
-    gap: Gap, host: str, together_ps: int | None, by_finding_ps: dict[str, int], reason: str | None
+    gap: Gap, host: str, all_cores_idle_ps: int | None, by_finding_ps: dict[str, int], reason: str | None
 ) -> GapItem:
     """The item of a gap before its cores are added."""
     return {
@@ -112,14 +114,14 @@ def _item_without_cores(
         "kind": gap["kind"],
         "cause": gap["cause"],
         "by_class_ps": gap["by_class_ps"],
-        "together_ps": together_ps,
+        "all_cores_idle_ps": all_cores_idle_ps,
         "by_finding_ps": by_finding_ps,
         "reason": reason,
         "cores": 0,
         "devices": [],
         "starts_ps": [],
         "durations_ps": [],
-        "togethers_ps": [],
+        "all_cores_idle_by_device_ps": [],
     }
 
 
@@ -151,7 +153,7 @@ def _is_same_gap(group: GapItem, gap: Gap) -> bool:
     return 10 * (end - start) >= 9 * max(group["duration_ps"], gap["duration_ps"])
 
 
-def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> GapAnswer:
+def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | None = None) -> GapAnswer:
     """The document of `data/gap`: one gap of the report with its chain, whose events have ids as in `data/event`.
 
     - `by_thread`: its time by class and thread.
@@ -160,8 +162,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
       without a limit that comes before the mistake in the sentence.
     - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
-    - `beside`: the gap of the same step on another host (see `_gap_of_host`), if the argument `beside` is the index of
-    a host in memory; None without one.
+    - `gap_of_other_host`: the gap of the same step on another host (see `_gap_of_host`), if the argument `other_host`
+    is the index of a host in memory; None without one.
 
     Raises InputError if no gap of the device begins at that instant."""
     all_gaps = cached_view(session, "gap", _gaps_by_place)
@@ -191,9 +193,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
     sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
     sentence += _other_cores_text(row, cores, _cores_of_hosts(session)[host])
-    other_host = (
-        hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
-    )
+    name_of_other = hosts[other_host] if other_host is not None and other_host < len(hosts) else host
     return {
         **row,
         "chain": chain,
@@ -211,7 +211,11 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         ],
         "sentence": why_gap(row, explained, report) + sentence,
         "more": more_to_gain(row, explained, report),
-        "beside": _gap_of_host(session, row, other_host, list(all_gaps.values())) if other_host else None,
+        "gap_of_other_host": (
+            _gap_of_host(session, row, name_of_other, list(all_gaps.values()))
+            if name_of_other != host
+            else None
+        ),
         "cores": cores,
         "mean_ps": sum(durations) / cores,
         "pattern": pattern,
@@ -263,12 +267,12 @@ def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
 def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
     """Whether all cores of the host are idle in a gap. Empty for a host with one core, and for a gap that all cores
     have at the same time, to within a hundredth of its length."""
-    if cores == 1 or (cores_with_gap == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+    if cores == 1 or (cores_with_gap == cores and gap["all_cores_idle_ps"] >= 0.99 * gap["duration_ps"]):
         return ""
-    together, duration = brief_times(gap["together_ps"], gap["duration_ps"])
+    together, duration = brief_times(gap["all_cores_idle_ps"], gap["duration_ps"])
     if together == duration:
         return " All cores of the host are idle meanwhile."
-    if not gap["together_ps"]:
+    if not gap["all_cores_idle_ps"]:
         return " Other cores of the host work all the while."
     return f" All cores of the host are idle for {together} of it; in the rest, some of them work."
 

@@ -131,23 +131,23 @@ def _difference(sidecars: Sidecars) -> MetricsDifference | None:
 
 
 def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
-    """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (the
-    count since the report from before the trace) and `trace`. A report covers at least the capture of its own process,
-    so `agrees` is false if it counts less than the host with the lowest count."""
+    """Counts that a metrics report and the trace both have: `operation`, `metrics` (None: not in the report), `since`
+    (the count since the report from before the trace) and `trace`. A report covers at least the capture of its own
+    process, so `agrees` is false if it counts less than the host with the lowest count."""
     sidecars = read_sidecars(session)
     if sidecars.metrics is None or not session.traces:
         return []
     difference = sidecars.metrics.since(sidecars.before) if sidecars.before else None
     rows: list[MetricsAgainstTrace] = []
-    for what, names in _METRIC_NAMES.items():
+    for operation, names in _METRIC_NAMES.items():
         total = sidecars.metrics.samples(*names)
         since = difference.samples(*names) if difference else None
         reported = since if since is not None else total
-        counts = _counts_by_host(session, what)
+        counts = _counts_by_host(session, operation)
         if total is not None or any(counts):
             rows.append(
                 {
-                    "what": what,
+                    "operation": operation,
                     "metrics": total,
                     "since": since,
                     "trace": sum(counts),
@@ -157,14 +157,14 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
     return rows
 
 
-def _counts_by_host(session: SessionTrace, what: str) -> list[int]:
-    """The count of `what` in the trace of each host."""
-    if what == "compile":
+def _counts_by_host(session: SessionTrace, operation: str) -> list[int]:
+    """The count of `operation` in the trace of each host."""
+    if operation == "compile":
         # A report counts a compilation when it is finished.
         return [int((find_compilations(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
-    if what == "execute":
+    if operation == "execute":
         return [len(find_launches(trace)) for trace in session.traces]
-    direction = 0 if what == "to_device" else 1
+    direction = 0 if operation == "to_device" else 1
     return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
 
 
@@ -195,7 +195,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
     file = sidecars.metrics.file if sidecars.metrics else ""
     for row in against_trace(session):
         if not row["agrees"]:
-            singular, plural_noun = _NOUNS[row["what"]]
+            singular, plural_noun = _NOUNS[row["operation"]]
             has_earlier = row["since"] is not None
             counted = row["since"] if row["since"] is not None else row["metrics"] or 0
             count = plural(counted, singular, plural_noun)

@@ -15,8 +15,8 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
 
     A share of a step would depend on the number of steps in the capture for what happened once; the whole cost does
     not."""
-    once = [mistake for mistake in mistakes if mistake.get("recurs") == "once"]
-    recurring = [mistake for mistake in mistakes if mistake.get("recurs") != "once"]
+    once = [mistake for mistake in mistakes if mistake.get("frequency") == "once"]
+    recurring = [mistake for mistake in mistakes if mistake.get("frequency") != "once"]
     step, usual, fixed = totals["step_ps"], totals.get("usual_step_ps"), totals["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"

@@ -14,7 +14,7 @@ def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for
     a finding that occurred once, its whole cost."""
     step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
-    if finding.get("recurs") == "once" and step is not None and fixed is not None:
+    if finding.get("frequency") == "once" and step is not None and fixed is not None:
         whole = (step - fixed) * finding["evidence"]["steps_compared"]
         return (
             f"{finding['title']}, which cost up to {time_text(whole, 1)}{_cause_clause(finding['evidence'])}."

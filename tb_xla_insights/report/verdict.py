@@ -277,7 +277,7 @@ def _warm_up_clause(report: Mapping[str, Any], idle: int) -> str:
     ids = {
         id_
         for finding in report["findings"]
-        for id_ in (finding["id"], *finding.get("evidence", {}).get("said_by", ()))
+        for id_ in (finding["id"], *finding.get("evidence", {}).get("repeated_findings", ()))
     }
     if ids & set(_RECOMPILATIONS):
         return ""

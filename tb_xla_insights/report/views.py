@@ -96,7 +96,7 @@ def _overview(session: SessionTrace) -> Overview:
 
 def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
     """The groups of findings, in order: the text above each (`title` is empty for findings that are no fault), and the
-    `id` of each finding with the gain of its fix (`share`, `of`, `change`, see `Gain`)."""
+    `id` of each finding with the gain of its fix (`share`, `basis`, `change`, see `Gain`)."""
     return [
         {
             "title": group.title,

@@ -51,7 +51,7 @@ class ProgramOrder(TypedDict):
     """Share of device time in sequences that begin after a later phase has begun."""
 
 
-class UnexplainedOp(TypedDict):
+class UnannotatedOp(TypedDict):
     """An op without an annotation."""
 
     op: str
@@ -66,7 +66,7 @@ class UnexplainedOp(TypedDict):
     """Number of events."""
 
 
-class MixedPart(TypedDict):
+class SharedPart(TypedDict):
     """A part of an op that consists of several annotations' ops."""
 
     path: str
@@ -75,7 +75,7 @@ class MixedPart(TypedDict):
     """Share of the instructions."""
 
 
-class MixedOp(TypedDict):
+class SharedOp(TypedDict):
     """An op that consists of several annotations' ops, such as a fusion."""
 
     op: str
@@ -86,7 +86,7 @@ class MixedOp(TypedDict):
     """Its line of Python."""
     device_ps: int
     """Own time."""
-    parts: list[MixedPart]
+    parts: list[SharedPart]
     """Its annotations."""
     unscoped_share: float
     """Share of instructions without an annotation."""
@@ -136,9 +136,9 @@ class AnnotationOrder(Coverage):
 class Propagation(AnnotationOrder):
     """Own time of ops by the source of their scope: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`."""
 
-    unexplained: list[UnexplainedOp]
+    unannotated_ops: list[UnannotatedOp]
     """Ops without an annotation; most time first."""
-    mixed: list[MixedOp]
+    shared_ops: list[SharedOp]
     """Ops that consist of several annotations' ops; most time first."""
     lines: list[SourceLine]
     """Device time by line of Python; most time first."""

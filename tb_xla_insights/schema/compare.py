@@ -17,7 +17,7 @@ from tb_xla_insights.schema.session import Environment, SessionHead
 from tb_xla_insights.schema.speedups import LazyDynamo, Pairs
 from tb_xla_insights.schema.texts import Throughput
 
-Found = Literal["both", "only_a", "only_b", "changed"]
+Presence = Literal["both", "only_a", "only_b", "changed"]
 
 
 class DeviceTotals(TypedDict):
@@ -210,7 +210,7 @@ class ComparedWork(WorkDifference):
 
     path: str | None
     """Path of the annotation; `null`: ops without one."""
-    found: Found
+    presence: Presence
     """The sessions that have it."""
 
 
@@ -225,7 +225,7 @@ class ComparedOp(WorkDifference):
     """Category of the op; `null`: ops that are not listed individually."""
     kind: str
     """`work`, or why its time is not work."""
-    found: Found
+    presence: Presence
     """The sessions that have it; `changed`: ops of one annotation with other names or shapes."""
     count: list[int]
     """Number of ops in A and in B."""

@@ -40,7 +40,7 @@ class ShownHosts(TypedDict):
 
     shown: list[int]
     """Their indices; with `dd` `all` not always all hosts."""
-    of: int
+    total: int
     """Number of hosts of the session."""
 
 
@@ -63,7 +63,7 @@ class WorkTotal(TypedDict):
     """Bytes/s of the main memory as a share of the peak."""
     bound_by: BoundBy
     """What bounds most of the time; `mixed` where nothing bounds most."""
-    kinds: int
+    op_count: int
     """Number of distinct ops."""
     executions: int
     """Number of executions; from the report of all hosts, those of an op of several annotations count for each."""
@@ -152,7 +152,7 @@ class RestOps(TypedDict):
     """Index into `paths`; -1: no annotation."""
     bound_by: BoundBy
     """What bounds them."""
-    kinds: int
+    op_count: int
     """Number of distinct ops."""
     executions: int
     """Number of executions."""
@@ -174,7 +174,7 @@ class BelowRoof(TypedDict):
 
     path: int
     """Index into `paths`; -1: no annotation."""
-    reached: float
+    roof_share: float
     """The share of `known_ps` that all such work would take at the peaks."""
     known_ps: int
     """Time of all ops whose FLOPs, bytes and peaks are known."""

@@ -22,7 +22,7 @@ class FittedCost(TypedDict):
 
     fixed_ps: int
     """Overhead of an execution without device time."""
-    n: int
+    runs: int
     """Number of runs that the line fits."""
     slope: float
     """More overhead per device time."""

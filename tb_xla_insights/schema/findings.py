@@ -41,13 +41,13 @@ class Finding(TypedDict):
     """Idle time or repeated work that it explains, over all cores."""
     step_if_fixed_ps: int | None
     """Mean step after a fix, at best; `null` where nothing can be replayed."""
-    step_if_fixed_most_ps: int | None
+    step_if_fixed_at_worst_ps: int | None
     """Mean step after a fix, at worst."""
     gain: float | None
     """Share of a step that a fix saves, at best."""
     gain_at_worst: float | None
     """Share of a step that a fix saves, at worst."""
-    recurs: Literal["every_step", "some_steps", "once"] | None
+    frequency: Literal["every_step", "some_steps", "once"] | None
     """How often it happens; `null` where no step has it."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""

@@ -71,7 +71,7 @@ class GapInterval(TypedDict):
 class Gap(GapInterval):
     """One gap of one device of at least 10 µs."""
 
-    together_ps: int
+    all_cores_idle_ps: int
     """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """Why it ended, in order; adds up to `duration_ps`."""

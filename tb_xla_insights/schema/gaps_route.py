@@ -17,7 +17,7 @@ class GapItem(GapInterval):
     """Index in the list."""
     host: str
     """Name of the host."""
-    together_ps: int | None
+    all_cores_idle_ps: int | None
     """How long all cores of the host are idle; `null` on a host with one core."""
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
@@ -31,8 +31,8 @@ class GapItem(GapInterval):
     """Start on each."""
     durations_ps: list[int]
     """Duration on each."""
-    togethers_ps: list[int | None]
-    """`together_ps` on each."""
+    all_cores_idle_by_device_ps: list[int | None]
+    """`all_cores_idle_ps` on each."""
 
 
 class DeviceStrip(TypedDict):
@@ -130,7 +130,7 @@ class GapOfOtherHost(TypedDict):
 class GapAnswer(GapInterval):
     """`data/gap`: one gap, and why it ended."""
 
-    together_ps: int
+    all_cores_idle_ps: int
     """How long all cores of the host are idle in it."""
     explained_by: dict[str, int]
     """By the id of each finding of its host that explains some of it, how long that is, the most first."""
@@ -148,7 +148,7 @@ class GapAnswer(GapInterval):
     """What the host did, in words."""
     more: str
     """How much more the largest limit gains than the mistake that the sentence names; empty without such a limit."""
-    beside: GapOfOtherHost | None
+    gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int
     """Number of cores that have the same gap."""

@@ -24,7 +24,7 @@ class HostsRead(TypedDict):
 
     hosts: int
     """Number of hosts that were read."""
-    hosts_in_all: int
+    hosts_total: int
     """Number of hosts of the session."""
 
 
@@ -112,7 +112,7 @@ class HostColumns(TypedDict):
     """How far its clock is ahead of the session's; `null` if unknown."""
     residual_us: list[float | None]
     """Uncertainty of that; `null` if unknown."""
-    too_wide: list[bool]
+    is_clock_uncertain: list[bool]
     """Whether that uncertainty exceeds the host's largest lateness."""
     differs: list[str | None]
     """The class that differs most from the median host, or `device`; `null` without a difference."""
@@ -168,7 +168,7 @@ class HostsAnswer(PartialAnswer):
     """How many hosts are compared."""
     collectives: int
     """Number of shared collectives that are compared."""
-    sampled: float
+    sampled_share: float
     """The share of the recorded collectives that is compared; below 1 in long captures."""
     kind: str | None
     """The kind of most of them: `all-reduce`; `null` without any."""
@@ -188,7 +188,7 @@ class HostsAnswer(PartialAnswer):
     """The hosts by how long the others wait for them, longest first, then by name."""
     late_us: list[list[int]]
     """Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late."""
-    step_apart_us: list[list[int | None]]
+    step_difference_us: list[list[int | None]]
     """Per host and step, its time minus `steps.step_us`; `null`: the host has no such step."""
     charges: Charges
     """What each host is charged with."""

@@ -82,9 +82,9 @@ class FixedCost(TypedDict):
 
     fixed_ps: int
     """Overhead of an execution without device time."""
-    per_device: float
+    slope: float
     """Slope of the line: additional overhead per device time."""
-    n: int
+    runs: int
     """Number of runs that the line fits: those that did not queue, or all where most did."""
 
 
@@ -124,7 +124,7 @@ class EarlyLaunch(TypedDict):
     """Path of the annotation."""
     thread: str
     """Name of the thread."""
-    how: Literal["read", "step_marker"]
+    trigger: Literal["read", "step_marker"]
     """What forced it: a value that was read, or a step marker."""
     program: str | None
     """Name of the program."""
@@ -169,9 +169,9 @@ class NearestGraph(TypedDict):
     """Id of its program."""
     parameters: list[Parameter]
     """The first 20 parameters that differ."""
-    differ: int
+    different_count: int
     """Number of parameters that differ."""
-    same: int
+    same_count: int
     """Number of parameters that are the same."""
 
 
@@ -232,5 +232,5 @@ class Compile(GraphChange):
     """Id of the event in the timeline."""
     idle_ps: dict[str, int]
     """Idle time that it explains, by device."""
-    kin: list[str]
+    graphs_of_same_name: list[str]
     """Other graphs with modules of the same name."""

@@ -158,7 +158,7 @@ class GroupedFinding(TypedDict):
     """Id of the finding."""
     share: str
     """Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain."""
-    of: str
+    basis: str
     """What the share is of: `of a step`; without a gain, the reason."""
     change: str
     """The step before and after: `67.7 → 43.3 ms`."""

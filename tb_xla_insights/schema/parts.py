@@ -7,10 +7,10 @@ from typing_extensions import TypedDict
 from tb_xla_insights.schema.annotations import (
     Annotation,
     AnnotationOrder,
-    MixedOp,
     Propagation,
+    SharedOp,
     SourceLine,
-    UnexplainedOp,
+    UnannotatedOp,
 )
 from tb_xla_insights.schema.device_work import DeviceWork, Op
 from tb_xla_insights.schema.findings import Finding, Mistakes
@@ -36,8 +36,8 @@ class AnnotationKeys(TypedDict):
 class ScopedOps(TypedDict):
     """Ops without an annotation, ops with several, and lines of Python with their ops."""
 
-    unexplained: list[UnexplainedOp]
-    mixed: list[MixedOp]
+    unannotated_ops: list[UnannotatedOp]
+    shared_ops: list[SharedOp]
     lines: list[SourceLine]
 
 

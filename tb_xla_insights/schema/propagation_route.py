@@ -10,9 +10,9 @@ from tb_xla_insights.schema.annotations import (
     AnnotationOrder,
     Coverage,
     Lost,
-    MixedOp,
+    SharedOp,
     SourceLine,
-    UnexplainedOp,
+    UnannotatedOp,
 )
 
 Place = tuple[int, int]
@@ -96,9 +96,9 @@ class AnnotationNode(TypedDict):
     """Device time of the step on the device."""
     step_device_ops: int
     """Number of its ops of the step on the device."""
-    host_place: Place | None
+    host_interval: Place | None
     """From the first to the last of its annotations in the step; `null` without any."""
-    device_place: Place | None
+    device_interval: Place | None
     """From the first to the last of its ops of the step on the device; `null` without any."""
     phase: int | None
     """Index into `phases`; `null` if it is no phase."""
@@ -234,7 +234,7 @@ class StepPhases(TypedDict):
 
     phases: list[PhaseOfStep]
     """The phases, in the order of the host."""
-    strips: PhaseRows
+    phase_rows: PhaseRows
     """Host and device."""
     ribbons: list[Ribbon]
     """Links from the host to the device."""
@@ -258,10 +258,10 @@ class LeftOffRows(TypedDict):
 
     tree: int
     """Of `tree`."""
-    unexplained: int
-    """Of `unexplained`."""
-    mixed: int
-    """Of `mixed`."""
+    unannotated_ops: int
+    """Of `unannotated_ops`."""
+    shared_ops: int
+    """Of `shared_ops`."""
     lines: int
     """Of `lines`."""
 
@@ -291,13 +291,13 @@ class PropagationView(StepPhases):
     """Ops without an annotation."""
     lost: list[LostAnnotation]
     """Annotations that no op carries."""
-    unexplained: list[UnexplainedOp]
+    unannotated_ops: list[UnannotatedOp]
     """Ops of the step without an annotation; most time first."""
-    mixed: list[MixedOp]
+    shared_ops: list[SharedOp]
     """Ops of the step that consist of several annotations' ops; most time first."""
     lines: list[SourceLine]
     """Device time of the step by line of Python and annotation; most time first."""
-    left_off: LeftOffRows
+    left_out: LeftOffRows
     """How many rows each list leaves out."""
 
 

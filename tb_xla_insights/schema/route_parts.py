@@ -12,7 +12,7 @@ class HostCounts(TypedDict):
 
     hosts_read: int
     """Number of hosts that were read."""
-    hosts_in_all: int
+    hosts_total: int
     """Number of hosts of the session."""
 
 

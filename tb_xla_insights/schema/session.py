@@ -170,12 +170,12 @@ class Host(TypedDict):
     """Uncertainty of `clock_offset_ps`."""
     drift_ppm: float | None
     """How much faster its clock runs, in parts per million."""
-    shared: int
+    shared_collectives: int
     """Number of collectives that it shares with other hosts."""
     last: int | None
     """Number of these at which it arrived last, beyond the clocks' uncertainty."""
     last_share: float | None
-    """`last` / `shared`."""
+    """`last` / `shared_collectives`."""
     others_wait_ps: int | None
     """How long the other hosts waited for it."""
     waits_ps: int | None

@@ -210,7 +210,7 @@ class SessionReady(OpenedSession):
 
     state: Literal["ready"]
     """The session is in memory."""
-    mark: str
+    fingerprint: str
     """Fingerprint of the files that were read."""
     changed: bool
     """Whether the files have changed since."""

@@ -75,7 +75,7 @@ class MetricsDifference(TypedDict):
 class MetricsAgainstTrace(TypedDict):
     """A count that a metrics report and the trace both have."""
 
-    what: Counted
+    operation: Counted
     """What is counted."""
     metrics: int | None
     """Count in the report; `null` where it has none."""

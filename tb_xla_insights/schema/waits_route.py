@@ -59,7 +59,7 @@ class CollectiveArrivals(TypedDict):
     """The longest wait."""
     waits_ps: int
     """Sum of the waits."""
-    unsure_ps: int
+    uncertainty_ps: int
     """The clocks' largest uncertainty."""
     cores: CollectiveCores
     """The ops on the hosts shown."""

@@ -45,7 +45,7 @@ _WORK_DIFFERENCE = (
     Column("difference_ps", "B − A", "change", priority=4),
     Column("of_step", "Of A’s step", "number"),
     Column("ratio", "B / A", "number", priority=3),
-    Column("found", "In", priority=2),
+    Column("presence", "In", priority=2),
     Column("verdict", ""),
 )
 

@@ -7,7 +7,7 @@ from tb_xla_insights.tables.definition import Column, Definition
 COUNTS_AGAINST_TRACE = Definition(
     "Metrics and trace",
     (
-        Column("what", "What"),
+        Column("operation", "What"),
         Column("metrics", "Report", "count"),
         Column("time_ps", "Time", "ms", derived=True),
         Column("since", "During the capture", "count"),

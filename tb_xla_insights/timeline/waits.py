@@ -126,7 +126,7 @@ def _collective(
         "waiting": int((waits > 0).sum()),
         "longest_ps": int(waits.max(initial=0)),
         "waits_ps": int(waits.sum()),
-        "unsure_ps": int(unsure.max(initial=0)),
+        "uncertainty_ps": int(unsure.max(initial=0)),
         "cores": columns,
     }
 

@@ -67,7 +67,7 @@ def _step_times(hosts_document: dict[str, Any]) -> list[list[int]]:
     middle = hosts_document["steps"]["step_us"]
     return [
         [apart + length for apart, length in zip(row, middle, strict=True)]
-        for row in hosts_document["step_apart_us"]
+        for row in hosts_document["step_difference_us"]
     ]
 
 

@@ -145,7 +145,7 @@ def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: s
 
 
 def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
-    replace_answer(page, read={"hosts_in_all": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
+    replace_answer(page, read={"hosts_total": 20}, partial={"hosts_read": 16, "hosts_total": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(

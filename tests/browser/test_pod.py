@@ -199,7 +199,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 for host in answer["session"]["hosts"]
             ]
             head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
-            partial = {"hosts_read": 11, "hosts_in_all": 16, "hosts_covered": 8}
+            partial = {"hosts_read": 11, "hosts_total": 16, "hosts_covered": 8}
             answer = {
                 "state": "loading",
                 "bytes_read": 11 * 10**6,
@@ -213,7 +213,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
         route.fulfill(json=answer)
 
     def overview(route: Route) -> None:
-        told = {"hosts_read": 8, "hosts_in_all": 16}
+        told = {"hosts_read": 8, "hosts_total": 16}
         route.fulfill(json=route.fetch().json() | ({"partial": told} if reading else {}))
 
     page.route("**/data/session?*", session)

@@ -209,10 +209,10 @@ def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="propagation")
     names = {re.sub(r":.*", "", run.get_attribute("title") or "") for run in runs(page).all()}
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
-    mixed = page.get_by_test_id("mixed-table")
+    mixed = page.get_by_test_id("shared-ops-table")
     expect(mixed.locator("tbody tr").first).to_contain_text("%")
     assert (
-        sum(ps(column(page.get_by_test_id("unexplained-table"), "Time")))
+        sum(ps(column(page.get_by_test_id("unannotated-table"), "Time")))
         == ps(page.get_by_test_id("annotation-none").locator("td:nth-child(3)"))[0]
     )
 
@@ -269,7 +269,7 @@ def test_without_a_device_plane_the_view_says_that_it_needs_one(xi: Xi, page: Pa
     empty: dict[str, list[Any]] = {"host": [], "device": [], "runs": []}
     replace_answer(page, "session", devices=device_overview([]))
     replace_answer(
-        page, "propagation", state="no_ops", device=None, strips=empty, ribbons=[], lines=[], lost=[]
+        page, "propagation", state="no_ops", device=None, phase_rows=empty, ribbons=[], lines=[], lost=[]
     )
     xi.open(baseline, v="propagation")
     expect(page.get_by_text("Propagation needs a device plane, and this capture has none.")).to_be_visible()

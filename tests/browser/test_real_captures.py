@@ -46,7 +46,7 @@ def test_the_longest_verdicts_have_two_lines(
 
 def test_a_compilation_names_its_kin(page: Page, tensorboard: str, shared_traces: Path) -> None:
     Xi(page, tensorboard).open(session_of(shared_traces, "tiny_dynamic"), v="compiles")
-    graphs = page.get_by_test_id("compile-kin").get_by_role("listitem")
+    graphs = page.get_by_test_id("compile-graphs").get_by_role("listitem")
     expect(graphs).to_have_count(2, timeout=30_000)
 
 

@@ -220,7 +220,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     }
     for id_, gain in gains.items():
         expect(page.get_by_test_id(f"finding-{id_}").get_by_test_id("finding-gain")).to_have_text(gain)
-    once = [row["id"] for row in report["findings"] if row["recurs"] == "once"]
+    once = [row["id"] for row in report["findings"] if row["frequency"] == "once"]
     assert once == ["recompilation", "early_sync"]
     tagged = page.locator("[data-testid=findings] li:has(.once)")
     assert tagged.evaluate_all("all => all.map(it => it.dataset.testid)") == [

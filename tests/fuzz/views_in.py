@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "overview": ("session",),
     "counts": ("session",),
     "gaps": ("session",),
-    "gap": ("session", "device", "start_ps", "beside"),
+    "gap": ("session", "device", "start_ps", "other_host"),
     "executions": ("session", "step", "devices"),
     "compiles": ("session",),
     "compare": ("session", "other"),
@@ -152,7 +152,7 @@ _USUAL: dict[str, tuple[str, ...]] = {
     "st": ("0", "1", "all", "mean", "s1"), "dd": ("0", "0.0", "1", "all"), "pk": ("1e12,1e11", "918e12,1638e9",
     "0,0"),
     "category": ("other", "fusion", "infeed"), "whole": ("0", "1"), "hosts": ("all", "slowest", "median", "0", "0-3"),
-    "beside": ("0", "1"), "reload": ("1",), "seen": ("0",),
+    "other_host": ("0", "1"), "reload": ("1",), "seen": ("0",),
 }  # fmt: skip
 
 

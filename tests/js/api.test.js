@@ -25,7 +25,7 @@ test('requests about an open session say which files they are about', async () =
   await get('session', { session: 'a' });
   await get('sessions');
   assert.deepEqual(requests, [
-    'data/window?session=a&start_ps=5&mark=f00',
+    'data/window?session=a&start_ps=5&fingerprint=f00',
     'data/window?session=b',
     'data/session?session=a',
     'data/sessions?',

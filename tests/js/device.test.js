@@ -57,7 +57,7 @@ function answerWith(more = {}) {
     whole_steps: 2,
     cores: 1,
     core_steps: 1,
-    hosts: { shown: [0], of: 1 },
+    hosts: { shown: [0], total: 1 },
     categories: ['fusion', 'dot'],
     category_ps: [67 * MS, 32 * MS],
     peaks: {
@@ -75,7 +75,7 @@ function answerWith(more = {}) {
       mfu: 0.24,
       bytes_share: 0.47,
       bound_by: 'mixed',
-      kinds: 6,
+      op_count: 6,
       executions: 60,
     },
     paths: PATHS,
@@ -112,9 +112,9 @@ function answerWith(more = {}) {
     programs: ['jit_f'],
     sources: ['/opt/model/mlp.py:40'],
     rows: ['h0.d0.ops'],
-    rest: [{ path: 4, bound_by: 'memory', kinds: 3, executions: 30, self_ps: 2 * MS }],
+    rest: [{ path: 4, bound_by: 'memory', op_count: 3, executions: 30, self_ps: 2 * MS }],
     uncounted: [{ op: 'custom-call.3', self_ps: 10 * MS }],
-    verdict: { path: 3, reached: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
+    verdict: { path: 3, roof_share: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
     ...more,
   };
 }
@@ -328,7 +328,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
     'is 25.000 ms, at 40.0 % of HBM bandwidth.',
   );
   assert.equal(
-    verdictOf(answerWith({ verdict: { path: 3, reached: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
+    verdictOf(answerWith({ verdict: { path: 3, roof_share: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
     'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 67.0 % of the step’s op time.',
   );
   const { peaks } = answerWith();
@@ -348,7 +348,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
     'layers takes 67.0 % of a step’s time in copy at 70.0 % of HBM bandwidth: bound by memory.',
   );
   assert.equal(
-    verdictOf({ ...moves, total: { ...moves.total, kinds: 0 } }),
+    verdictOf({ ...moves, total: { ...moves.total, op_count: 0 } }),
     'No op of copy of this step ran on this device.',
   );
   const waits = answerWith();
@@ -374,8 +374,8 @@ test('the verdict names the category of work without annotations', () => {
 });
 
 test('with few known FLOPs the verdict says for which share of the time they are known', () => {
-  const few = (/** @type {number} */ reached) =>
-    verdictOf(answerWith({ verdict: { path: 2, reached, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
+  const few = (/** @type {number} */ roof_share) =>
+    verdictOf(answerWith({ verdict: { path: 2, roof_share, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
   assert.equal(
     few(0.9),
     'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +

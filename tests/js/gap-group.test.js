@@ -27,7 +27,7 @@ const gap = (device, start_ps, duration_ps, more = {}) => ({
   devices: [device],
   starts_ps: [start_ps],
   durations_ps: [duration_ps],
-  togethers_ps: [null],
+  all_cores_idle_by_device_ps: [null],
   ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
@@ -38,7 +38,7 @@ test('a gap on several cores is one row with the mean', () => {
     devices: ['TPU:1', 'TPU:0', 'TPU:2'],
     starts_ps: [101, 100, 99],
     durations_ps: [72, 70, 74],
-    togethers_ps: [70, 70, 71],
+    all_cores_idle_by_device_ps: [70, 70, 71],
   });
   const [row, secondRow, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
   assert.equal(rest.length, 0);
@@ -51,7 +51,7 @@ test('a gap on several cores is one row with the mean', () => {
     ],
   );
   assert.equal(row.mean_ps, 72);
-  assert.deepEqual(row.gaps.map(({ together_ps }) => together_ps), [70, 70, 71]);
+  assert.deepEqual(row.gaps.map(({ all_cores_idle_ps }) => all_cores_idle_ps), [70, 70, 71]);
   assert.deepEqual(row.by_class_ps, { tracing: 216 });
   assert.deepEqual([secondRow.gaps.length, secondRow.mean_ps], [1, 9]);
 });

@@ -55,7 +55,7 @@ test('ribbons divide a host phase by device time and end at their runs', () => {
     { host: 0, device: 2, inverted: true },
   ];
   assert.deepEqual(
-    ribbonShapes({ strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]),
+    ribbonShapes({ phase_rows: strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]),
     [
       [
         [0, 0.1],
@@ -74,12 +74,12 @@ test('ribbons divide a host phase by device time and end at their runs', () => {
 });
 
 test('phases of a step that is handed over keep their place within the host’s own interval', () => {
-  const tree = [{ path: 'step', host_place: [10, 50] }];
+  const tree = [{ path: 'step', host_interval: [10, 50] }];
   const strips = { host: [{ start_ps: 20, end_ps: 45 }] };
   const step = (/** @type {number} */ start_ps) => ({ name: 'step', start_ps, duration_ps: 40 });
-  assert.deepEqual(hostInterval({ tree, step: step(15), strips }), [15, 55]);
-  assert.deepEqual(hostInterval({ tree, step: step(100), strips }), [10, 50]);
-  assert.deepEqual(hostInterval({ tree: [], step: step(100), strips }), [20, 45]);
+  assert.deepEqual(hostInterval({ tree, step: step(15), phase_rows: strips }), [15, 55]);
+  assert.deepEqual(hostInterval({ tree, step: step(100), phase_rows: strips }), [10, 50]);
+  assert.deepEqual(hostInterval({ tree: [], step: step(100), phase_rows: strips }), [20, 45]);
 });
 
 test('short names are the shortest endings that distinguish paths', () => {

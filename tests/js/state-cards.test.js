@@ -15,7 +15,7 @@ const reading = (partial, bytes_read, bytes, seconds_left) => ({
 
 test('while hosts are read it is said how many, how much, and how long it takes', () => {
   const text = (...more) =>
-    plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_covered: 41 }, 103, ...more)));
+    plain(partialText(reading({ hosts_read: 41, hosts_total: 64, hosts_covered: 41 }, 103, ...more)));
   assert.equal(
     text(269, 252),
     '41 of 64 hosts read; the slowest may be among the rest. 103 of 269 MB read, about 4 min left.',
@@ -30,14 +30,14 @@ test('while hosts are read it is said how many, how much, and how long it takes'
 
 test('numbers that are behind say of how many hosts they are', () => {
   assert.match(
-    partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_covered: 1 }, 103, 269, null)),
+    partialText(reading({ hosts_read: 41, hosts_total: 64, hosts_covered: 1 }, 103, 269, null)),
     /The numbers cover 1.host\.$/,
   );
 });
 
 test('once all hosts are read their report is still to come', () => {
   assert.equal(
-    plain(partialText(reading({ hosts_read: 64, hosts_in_all: 64, hosts_covered: 60 }, 269, 269, null))),
+    plain(partialText(reading({ hosts_read: 64, hosts_total: 64, hosts_covered: 60 }, 269, 269, null))),
     '64 of 64 hosts read. Building their report.',
   );
 });

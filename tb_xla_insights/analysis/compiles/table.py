@@ -24,13 +24,12 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     """The report's `compiles`, of all hosts in order of time.
 
     `step` is an index into the report's `steps`, `step_number` that step's number. `graph` is the graph's hash, else
-    the module's name. `kin` lists the other graphs whose modules have the same name: graphs compiled in the capture by
-    `graph`, graphs that only ran as `module(program id)`. `causes` holds what a PT_XLA_DEBUG log records by graph hash:
-    `cause`, `frame` and `frames`, the Python stack. `idle_ps`: by device, its idle time during the compilation (see
-    `idle_time_per_compilation`). `cut`: the edge of the capture that cut the compilation (see CUTS). `change`,
-    `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a sentence. `same_hlo`: whether
-    the nearest graph's HLO is the same; None if there is no nearest graph.
-    """
+    the module's name. `graphs_of_same_name` lists the other graphs whose modules have the same name: graphs compiled in
+    the capture by `graph`, graphs that only ran as `module(program id)`. `causes` holds what a PT_XLA_DEBUG log records
+    by graph hash: `cause`, `frame` and `frames`, the Python stack. `idle_ps`: by device, its idle time during the
+    compilation (see `idle_time_per_compilation`). `cut`: the edge of the capture that cut the compilation (see CUTS).
+    `change`, `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a sentence. `same_hlo`:
+    whether the nearest graph's HLO is the same; None if there is no nearest graph."""
     rows: list[Compile] = []
     for host, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
@@ -56,7 +55,7 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     "frame": logged.get("frame"),
                     "frames": logged.get("frames", []),
                     **_difference(diffs[number], names),
-                    "kin": [],
+                    "graphs_of_same_name": [],
                     "event": f"{host}.{event}",
                     "idle_ps": {
                         device.id: time
@@ -68,11 +67,11 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                 }
             )
     for row in rows:
-        row["kin"] = _kin(session, rows, row)
+        row["graphs_of_same_name"] = _graphs_of_same_name(session, rows, row)
     return sorted(rows, key=lambda row: row["start_ps"])
 
 
-def _kin(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
+def _graphs_of_same_name(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
     module = row["module"]
     if not module:
         return []
@@ -85,9 +84,11 @@ def _kin(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
         for name, id_ in find_launches(trace).programs
         if name == module and id_
     }
-    kin = {candidate["graph"] for candidate in rows if candidate["module"] == module and candidate["graph"]}
-    kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
-    return sorted(kin - {row["graph"]})
+    graphs = {
+        candidate["graph"] for candidate in rows if candidate["module"] == module and candidate["graph"]
+    }
+    graphs |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
+    return sorted(graphs - {row["graph"]})
 
 
 def graph_names(trace: Trace) -> list[str]:
@@ -131,6 +132,6 @@ def _nearest(nearest: Nearest, names: dict[int, str]) -> NearestGraph:
             {"index": difference.index, "before": difference.before, "after": difference.after}
             for difference in nearest.differences[:_MAX_DIFFERENCES]
         ],
-        "differ": len(nearest.differences),
-        "same": nearest.equal_count,
+        "different_count": len(nearest.differences),
+        "same_count": nearest.equal_count,
     }

@@ -45,7 +45,7 @@ class Window:
     device: str | None = None
 
 
-Recurs = Literal["every_step", "some_steps", "once"]
+Frequency = Literal["every_step", "some_steps", "once"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Finding:
     `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
     in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
     change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
-    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
+    `frequency`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
     `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
     None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
     `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
-    `step_if_fixed_most_ps` at worst.
+    `step_if_fixed_at_worst_ps` at worst.
     """
 
     id: str
@@ -70,13 +70,13 @@ class Finding:
     cost_ps: int
     evidence: dict[str, Any]
     windows: list[Window] = field(default_factory=list)
-    recurs: Recurs | None = None
+    frequency: Frequency | None = None
     fix: Fix | None = None
     gain: float | None = None
     gain_at_worst: float | None = None
     severity: Severity = "info"
     step_if_fixed_ps: int | None = None
-    step_if_fixed_most_ps: int | None = None
+    step_if_fixed_at_worst_ps: int | None = None
     idle_ps: int | None = None
 
     def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
@@ -90,10 +90,10 @@ class Finding:
             "advice": self.advice,
             "cost_ps": self.cost_ps,
             "step_if_fixed_ps": self.step_if_fixed_ps,
-            "step_if_fixed_most_ps": self.step_if_fixed_most_ps,
+            "step_if_fixed_at_worst_ps": self.step_if_fixed_at_worst_ps,
             "gain": self.gain,
             "gain_at_worst": self.gain_at_worst,
-            "recurs": self.recurs,
+            "frequency": self.frequency,
             "evidence": self.evidence,
             "windows": [
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
@@ -182,19 +182,19 @@ class Facts:
         """The subject of sentences about devices. With several cores, figures are means per core."""
         return "Each core" if len(self.trace.devices) > 1 else "The device"
 
-    def mean_per_core(self, taken_ps: Int64, recurs: Recurs | None = None) -> Mean:
+    def mean_per_core(self, taken_ps: Int64, frequency: Frequency | None = None) -> Mean:
         """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
         mean is also per step and counts only time within whole steps; otherwise it is the total."""
-        return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, recurs)
+        return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
 
-    def mean_of_runs(self, taken_ps: Int64, recurs: Recurs | None) -> Mean:
+    def mean_of_runs(self, taken_ps: Int64, frequency: Frequency | None) -> Mean:
         """The same for time taken from each run of Launches.runs."""
         runs = find_launches(self.trace).runs
-        return self._mean(taken_ps, runs.start_ps, runs.end_ps, recurs)
+        return self._mean(taken_ps, runs.start_ps, runs.end_ps, frequency)
 
-    def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, recurs: Recurs | None) -> Mean:
+    def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None) -> Mean:
         cores = max(1, len(self.trace.devices))
-        if recurs not in ("every_step", "some_steps"):
+        if frequency not in ("every_step", "some_steps"):
             return Mean(int(taken_ps.sum()) // cores, "")
         steps = find_steps(self.trace)
         begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
@@ -202,19 +202,19 @@ class Facts:
         share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
         return Mean(round(float((taken_ps * share_inside).sum())) // (cores * len(steps)), " a step")
 
-    def idle_text(self, taken_ps: Int64, recurs: Recurs | None) -> str:
+    def idle_text(self, taken_ps: Int64, frequency: Frequency | None) -> str:
         """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it
         happens in one step only or outside of steps."""
-        return f"{self.core_subject} idles {self.mean_per_core(taken_ps, recurs)}"
+        return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
-    def idle_elsewhere(self, taken_ps: Int64, recurs: Recurs | None, *classes: str) -> Elsewhere:
+    def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> Elsewhere:
         """The idle time of some classes in whole steps that a finding has not taken. With `taken_ps` it adds up to the
         time of these classes in `step_idle`. (docs/definitions.md, "Findings")"""
-        if recurs not in ("every_step", "some_steps"):
+        if frequency not in ("every_step", "some_steps"):
             return Elsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
-        finding_ps = self.mean_per_core(taken_ps, recurs).ps
-        starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), recurs).ps
+        finding_ps = self.mean_per_core(taken_ps, frequency).ps
+        starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), frequency).ps
         edges_ps, total_ps = (
             int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
         )
@@ -248,7 +248,7 @@ class Facts:
         inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
         return set(self.ledger.step[(taken_ps > 0) & inside].tolist()) - {-1}
 
-    def recurrence(self, steps: Set[int]) -> Recurs | None:
+    def frequency_of(self, steps: Set[int]) -> Frequency | None:
         """How often something happens, from the steps (indices) that are affected; None without any. The capture's
         edges hide part of the first and the last step, so these count only if they are affected. The only step of a
         capture is taken for a usual one."""
@@ -262,7 +262,7 @@ class Facts:
     def fix_without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
         """The fix that removes host time of some classes (`aside`: moves it to another thread): in the one affected
         step (an index) if it happens once, else everywhere."""
-        if self.recurrence(steps) != "once":
+        if self.frequency_of(steps) != "once":
             return Fix(classes, aside=aside)
         (index,) = steps
         step = recorded_steps(self.trace)[index]

@@ -71,13 +71,13 @@ def host_callback(facts: Facts) -> Finding | None:
     name = function_times.most_common(1)[0][0] if function_times else None
     frame = frame_times.most_common(1)[0][0] if frame_times else None
     location = f" ({PurePath(frame.file).name}:{frame.line})" if frame else ""
-    recurs = facts.recurrence(steps)
+    frequency = facts.frequency_of(steps)
     call_text = f"; {name} takes {brief_time(function_times[name] // count)} each time" if name else ""
     return Finding(
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{facts.core_subject} waits {facts.mean_of_runs(_waiting_ps_of_runs(trace), recurs)} for "
+        f"{facts.core_subject} waits {facts.mean_of_runs(_waiting_ps_of_runs(trace), frequency)} for "
         f"{kind}{location}{call_text}.",
         _advice(kind, name, location),
         waiting_ps,
@@ -90,7 +90,7 @@ def host_callback(facts: Facts) -> Finding | None:
             "kinds": dict(kind_times.most_common()),
         },
         longest_windows(windows),
-        recurs,
+        frequency,
         Fix(CLASSES, windows=_held_up_windows(trace), device_ps=_waiting_ps_of_runs(trace)),
     )
 

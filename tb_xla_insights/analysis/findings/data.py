@@ -9,8 +9,8 @@ from typing import Any
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
+    Frequency,
     Mean,
-    Recurs,
     first_fitting_title,
     mean_text,
     most_common,
@@ -57,9 +57,9 @@ def input_bound(facts: Facts) -> Finding | None:
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > DELAYED_RATIO * cost else ""
-    recurs = facts.recurrence(steps)
+    frequency = facts.frequency_of(steps)
     elsewhere, fix = (
-        facts.idle_elsewhere(taken, recurs, "input"),
+        facts.idle_elsewhere(taken, frequency, "input"),
         facts.fix_without(steps, "input", aside=True),
     )
     return Finding(
@@ -67,33 +67,33 @@ def input_bound(facts: Facts) -> Finding | None:
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
         f"{facts.core_subject} idles{' or waits in infeed' if infeed_ps else ''} "
-        f"{_mean(facts, taken, infeed_ps, recurs)} while the "
+        f"{_mean(facts, taken, infeed_ps, frequency)} while the "
         f"host loads or waits for a batch{each_text}{elsewhere.text}. Loading overlaps "
         f"with the device's work for {share(hidden_share)} of its time{delay_text}.",
         _LOADING[pipeline_kind].format(
-            where=name, at_once=_at_once(facts, recurs, fix), how=facts.words.ahead
+            where=name, at_once=_at_once(facts, frequency, fix), how=facts.words.ahead
         ),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
         facts.gap_windows(taken),
-        recurs,
+        frequency,
         fix,
         idle_ps=elsewhere.idle_ps,
     )
 
 
-def _at_once(facts: Facts, recurs: Recurs | None, fix: Fix) -> str:
+def _at_once(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     """`, at least 3 batches at once`: so many loaders load the batches of a step as fast as the step is without
     loading. Empty if one does, or if it is unknown."""
-    step_ps = step_without(facts.trace, fix) if recurs == "every_step" else None
+    step_ps = step_without(facts.trace, fix) if frequency == "every_step" else None
     loaders = -(-work_aside_ps(facts.trace, fix) // step_ps) if step_ps else 1
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
-def _mean(facts: Facts, taken: Int64, infeed_ps: int, recurs: Recurs | None) -> Mean:
+def _mean(facts: Facts, taken: Int64, infeed_ps: int, frequency: Frequency | None) -> Mean:
     """The mean idle time per core, including waits in infeed."""
-    mean = facts.mean_per_core(taken, recurs)
+    mean = facts.mean_per_core(taken, frequency)
     divisor = facts.core_steps if mean.unit else len(facts.trace.devices)
     return replace(mean, ps=mean.ps + infeed_ps // max(1, divisor))
 
@@ -126,13 +126,13 @@ def transfer_bound(facts: Facts) -> Finding | None:
         return None
     transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
-    sends, recurs = sent_ps >= read_ps, facts.recurrence(steps)
-    elsewhere = facts.idle_elsewhere(taken, recurs, "to_device", "from_device")
+    sends, frequency = sent_ps >= read_ps, facts.frequency_of(steps)
+    elsewhere = facts.idle_elsewhere(taken, frequency, "to_device", "from_device")
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{facts.idle_text(taken, recurs)} while {_transfer_text(to_device) if sends else 'the host reads from it'}"
+        f"{facts.idle_text(taken, frequency)} while {_transfer_text(to_device) if sends else 'the host reads from it'}"
         f"{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."
@@ -146,7 +146,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
             "from_device": from_device,
         },
         facts.gap_windows(taken),
-        recurs,
+        frequency,
         facts.fix_without(steps, "to_device", "from_device"),
         idle_ps=elsewhere.idle_ps,
     )

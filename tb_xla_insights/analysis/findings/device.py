@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.base import (
     MAX_WINDOWS,
     Facts,
     Finding,
-    Recurs,
+    Frequency,
     Window,
     first_fitting_title,
     join_words,
@@ -50,13 +50,13 @@ def device_stalls(facts: Facts) -> Finding | None:
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
-    stalled, recurs = _stall_ps_of_runs(trace), _recurrence(facts)
+    stalled, frequency = _stall_ps_of_runs(trace), _frequency(facts)
     copies = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stalled, recurs)}, "
+        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stalled, frequency)}, "
         f"{share(cost / busy_ps)} of its "
         f"busy time, mostly in {name}. Without that the duty cycle is {share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
@@ -71,12 +71,12 @@ def device_stalls(facts: Facts) -> Finding | None:
             "ops": [{"op": op, "duration_ps": time_ps} for op, time_ps in ops[:5]],
         },
         longest_windows(windows),
-        recurs,
+        frequency,
         Fix(device_ps=stalled),
     )
 
 
-def _recurrence(facts: Facts) -> Recurs | None:
+def _frequency(facts: Facts) -> Frequency | None:
     return "every_step" if facts.steps else None
 
 
@@ -130,7 +130,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     names = [join_words(kinds), "collectives"]
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
     unhidden = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
-    exposed, recurs = _exposed_ps_of_runs(trace), _recurrence(facts)
+    exposed, frequency = _exposed_ps_of_runs(trace), _frequency(facts)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
         f"Nothing hides the time in {name}" if unhidden else f"The time in {name} is hidden only in part"
@@ -142,13 +142,13 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         "exposed_collectives",
         title,
         f"nothing hides the time in {name}",
-        f"{facts.core_subject} spends {facts.mean_of_runs(exposed, recurs)} in collectives that nothing "
+        f"{facts.core_subject} spends {facts.mean_of_runs(exposed, frequency)} in collectives that nothing "
         f"hides{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
         longest_windows(windows),
-        recurs,
+        frequency,
         Fix(device_ps=exposed),
     )
 

@@ -141,7 +141,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(map(Window, busy.start_ps.tolist(), busy.end_ps.tolist())),
-        facts.recurrence(steps),
+        facts.frequency_of(steps),
         fix if len(busy) else None,
     )
 
@@ -217,7 +217,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
     if extra_count := len(extra.launch):
         executions = plural(extra_count, "extra execution")
-        idle = f"{facts.idle_text(taken, facts.recurrence(steps))} before the {executions}"
+        idle = f"{facts.idle_text(taken, facts.frequency_of(steps))} before the {executions}"
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
         detail += f" {idle}{_reads_text(trace, extra)}."
     else:
@@ -238,7 +238,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": explanation.reasons if explanation else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.recurrence(steps), Fix(CUT, before=extra.launch) if extra_count else None,
+        facts.gap_windows(taken), facts.frequency_of(steps), Fix(CUT, before=extra.launch) if extra_count else None,
     )  # fmt: skip
 
 

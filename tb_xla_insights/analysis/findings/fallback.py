@@ -30,7 +30,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     is_complete = metrics is not None and not metrics.cleared
     trace, early, sent_back = facts.trace, find_early_executions(facts.trace), round_trips(facts)
     trips = np.flatnonzero(sent_back >= 0)
-    suspected, recurs = len(trips), facts.recurrence(set(early.step[trips].tolist()) - {-1})
+    suspected, frequency = len(trips), facts.frequency_of(set(early.step[trips].tolist()) - {-1})
     taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips]))
     cost = int(taken.sum())
     if not operators and (is_complete or not suspected):
@@ -55,7 +55,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "of operators that PyTorch/XLA does not lower. "
         )
         detail += (
-            f"{facts.idle_text(taken, recurs)} after graph cuts that are probably theirs."
+            f"{facts.idle_text(taken, frequency)} after graph cuts that are probably theirs."
             if cost
             else "No idle time in the capture can be attributed to them."
         )
@@ -64,7 +64,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         title = "An operator seems to run on the CPU"
         brief = "an operator seems to run on the CPU"
         detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
-        detail += f"{facts.idle_text(taken, recurs)} meanwhile."
+        detail += f"{facts.idle_text(taken, frequency)} meanwhile."
     advice = f"Replace {names if operators else 'the operator'}{inside} by what PyTorch/XLA lowers"
     advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(
@@ -77,6 +77,6 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(windows),
-        recurs,
+        frequency,
         one_graph(trace, early, trips, sent_back[trips]) if suspected else None,
     )  # fmt: skip

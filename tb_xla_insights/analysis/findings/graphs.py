@@ -54,7 +54,7 @@ def early_sync(facts: Facts) -> Finding | None:
     on_autograd_thread = trace.is_on_lines(syncs, trace.lines_with("autograd"))
     on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
     device = int(early.device_ps.sum())
-    recurs = facts.recurrence(steps)
+    frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.steps), most_common(paths)
     subject, place = cut_parts(trace, paths)
@@ -64,7 +64,7 @@ def early_sync(facts: Facts) -> Finding | None:
     times = _cuts_text(count, numbers, facts)
     detail = "An execution runs" if count == 1 else f"{count} executions run"
     detail += " part of the graph early; "
-    detail += f"{lower_first(facts.idle_text(taken, recurs))} after {'it' if count == 1 else 'them'}."
+    detail += f"{lower_first(facts.idle_text(taken, frequency))} after {'it' if count == 1 else 'them'}."
     blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
     frame = most_common(
         block.frame for block, chosen in zip(blocks, is_early_sync, strict=True) if block and chosen
@@ -103,7 +103,7 @@ def early_sync(facts: Facts) -> Finding | None:
             "idle_ps": cost,
         },
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
-        recurs,
+        frequency,
         one_graph(trace, early, np.arange(count), last_row),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    Recurs,
+    Frequency,
     join_words,
     lower_first,
     mean_text,
@@ -70,8 +70,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
     advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_without(facts.steps_taken(launching), *LAUNCHING)
-    load_recurrence = facts.recurrence(facts.steps_taken(by_class["program_load"]))
-    if dominant_class == "program_load" and load_recurrence in ("once", None):
+    load_frequency = facts.frequency_of(facts.steps_taken(by_class["program_load"]))
+    if dominant_class == "program_load" and load_frequency in ("once", None):
         advice = _LOADS_ONCE
     if in_flight_ps > max(launching_ps, unqueued_ps):
         title, advice = _NO_OP[0].upper() + _NO_OP[1:], _advise_ops_to_run(facts)
@@ -84,11 +84,11 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         place = f" ({unqueued.place})" if unqueued.place else ""
         advice = advice.removesuffix(".") + "; d" if advice else "D"
         advice += f"o not wait for results between launches{place}, so that the host runs ahead."
-    recurs = facts.recurrence(facts.steps_taken(taken))
-    elsewhere = facts.idle_elsewhere(launching, recurs, *LAUNCHING)
+    frequency = facts.frequency_of(facts.steps_taken(taken))
+    elsewhere = facts.idle_elsewhere(launching, frequency, *LAUNCHING)
     parts = _activities_text(
         {
-            facts.host_activities[name]: facts.mean_per_core(taken_ps, recurs).ps
+            facts.host_activities[name]: facts.mean_per_core(taken_ps, frequency).ps
             for name, taken_ps in by_class.items()
         }
     )
@@ -98,7 +98,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         (in_flight.taken, f"while {_NO_OP} and the host waits{_mostly_in(in_flight)}"),
     ]
     clauses = sorted((clause for clause in clauses if clause[0].any()), key=lambda clause: -clause[0].sum())
-    means = [facts.mean_per_core(taken_ps, recurs) for taken_ps, _ in clauses]
+    means = [facts.mean_per_core(taken_ps, frequency) for taken_ps, _ in clauses]
     texts = [f"{text}{means[0].unit}" for text in brief_times(*(mean.ps for mean in means))]
     parts = ", and ".join(f"{text} {condition}" for text, (_, condition) in zip(texts, clauses, strict=True))
     gap_ps = single_gap_ps(facts, taken)
@@ -121,7 +121,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
             "in_flight_ps": in_flight_ps,
         },
         facts.gap_windows(taken),
-        recurs,
+        frequency,
         fix,
         idle_ps=elsewhere.idle_ps,
     )
@@ -221,20 +221,20 @@ def tracing_bound(facts: Facts) -> Finding | None:
     taken: Int64 = np.sum([*by_class.values()], axis=0)
     steps = facts.steps_taken(taken)
     dominant_class = _dominant_class(facts, costs)
-    recurs = facts.recurrence(steps)
+    frequency = facts.frequency_of(steps)
     phases = {
-        name: _longest_phases(facts.trace, name, steps if recurs == "once" else None)
+        name: _longest_phases(facts.trace, name, steps if frequency == "once" else None)
         for name, time in costs.items()
         if time
     }
     name = phases[dominant_class][0][0] if phases.get(dominant_class) else None
-    elsewhere = facts.idle_elsewhere(taken, recurs, *by_class)
+    elsewhere = facts.idle_elsewhere(taken, frequency, *by_class)
     title = f"The device waits while the host {_activity(facts, dominant_class)[0]}"
     gap_ps = single_gap_ps(facts, taken)
     brief = lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None)
     parts = _activities_text(
         {
-            _activity(facts, name)[0]: facts.mean_per_core(taken_ps, recurs).ps
+            _activity(facts, name)[0]: facts.mean_per_core(taken_ps, frequency).ps
             for name, taken_ps in by_class.items()
         }
     )
@@ -244,8 +244,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         brief,
-        f"{facts.idle_text(taken, recurs)} while the host {parts}{elsewhere.text}{single_gap_text(gap_ps)}."
-        f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts), recurs)}",
+        f"{facts.idle_text(taken, frequency)} while the host {parts}{elsewhere.text}{single_gap_text(gap_ps)}."
+        f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts), frequency)}",
         _advise_recording_more(facts)
         if dominant_class == "unrecorded"
         else _advise_building_less(facts, name, dominant_class == "tracing"),
@@ -258,7 +258,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
             "phases": [{"name": place, "host_ps": time} for place, time in phases.get(dominant_class, [])],
         },
         facts.gap_windows(taken),
-        recurs,
+        frequency,
         facts.fix_without(steps, *by_class),
         idle_ps=elsewhere.idle_ps,
     )
@@ -277,11 +277,11 @@ def _phases_text(
     by_class: dict[str, list[tuple[str, int]]],
     dominant_class: str,
     phases: int,
-    recurs: Recurs | None,
+    frequency: Frequency | None,
 ) -> str:
     """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the `phases` phases in which the host
     spends most of that time, or of several classes each one phase less; without `a step` if it happens once."""
-    divisor, unit = (1, "") if recurs == "once" else (facts.steps, " a step")
+    divisor, unit = (1, "") if frequency == "once" else (facts.steps, " a step")
     names = sorted((name for name in by_class if by_class[name]), key=lambda name: name != dominant_class)
     rows = [
         (name, phase, time)

@@ -47,8 +47,8 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     held = union(trace.start_ps[all_rows], trace.end_ps[all_rows])
     steps = set(last_steps_before(trace, all_rows).tolist()) - {-1}
     taken = ledger.take_within(("from_device",) * has_reads + ("wait",) * has_waits, held)
-    recurs = facts.recurrence(steps)
-    mean = facts.mean_per_core(_gaps_around(ledger, held), recurs)
+    frequency = facts.frequency_of(steps)
+    mean = facts.mean_per_core(_gaps_around(ledger, held), frequency)
     duration, idle = brief_times(held.total_ps // len(all_rows), mean.ps)
     place = most_common(
         path
@@ -79,7 +79,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
         ),
-        recurs,
+        frequency,
         Fix(
             ("from_device",) * has_reads + ("wait",) * has_waits,
             windows=(held.start_ps, held.end_ps),

@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    Recurs,
+    Frequency,
     Window,
     enclosing_paths,
     longest_windows,
@@ -70,11 +70,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
     step_share = max(_share(reads, "reads"), _share(waits, "waits"))
     reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
-    recurs: Recurs = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
+    frequency: Frequency = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
         report[key] for report, key in reports
     )
-    mean = facts.mean_per_core(taken, recurs)
+    mean = facts.mean_per_core(taken, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
     fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
@@ -98,7 +98,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
             for row in _read_and_wait_rows(trace, reads["every_step"], waits["every_step"])
         ),
-        recurs,
+        frequency,
         fix,
     )
 

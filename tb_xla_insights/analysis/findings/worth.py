@@ -44,7 +44,7 @@ def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings worth reporting, with `severity`, `gain` and `step_if_fixed_ps` (at best), `gain_at_worst` and
-    `step_if_fixed_most_ps`; in order (`sort_findings`).
+    `step_if_fixed_at_worst_ps`; in order (`sort_findings`).
 
     The gain is the share of a step that the fix saves: for a recurring mistake, of the usual step; for a mistake that
     happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
@@ -55,14 +55,14 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     usual = step_without(trace, *once_fixes) if once_fixes else step
     ranked: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
-        fixed_ps = fixed_most_ps = gain = gain_at_worst = None
+        fixed_ps = fixed_at_worst_ps = gain = gain_at_worst = None
         base_ps = 0
         if finding.fix and step and usual:
-            fixed_ps, fixed_most_ps = fixed = _fixed_steps_ps(trace, [], finding.fix)
+            fixed_ps, fixed_at_worst_ps = fixed = _fixed_steps_ps(trace, [], finding.fix)
             base_ps, base_fixes = step, list[Fix]()
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
-            elif finding.recurs != "once":
+            elif finding.frequency != "once":
                 base_ps, base_fixes = usual, once_fixes
             if base_fixes:
                 base_ps = step_without(trace, *base_fixes) or base_ps
@@ -81,7 +81,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
                     gain_at_worst=gain_at_worst,
                     detail=_detail(trace, finding, step, (gain or 0.0) * base_ps),
                     step_if_fixed_ps=fixed_ps,
-                    step_if_fixed_most_ps=fixed_most_ps,
+                    step_if_fixed_at_worst_ps=fixed_at_worst_ps,
                 )
             )
     return sort_findings(ranked)
@@ -107,12 +107,12 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     )
 
 
-def _gains(step_ps: int, fixed_ps: int, fixed_most_ps: int) -> tuple[float, float]:
-    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_most_ps` are the step after it,
-    `step_ps` the step before it at best."""
+def _gains(step_ps: int, fixed_ps: int, fixed_at_worst_ps: int) -> tuple[float, float]:
+    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_at_worst_ps` are the step after
+    it, `step_ps` the step before it at best."""
     # At worst, host and devices take turns, which may use up what the other fixes save at best.
-    fixed_most_ps = max(fixed_ps, min(fixed_most_ps, step_ps))
-    return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_most_ps) / step_ps
+    fixed_at_worst_ps = max(fixed_ps, min(fixed_at_worst_ps, step_ps))
+    return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_at_worst_ps) / step_ps
 
 
 def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[int, int]:
@@ -127,7 +127,7 @@ def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
     """The fixes of all findings that happened once. A step without them is the usual step."""
-    return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
+    return [finding.fix for finding in findings if finding.fix and finding.frequency == "once"]
 
 
 def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
@@ -143,7 +143,7 @@ def _likely_gain(finding: Finding) -> float:
 def severity_of_finding(finding: Finding, gain: float) -> Severity:
     """The severity for a gain; a finding that happened once is never critical."""
     severity = severity_of(gain) or "info"
-    return "warning" if severity == "critical" and finding.recurs == "once" else severity
+    return "warning" if severity == "critical" and finding.frequency == "once" else severity
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
@@ -166,7 +166,7 @@ def limits_come_first(findings: Sequence[Finding]) -> bool:
 def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
         finding.gain is None,
-        finding.recurs == "once",
+        finding.frequency == "once",
         -_likely_gain(finding),
         -finding.cost_ps,
         finding.id,

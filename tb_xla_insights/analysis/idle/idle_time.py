@@ -38,9 +38,8 @@ class Gaps:
     and `after`: the programs, indices into Launches.programs; -1: none. `run`: the run whose work ended the gap;
     `before_run`: the last run that began before the gap, which is `run` itself if the gap is inside it; indices into
     Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's queue, -1: unknown. `step`:
-    the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES. `together_ps`: the part in
-    which every device of the host was idle.
-    """
+    the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES. `all_cores_idle_ps`: the
+    part in which every device of the host was idle."""
 
     device: Int32
     start_ps: Int64
@@ -54,7 +53,7 @@ class Gaps:
     step: Int32
     kind: Int8
     cause: Int8
-    together_ps: Int64
+    all_cores_idle_ps: Int64
 
     def __len__(self) -> int:
         return len(self.device)

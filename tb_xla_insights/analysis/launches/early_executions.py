@@ -179,7 +179,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                     "step": step + offset if step >= 0 else None,
                     "annotation": enclosing_path(trace, int(early.annotation[i])),
                     "thread": labels[trace.line_of(sync).index],
-                    "how": "read" if early.read[i] >= 0 else "step_marker",
+                    "trigger": "read" if early.read[i] >= 0 else "step_marker",
                     "program": launches.programs[program][0] if program >= 0 else None,
                     "start_ps": int(trace.start_ps[sync]),
                     "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),

@@ -211,8 +211,8 @@ def launching_report(session: SessionTrace, devices: Collection[str] | None = No
 
 
 def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> FixedCost | None:
-    """Returns what an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device`,
-    the overhead that each ps of device time adds, and `n`, the number of runs that the fit uses. None for fewer than
+    """Returns what an execution costs however short it is: `fixed_ps`, the overhead at no device time, `slope`,
+    the overhead that each ps of device time adds, and `runs`, the number of runs that the fit uses. None for fewer than
     three such runs.
 
     The result is a straight line through overhead over device time, fitted robustly against a few executions that took
@@ -233,7 +233,7 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     fixed, slope = robust_line(x, y)
     if slope < 0:  # longer runs do not make launching cheaper: the slope is noise
         fixed, slope = float(np.median(y)), 0.0
-    return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
+    return {"fixed_ps": max(0, round(fixed)), "slope": slope, "runs": len(x)}
 
 
 def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:

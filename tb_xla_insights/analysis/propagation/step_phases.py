@@ -49,11 +49,11 @@ def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
 def phase_strips(
     trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, Lost]
 ) -> StepPhases:
-    """The keys `phases`, `strips`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
+    """The keys `phases`, `phase_rows`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
     if trace is None or step is None or device is None:
         return {
             "phases": [],
-            "strips": {"host": [], "device": [], "runs": []},
+            "phase_rows": {"host": [], "device": [], "runs": []},
             "ribbons": [],
             "order": {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []},
         }
@@ -89,7 +89,7 @@ def phase_strips(
             {"name": name, "repetition": repetition, "lost": lost.get(paths.get(index, ""))}
             for index, (name, repetition) in enumerate(zip(phases.name, phases.repetition, strict=True))
         ],
-        "strips": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
+        "phase_rows": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
         "ribbons": [
             {"host": host_index[entry["phase"]], "device": index, "inverted": entry["inverted"]}
             for index, entry in enumerate(device_strip)

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_report, session_lost
 from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
-from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
+from tb_xla_insights.analysis.propagation.view_ops import find_shared_ops, find_unannotated_ops, source_lines
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
@@ -54,10 +54,14 @@ def propagation_view(
     flag_off = FLAG_OFF in lost.values()
     selection = [] if trace is None or device_index is None else _select_ops(trace, step_index, device_index)
     tree, unannotated, means = tree_rows(session, trace, step_index, device_index, selection, lost)
-    unexplained, mixed, lines = (
+    unannotated_ops, shared_ops, lines = (
         ([], [], [])
         if trace is None
-        else (unexplained_ops(trace, selection), mixed_ops(trace, selection), source_lines(trace, selection))
+        else (
+            find_unannotated_ops(trace, selection),
+            find_shared_ops(trace, selection),
+            source_lines(trace, selection),
+        )
     )
     return {
         "state": "no_ops" if not recorded else "flag_off" if flag_off else "shown",
@@ -73,13 +77,13 @@ def propagation_view(
         "unannotated": unannotated,
         **phase_strips(trace, step_index, device_index, lost),
         "lost": [{"path": path, "reason": reason, "advice": ADVICE[reason]} for path, reason in lost.items()],
-        "unexplained": unexplained[:_MAX_OPS],
-        "mixed": mixed[:_MAX_OPS],
+        "unannotated_ops": unannotated_ops[:_MAX_OPS],
+        "shared_ops": shared_ops[:_MAX_OPS],
         "lines": lines[:_MAX_LINES],
-        "left_off": {
+        "left_out": {
             "tree": max(0, len(tree) - _MAX_ROWS),
-            "unexplained": max(0, len(unexplained) - _MAX_OPS),
-            "mixed": max(0, len(mixed) - _MAX_OPS),
+            "unannotated_ops": max(0, len(unannotated_ops) - _MAX_OPS),
+            "shared_ops": max(0, len(shared_ops) - _MAX_OPS),
             "lines": max(0, len(lines) - _MAX_LINES),
         },
     }  # fmt: skip

@@ -13,13 +13,13 @@ from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.annotations import MixedOp, SourceLine, UnexplainedOp
+    from tb_xla_insights.schema.annotations import SharedOp, SourceLine, UnannotatedOp
     from tb_xla_insights.schema.parts import ScopedOps
 
 Rows = list[dict[str, Any]]
 
 
-def unexplained_ops(trace: Trace, selection: OpSelection) -> list[UnexplainedOp]:
+def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[UnannotatedOp]:
     """Time of selected ops without an annotation by kind of op, line and state: `op`, `source`, `state`, `device_ps`,
     `count`; the longest first."""
     ops = find_ops(trace)
@@ -36,12 +36,12 @@ def unexplained_ops(trace: Trace, selection: OpSelection) -> list[UnexplainedOp]
     ]
 
 
-def mixed_ops(trace: Trace, selection: OpSelection) -> list[MixedOp]:
+def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
     """Selected ops whose parts have several annotations: `op`, `name`, `source`, `device_ps`, `parts` (path and share
     of the op's time), `unscoped_share` (the share of its parts without a scope); the longest first."""
     ops, paths = find_ops(trace), host_annotations(trace).paths
     _, time, count = ops.sums(selection)
-    rows: list[MixedOp] = []
+    rows: list[SharedOp] = []
     for key in np.flatnonzero((np.diff(ops.first) > 1) & (count > 0)).tolist():
         origin = ops.origin[key]
         total = sum(weight for _, weight in origin.parts)
@@ -89,16 +89,16 @@ def source_lines(trace: Trace, selection: OpSelection) -> list[SourceLine]:
 
 
 def session_ops(session: SessionTrace) -> ScopedOps:
-    """The keys `unexplained`, `mixed` and `lines` of the report's `propagation`, for all ops of all hosts."""
-    rows: dict[str, Any] = {"unexplained": [], "mixed": [], "lines": []}
+    """The keys `unannotated_ops`, `shared_ops` and `lines` of the report's `propagation`, for all ops of all hosts."""
+    rows: dict[str, Any] = {"unannotated_ops": [], "shared_ops": [], "lines": []}
     for trace in session.traces:
         selection = find_ops(trace).whole
-        rows["unexplained"] += unexplained_ops(trace, selection)
-        rows["mixed"] += mixed_ops(trace, selection)
+        rows["unannotated_ops"] += find_unannotated_ops(trace, selection)
+        rows["shared_ops"] += find_shared_ops(trace, selection)
         rows["lines"] += source_lines(trace, selection)
     return {
-        "unexplained": _merge(rows["unexplained"], "op", "source", "state"),
-        "mixed": sorted(rows["mixed"], key=lambda row: (-row["device_ps"], row["name"])),
+        "unannotated_ops": _merge(rows["unannotated_ops"], "op", "source", "state"),
+        "shared_ops": sorted(rows["shared_ops"], key=lambda row: (-row["device_ps"], row["name"])),
         "lines": _merge(rows["lines"], "source", "path"),
     }
 

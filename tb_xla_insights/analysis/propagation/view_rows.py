@@ -90,8 +90,8 @@ def tree_rows(
                 "step_host_ps": step_row.host_ps,
                 "step_device_ps": step_row.device_ps,
                 "step_device_ops": step_row.device_ops,
-                "host_place": intervals_on_host.get(row.path),
-                "device_place": intervals_on_device.get(row.path),
+                "host_interval": intervals_on_host.get(row.path),
+                "device_interval": intervals_on_device.get(row.path),
                 "phase": phases.get(row.path),
             }
         )

@@ -86,9 +86,9 @@ def merge_launching(parts: Parts) -> Launching:
     leads = [row for part in parts if (row := part.rows["launching"]["lead"])]
     result: Launching = {"fixed": None, "lead": None}
     if fixed_rows:
-        median = weighted_median((row["fixed_ps"], row["n"]) for row in fixed_rows)
+        median = weighted_median((row["fixed_ps"], row["runs"]) for row in fixed_rows)
         median_row = next(row for row in fixed_rows if row["fixed_ps"] == median)
-        result["fixed"] = median_row | {"n": sum(row["n"] for row in fixed_rows)}
+        result["fixed"] = median_row | {"runs": sum(row["runs"] for row in fixed_rows)}
     if leads:
         runs = sum(row["runs"] for row in leads)
         result["lead"] = {
@@ -184,8 +184,8 @@ def merge_throughput(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
 
 
 def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
-    """The report's `compiles` in order of time, from the rows of all hosts. `kin` includes graphs of all hosts;
-    `programs` has those that only ran."""
+    """The report's `compiles` in order of time, from the rows of all hosts. `graphs_of_same_name` includes graphs of
+    all hosts; `programs` has those that only ran."""
     ran: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
     by_module: dict[str, list[Compile]] = {}
     for row in rows:
@@ -194,7 +194,7 @@ def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list
     for row in rows:
         same_module = by_module[row["module"]] if row["module"] else []
         compiled = {candidate["program_id"] for candidate in same_module}
-        kin = {graph for candidate in same_module if (graph := candidate["graph"])}
-        kin |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
-        result.append({**row, "kin": sorted(kin - {row["graph"]}) if same_module else []})
+        graphs = {graph for candidate in same_module if (graph := candidate["graph"])}
+        graphs |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
+        result.append({**row, "graphs_of_same_name": sorted(graphs - {row["graph"]}) if same_module else []})
     return sorted(result, key=lambda row: row["start_ps"])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
+from tb_xla_insights.analysis.findings.base import Finding, Frequency, Window
 from tb_xla_insights.analysis.findings.worth import (
     LIMITS,
     NO_FAULT,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import FindingKeys
 
 Row = dict[str, Any]
-_RECURRENCES: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
+_RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
 """From the most to the least frequent: of two that equally many hosts have, the first one counts."""
 
 _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
@@ -92,7 +92,7 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
     shown = rows[numbers[-1] if few else numbers[(len(numbers) - 1) // 2]]
     host = next(part.host for part in parts if rows.get(part.number) is shown)
     weight = _weight_function(parts)
-    recurrences = Counter(row["recurs"] for row in rows.values())
+    recurrences = Counter(row["frequency"] for row in rows.values())
 
     def mean_share(key: str) -> float | None:
         return weighted_mean((rows.get(part.number, {}).get(key), weight(part)) for part in parts)
@@ -106,12 +106,14 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
         windows=[Window(**window) for window in shown["windows"]],
-        recurs=max(recurrences, key=lambda recurs: (recurrences[recurs], -_RECURRENCES.index(recurs))),
+        frequency=max(
+            recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
+        ),
         gain=mean_share("gain"),
         gain_at_worst=mean_share("gain_at_worst"),
         step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_ps")),
-        step_if_fixed_most_ps=_mean_step(
-            parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_most_ps")
+        step_if_fixed_at_worst_ps=_mean_step(
+            parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_at_worst_ps")
         ),
     )
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))

@@ -29,7 +29,7 @@ class MergedSidecars:
         if metrics is None:
             return
         for row in metrics["against_trace"]:
-            count = self._counts.setdefault(row["what"], {**row, "trace": 0, "agrees": False})
+            count = self._counts.setdefault(row["operation"], {**row, "trace": 0, "agrees": False})
             count["trace"] += row["trace"]
             count["agrees"] |= row["agrees"]
         if metrics["debug"]:

@@ -110,7 +110,7 @@ def _without_straggler_causes(
     removed_mistakes = sum(
         finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed
     )
-    evidence = straggler.evidence | {"said_by": [finding.id for finding in removed]}
+    evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed]}
     rest = [finding for finding in findings if finding not in removed]
     counted: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
     return rest, replace(straggler, evidence=evidence), counted
@@ -179,7 +179,7 @@ def _without_waiting(
     step = mistakes["step_ps"]
     fixed, fixed_at_worst = (
         None if if_fixed is None or step is None else step - scaled(step - if_fixed)
-        for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_most_ps)
+        for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_at_worst_ps)
     )
     gain, gain_at_worst = (
         None if share_ is None else share_ * remaining_ps / exposed_ps
@@ -192,7 +192,7 @@ def _without_waiting(
         gain=gain,
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
-        step_if_fixed_most_ps=fixed_at_worst,
+        step_if_fixed_at_worst_ps=fixed_at_worst,
         detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
@@ -221,7 +221,7 @@ def _add_to_mistakes(
         return straggler, mistakes
     without_straggler = round(step * (1 - (straggler.gain or 0.0)))
     straggler = replace(
-        straggler, step_if_fixed_ps=without_straggler, step_if_fixed_most_ps=without_straggler
+        straggler, step_if_fixed_ps=without_straggler, step_if_fixed_at_worst_ps=without_straggler
     )
     fixed = min(mistakes["step_if_fixed_ps"] or step, without_straggler)
     without_limit = mistakes["step_without_limit_ps"]

@@ -254,8 +254,10 @@ class MergedPropagation:
     def __init__(self) -> None:
         self._device = self._direct = self._recovered = self._bare = self._none = 0
         self._programs: dict[tuple[str, str], list[tree.ProgramOrder]] = {}
-        self._unexplained: SummedRows[tree.UnexplainedOp] = SummedRows("op", "source", "state")
-        self._mixed: SummedRows[tree.MixedOp] = SummedRows("op", "name", "source", "parts", "unscoped_share")
+        self._unannotated_ops: SummedRows[tree.UnannotatedOp] = SummedRows("op", "source", "state")
+        self._shared_ops: SummedRows[tree.SharedOp] = SummedRows(
+            "op", "name", "source", "parts", "unscoped_share"
+        )
         self._lines: SummedRows[tree.SourceLine] = SummedRows("source", "path")
 
     def add(self, propagation: tree.Propagation) -> None:
@@ -266,8 +268,8 @@ class MergedPropagation:
         self._none += propagation["none_ps"]
         for row in propagation["programs"]:
             self._programs.setdefault((row["program"], row["program_id"]), []).append(row)
-        self._unexplained.add(propagation["unexplained"])
-        self._mixed.add(propagation["mixed"])
+        self._unannotated_ops.add(propagation["unannotated_ops"])
+        self._shared_ops.add(propagation["shared_ops"])
         self._lines.add(propagation["lines"])
 
     def document(self) -> tree.Propagation:
@@ -286,8 +288,8 @@ class MergedPropagation:
             "phases": main["phases"] if main else 0,
             "inversion_share": main["inversion_share"] if main else 0.0,
             "programs": programs,
-            "unexplained": self._unexplained.rows(most="device_ps"),
-            "mixed": self._mixed.rows(most="device_ps"),
+            "unannotated_ops": self._unannotated_ops.rows(most="device_ps"),
+            "shared_ops": self._shared_ops.rows(most="device_ps"),
             "lines": self._lines.rows(most="device_ps"),
         }
 
