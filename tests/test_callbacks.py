@@ -81,7 +81,7 @@ def test_fix_saves_the_time_in_callbacks(tmp_path: Path, inline: bool) -> None:
     callback = findings_by_id["host_callback"]
     assert us(callback.cost_ps) == STEPS * 585
     assert us(callback.step_if_fixed_ps) == 1000 - 585
-    assert (callback.severity, callback.frequency) == ("critical", "every_step")
+    assert (callback.severity, callback.recurs) == ("critical", "every_step")
     assert callback.evidence["calls"] == STEPS
     assert callback.evidence["kinds"] == {"jax.pure_callback": STEPS * 585 * US}
     assert callback.evidence["place"] == "/home/me/train.py:119"

@@ -69,11 +69,11 @@ class TestRecompilation:
         tpu.step(4 * STEP, 9 * STEP, 9)  # a long step without a run
         tpu.on_main("XLAGraphExecutor::Compile", 4 * STEP + 10, 8900)
         finding = findings(tpu.trace())["recompilation"]
-        assert (finding.frequency, finding.severity) == ("some_steps", "critical")
+        assert (finding.recurs, finding.severity) == ("some_steps", "critical")
         tpu = loop(steps=2)
         tpu.on_main("XLAGraphExecutor::Compile", STEP + 5, LAUNCH - 5)
         finding = findings(tpu.trace())["recompilation"]
-        assert (finding.frequency, finding.gain, finding.severity) == ("once", 0.3475, "warning")
+        assert (finding.recurs, finding.gain, finding.severity) == ("once", 0.3475, "warning")
 
 
 def recompilation_of(of: SessionTrace) -> Finding:
@@ -213,7 +213,7 @@ def test_a_real_capture_of_shapes_that_grow_cut_while_it_compiles(shared_traces:
         1,
         {"grows": 4},
     )
-    assert finding.frequency == "some_steps"
+    assert finding.recurs == "some_steps"
     assert finding.detail.startswith(
         "5 compilations in steps 6, 9 and 12, outside of whole steps and at the capture's end take "
     )

@@ -67,7 +67,7 @@ class TestGraphBreaks:
         by_id = findings(tpu.trace())
         assert by_id["early_sync"].cost_ps > 0
         broken = by_id["graph_breaks"]
-        assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.frequency) == (3, 0, "every_step")
+        assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.recurs) == (3, 0, "every_step")
         assert broken.detail.endswith(
             " Idle time before the 3 extra executions, if any, counts with other findings;"
             " a value is read before 3 of them in Training_Step/forward."

@@ -258,7 +258,7 @@ class TestDynamoRecompilation:
         assert finding.title == "torch.compile compiles again in every step"
         assert us(finding.evidence["dynamo_ps"]) == 4 * 400
         assert us(finding.cost_ps) == 3 * 400  # before the first run the device has no span
-        assert (finding.evidence["extractions"], finding.frequency, finding.severity) == (
+        assert (finding.evidence["extractions"], finding.recurs, finding.severity) == (
             4,
             "every_step",
             "critical",

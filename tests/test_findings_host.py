@@ -36,7 +36,7 @@ def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id
     finding = findings(trace)[id_]
     # Of the marker, 6 us in each gap prepare and launch as well.
     assert us(finding.cost_ps) == 3 * (400 + 6 * (id_ == "dispatch_overhead"))
-    assert (finding.frequency, finding.severity) == ("every_step", "critical")
+    assert (finding.recurs, finding.severity) == ("every_step", "critical")
     assert us(finding.step_if_fixed_ps) == 1000 - 3 * 400 / 4 - 6 * (id_ == "dispatch_overhead")
     assert finding.gain == (300 + 6 * (id_ == "dispatch_overhead")) / STEP
     assert findings(with_work(name, 140).trace())[id_].severity == "warning"

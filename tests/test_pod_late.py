@@ -126,7 +126,7 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     assert finding.evidence["annotation"] == truth.annotation
     core = None if truth.core is None else f"{pod.name_of(truth.hosts[0])}/TPU:{truth.core}"
     assert finding.evidence["core"] == core
-    assert finding.frequency == truth.frequency
+    assert finding.recurs == truth.frequency
     if len(truth.hosts) == 1:
         assert len(comparison.late_hosts.steps[0]) == truth.steps
     check_texts(comparison)

@@ -398,7 +398,7 @@ def test_loading_during_device_work_delays_the_step_too() -> None:
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     finding = findings(trace)["input_bound"]
-    assert finding.frequency == "every_step"
+    assert finding.recurs == "every_step"
     assert finding.cost_ps < 400 * US  # that of the first step at most
     assert finding.step_if_fixed_ps == mean(without)
     assert "but delays the next launch" in finding.detail

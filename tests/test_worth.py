@@ -52,7 +52,7 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
     usual = LOAD + BUILD + 20 + 500 + 1
     mean = usual + COMPILE / STEPS
     loader, compiled = by_id["input_bound"], by_id["recompilation"]
-    assert (loader.frequency, compiled.frequency) == ("every_step", "once")
+    assert (loader.recurs, compiled.recurs) == ("every_step", "once")
     assert loader.gain is not None
     assert abs(loader.gain - LOAD / usual) < 1e-5
     assert compiled.gain is not None
@@ -138,11 +138,11 @@ def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
     for i in range(1, 6):
         tpu.on_main("data_loading", i * STEP + 200, 400)
     input_bound = {finding.id: finding for finding in find_findings(session(tpu.trace()))}["input_bound"]
-    assert input_bound.frequency == "every_step"
+    assert input_bound.recurs == "every_step"
 
 
 def gaining(name: str, best: float, worst: float | None) -> Finding:
-    return Finding(name, "", "", "", "", 0, {}, frequency="every_step", gain=best, gain_at_worst=worst)
+    return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
 
 
 def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:

@@ -55,7 +55,7 @@ class Finding:
     `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
     in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
     change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
-    `frequency`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
+    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
     `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
     None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
     `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
@@ -70,7 +70,7 @@ class Finding:
     cost_ps: int
     evidence: dict[str, Any]
     windows: list[Window] = field(default_factory=list)
-    frequency: Frequency | None = None
+    recurs: Frequency | None = None
     fix: Fix | None = None
     gain: float | None = None
     gain_at_worst: float | None = None
@@ -93,7 +93,7 @@ class Finding:
             "step_if_fixed_at_worst_ps": self.step_if_fixed_at_worst_ps,
             "gain": self.gain,
             "gain_at_worst": self.gain_at_worst,
-            "recurs": self.frequency,
+            "recurs": self.recurs,
             "evidence": self.evidence,
             "windows": [
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}

@@ -62,7 +62,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             base_ps, base_fixes = step, list[Fix]()
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
-            elif finding.frequency != "once":
+            elif finding.recurs != "once":
                 base_ps, base_fixes = usual, once_fixes
             if base_fixes:
                 base_ps = step_without(trace, *base_fixes) or base_ps
@@ -127,7 +127,7 @@ def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
     """The fixes of all findings that happened once. A step without them is the usual step."""
-    return [finding.fix for finding in findings if finding.fix and finding.frequency == "once"]
+    return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
 
 
 def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
@@ -143,7 +143,7 @@ def _likely_gain(finding: Finding) -> float:
 def severity_of_finding(finding: Finding, gain: float) -> Severity:
     """The severity for a gain; a finding that happened once is never critical."""
     severity = severity_of(gain) or "info"
-    return "warning" if severity == "critical" and finding.frequency == "once" else severity
+    return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
@@ -166,7 +166,7 @@ def limits_come_first(findings: Sequence[Finding]) -> bool:
 def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
         finding.gain is None,
-        finding.frequency == "once",
+        finding.recurs == "once",
         -_likely_gain(finding),
         -finding.cost_ps,
         finding.id,

@@ -106,7 +106,7 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
         windows=[Window(**window) for window in shown["windows"]],
-        frequency=max(
+        recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
         ),
         gain=mean_share("gain"),
