@@ -115,7 +115,7 @@ def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
     assert [group.title for group in groups] == ["", "Mistakes", "Limits"]
     assert [group.gain.replace("\u202f", " ") for group in groups] == [
         "",
-        "together at best: mean step 100.0 → 70.0 ms",
+        "together at best: mean 100.0 → 70.0 ms",
         "",
     ]
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]

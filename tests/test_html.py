@@ -91,7 +91,7 @@ def test_findings_are_grouped_with_their_gain() -> None:
     parser, report, _ = page("synthetic_case_study_8_tpu_cores")
     text = " ".join(parser.text().split())
     shown = [
-        "Mistakes what your code can avoid; recurring mistakes first together at best: mean step 290.8 → 221.4 ms",
+        "Mistakes what your code can avoid; recurring mistakes first together at best: mean 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
         "backward cannot be seen on the device no time to gain",
         "Limits what remains without the mistakes",

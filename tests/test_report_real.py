@@ -225,7 +225,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "(221.4 → 169.3 ms at best)."
     )
     order = [
-        "Mistakes: what your code can avoid; recurring mistakes first; together at best: mean step",
+        "Mistakes: what your code can avoid; recurring mistakes first; together at best: mean 290.8 → 221.4 ms",
         "1. Info: ",
         "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",

@@ -9,6 +9,7 @@ import {
   briefTime,
   briefTimes,
   count,
+  cutMiddle,
   digits,
   MISSING,
   plural,
@@ -23,6 +24,9 @@ import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {import('./costs.js').CostName} CostName */
+
+/** From this width of the window on, the card is wide enough for the names of two programs. */
+const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */
 export function kindsCard({ executions, kinds, lead, per_step }) {
@@ -82,6 +86,8 @@ export function causesCard({ executions }) {
 export function betweenCard({ between }, open) {
   if (!between.length) return null;
   const unit = columnUnit(between, 'mean_ps');
+  const programText = (/** @type {string|null} */ program) =>
+    innerWidth < WIDE_FROM_PX ? shortProgram(program) : cutMiddle(program ?? MISSING, 22);
   return tableCard(
     'Between device runs',
     { note: 'on one core, from run to run', class: 'tight' },
@@ -91,7 +97,7 @@ export function betweenCard({ between }, open) {
       columns: [
         textColumn('Before → after', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
           cell: ({ before, after }) =>
-            link([before, after].map(shortProgram).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
+            link([before, after].map(programText).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
         }),
         definedColumn(TABLES.between_executions.count),
         timeColumn(TABLES.between_executions.mean_ps.head, unit, 'mean_ps'),

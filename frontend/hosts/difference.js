@@ -211,11 +211,11 @@ export function sentence({ verdict, kind, steps, state, late_us }, row, medianRo
     // A host that runs ahead of its device is late only by what exceeds its lead.
     text.push(
       late >= 0.5 * first.difference_us
-        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${row.short} ` +
-          `takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
+        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: the time that ` +
+          `${row.short} takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
         : late >= 0.05 * first.difference_us
           ? `${row.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
-            `the rest is made up by waiting less for its device.`
+            'the rest is made up by waiting less for its device.'
           : `${row.short} still does not arrive later: it waits less for its device instead.`,
     );
   }

@@ -96,11 +96,11 @@ export function verdictBlock(document, rows, range, capture) {
   const cores = document.state === 'one_host';
   const withWaits = isCompared || (cores && verdict.kind !== 'unknown');
   const fixed = verdict.core
-    ? `were ${verdict.core.split('/').at(-1)} like the rest`
+    ? `if ${verdict.core.split('/').at(-1)} were like the rest`
     : late.length === 1
-      ? `were ${late[0].short} like the rest`
+      ? `if ${late[0].short} were like the rest`
       : late.length
-        ? `were ${late.length} hosts like the rest`
+        ? `if ${late.length} hosts were like the rest`
         : 'no host is late';
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) =>

@@ -241,7 +241,7 @@ export function hostsView(app) {
       'Hosts',
       {
         note: heading,
-        class: 'across hosts-card',
+        class: `across hosts-card${several ? '' : ' compact'}`,
         right: several
           ? [
               h('span', { class: 'field' }, search, h('kbd', null, '/')),
@@ -280,7 +280,10 @@ export function hostsView(app) {
     if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last }) => last)) return null;
     return card(
       'Cores',
-      { note: 'of this host: how often each arrives last, and how long after the median core', class: 'across' },
+      {
+        note: 'of this host: how often each arrives last, and how long after the median core',
+        class: 'across compact',
+      },
       h(
         'div',
         { class: 'fill' },

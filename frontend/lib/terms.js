@@ -30,8 +30,8 @@ export const TERMS = {
   unrecorded: 'Nothing was recorded on the threads that drive the device.',
   'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
   Stall:
-    'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective ' +
-    'is none.',
+    'Busy time in ops that only wait for asynchronous ones, such as copy-done. Waiting for hosts in a collective is ' +
+    'no stall.',
   'Before or after all runs': 'Idle before the core’s first or after its last run; not part of any gap.',
   'Own time': 'Time of the op or event, excluding those inside it.',
   'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',

@@ -100,8 +100,7 @@ export function findingsCard(answer, app) {
                 { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
                 h('h3', null, title),
                 note,
-                h('span', { class: 'grow' }),
-                !partial && gain,
+                !partial && gain && h('span', null, gain),
               ),
             h(
               'ol',

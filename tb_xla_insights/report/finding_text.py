@@ -92,9 +92,9 @@ def mean_steps_per_host(report: Row) -> int:
 
 
 def _gain_of_all_mistakes(report: Row) -> str:
-    """The gain of fixing all mistakes, from one replay without them: `together at best: mean step 290.8 → 219.3
-    ms`. The first time is the devices' work for a step if that is longer than the mean step, for example because the
-    last step's work continues after it; the mean step is then given as well."""
+    """The gain of fixing all mistakes, from one replay without them: `together at best: mean 290.8 → 219.3 ms`.
+    The first time is the devices' work for a step if that is longer than the mean step, for example because the last
+    step's work continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
     step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
     if not step or fixed is None or step == fixed:
@@ -102,7 +102,7 @@ def _gain_of_all_mistakes(report: Row) -> str:
     durations = [step["duration_ps"] for step in report["steps"]]
     mean = sum(durations) // len(durations)
     if step - mean < _MIN_EXCESS_SHARE * mean:
-        return f"together at best: mean step {change_text(step, fixed)}"
+        return f"together at best: mean {change_text(step, fixed)}"
     note = f"by the devices' work for a step; the mean step is {time_text(mean, 1)}"
     return f"together at best: {change_text(step, fixed)} ({note})"
 

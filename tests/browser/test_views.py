@@ -207,7 +207,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     assert listed == [f"finding-{finding['id']}" for finding in report["findings"]]
     mistakes, limits = (page.get_by_test_id(f"finding-group-{name}") for name in ("mistakes", "limits"))
     expect(mistakes).to_have_text(
-        "Mistakeswhat your code can avoid; recurring mistakes firsttogether at best: mean step 290.8 → 221.4\u202fms"
+        "Mistakeswhat your code can avoid; recurring mistakes firsttogether at best: mean 290.8 → 221.4\u202fms"
     )
     expect(limits).to_have_text(
         "Limitswhat remains without the mistakes; gains as shares of the remaining step"

@@ -225,7 +225,7 @@ test('a longer class is named as the reason for waits only if the host arrives l
       5,
       5,
     );
-  assert.match(textOf(7000), /what w-0 takes longer, w-1 waits in the all-reduce\.$/);
+  assert.match(textOf(7000), /the time that w-0 takes longer, w-1 waits in the all-reduce\.$/);
   assert.match(
     textOf(1000),
     /arrives 1\.00\u202fms late for it in the mean; the rest is made up by waiting less for its device\.$/,
