@@ -25,12 +25,13 @@ from tb_xla_insights.analysis.launches.executions import executions_report, prog
 from tb_xla_insights.analysis.propagation import propagation_report, session_ops
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.merge.parts import shifted, weighted_mean, weighted_median
+from tb_xla_insights.report.merge.parts import shifted
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace

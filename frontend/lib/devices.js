@@ -1,9 +1,9 @@
-/** Devices as the server sends them, column by column. Nothing here draws. */
+/** The devices of a session, from the columns that the server sends. */
 
 /** @param {string} host @param {string} name */
 export const deviceId = (host, name) => `${host}/${name}`;
 
-/** @param {import('./routes').DeviceSummaries} heads @returns {import('./types').Device[]} */
+/** @param {import('./routes').DeviceSummaries} columns @returns {import('./types').Device[]} */
 export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) =>
   host.map((hostName, at) => ({
     id: deviceId(hostName, name[at]),

@@ -3,7 +3,7 @@
 import { groupBy } from './totals.js';
 
 /**
- * The shortest ending of each path that no other of the paths has, in whole segments: `shard_map/reduce`.
+ * The shortest ending of each path that is unique among the paths, in whole segments: `shard_map/reduce`.
  * @param {Iterable<string|null>} paths null: no annotation
  * @returns {Map<string, string>} by path
  */

@@ -1,4 +1,4 @@
-/** Parts of a whole, rounded so that what is printed still adds up. */
+/** Parts of a whole, rounded so that the printed parts still add up. */
 
 import { h } from './dom.js';
 import { digits } from './format.js';

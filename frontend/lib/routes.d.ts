@@ -1634,8 +1634,6 @@ export interface InputPipeline {
   idle_ps: number;
   /** Time that devices wait in infeed ops. */
   infeed_ps: number;
-  /** `idle_ps` over the spans of the devices. */
-  share: number;
   /** Time that threads load. */
   load_ps: number;
   /** The share of it in which a device works; `null` where nothing loads. */
@@ -1644,6 +1642,8 @@ export interface InputPipeline {
   send_ps: number;
   /** The share of it in which a device works; `null` where nothing is sent. */
   send_hidden: number | null;
+  /** `idle_ps` over the spans of the devices. */
+  share: number;
   /** What `share` means: at least 10 %, at least 3 %, less, or not known. */
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
   /** Hosts that hold up the others by loading. */

@@ -9,13 +9,13 @@ import { unitFor } from './format.js';
  */
 /** @typedef {number|null|undefined} Amount */
 
-/** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
-export const accessor = (of) =>
-  typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of];
+/** @template T, V @param {Field<T, V>} field @returns {(item: T) => V} */
+export const accessor = (field) =>
+  typeof field === 'function' ? /** @type {(item: T) => V} */ (field) : (item) => /** @type {any} */ (item)[field];
 
-/** @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
-export function total(items, of) {
-  const read = accessor(of);
+/** @template T @param {readonly T[]} items @param {Field<T, Amount>} field */
+export function total(items, field) {
+  const read = accessor(field);
   return items.reduce((sum, item) => sum + (read(item) ?? 0), 0);
 }
 
@@ -23,11 +23,11 @@ export function total(items, of) {
  * The items by key, in their order.
  * @template T, K
  * @param {T[]} items
- * @param {Field<T, K>} of
+ * @param {Field<T, K>} field
  * @returns {Map<K, T[]>}
  */
-export function groupBy(items, of) {
-  const read = accessor(of);
+export function groupBy(items, field) {
+  const read = accessor(field);
   const groups = new Map();
   for (const item of items) {
     const key = read(item);
@@ -40,11 +40,11 @@ export function groupBy(items, of) {
  * The unit for a column of times: that of the largest one.
  * @template T
  * @param {readonly T[]} items
- * @param {Field<T, Amount>} of
+ * @param {Field<T, Amount>} field
  */
-export function columnUnit(items, of) {
-  const read = accessor(of);
-  return unitFor(items.reduce((most, item) => Math.max(most, Math.abs(read(item) ?? 0)), 0));
+export function columnUnit(items, field) {
+  const read = accessor(field);
+  return unitFor(items.reduce((largest, item) => Math.max(largest, Math.abs(read(item) ?? 0)), 0));
 }
 
 /**

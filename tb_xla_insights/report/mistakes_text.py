@@ -24,22 +24,22 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
     if not recurring:
         return _cost_clause(once, f"up to {time_text(steps * (step - fixed), 1)} once")
     if not once or usual is None:
-        return _cost_per_step(recurring, step, fixed, "a step", steps_from=step)
+        return _cost_per_step(recurring, step, fixed, "a step", unfixed_step_ps=step)
     cost = f"up to {time_text(steps * (step - usual), 1)} once"
     more = f"{once[0]['brief']} costs {cost}" if len(once) == 1 else f"{len(once)} more cost {cost}"
-    return f"{_cost_per_step(recurring, usual, fixed, 'a usual step', steps_from=step)}; {more}"
+    return f"{_cost_per_step(recurring, usual, fixed, 'a usual step', unfixed_step_ps=step)}; {more}"
 
 
 def _cost_per_step(
-    mistakes: Sequence[Mapping[str, Any]], step_ps: int, fixed_ps: int, which_step: str, steps_from: int
+    mistakes: Sequence[Mapping[str, Any]], step_ps: int, fixed_ps: int, step_name: str, unfixed_step_ps: int
 ) -> str:
-    """What recurring mistakes cost of a step of `step_ps`, which `which_step` names. The `step_if_fixed_ps` of each is
-    of a step of `steps_from`."""
+    """What recurring mistakes cost of a step of `step_ps`, which is called `step_name`. The `step_if_fixed_ps` of each
+    mistake counts from `unfixed_step_ps`."""
     cost = part_text(step_ps - fixed_ps, step_ps)
-    step_without_it = mistakes[0].get("step_if_fixed_ps") if len(mistakes) == 1 else None
+    fixed_step_ps = mistakes[0].get("step_if_fixed_ps") if len(mistakes) == 1 else None
     # One relevant mistake, but the replay without all mistakes gains more than its own fix.
-    gains_more = step_without_it is not None and part_text(steps_from - step_without_it, step_ps) != cost
-    return _cost_clause(mistakes, f"up to {cost} {which_step}", is_all=not gains_more)
+    gains_more = fixed_step_ps is not None and part_text(unfixed_step_ps - fixed_step_ps, step_ps) != cost
+    return _cost_clause(mistakes, f"up to {cost} {step_name}", is_all=not gains_more)
 
 
 def _cost_clause(mistakes: Sequence[Mapping[str, Any]], cost: str, is_all: bool = True) -> str:

@@ -39,8 +39,8 @@ class TransfersByDirection(TypedDict):
     """From device to host."""
 
 
-class InputPipeline(TypedDict):
-    """How batches reach the device, and whether it waits for them."""
+class InputPipelineSums(TypedDict):
+    """How batches reach the device."""
 
     kind: Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"] | None
     """How batches are loaded; `null` if unknown."""
@@ -54,8 +54,6 @@ class InputPipeline(TypedDict):
     """Idle time of devices that loading explains, `infeed_ps` included; over all devices."""
     infeed_ps: int
     """Time that devices wait in infeed ops."""
-    share: float
-    """`idle_ps` over the spans of the devices."""
     load_ps: int
     """Time that threads load."""
     load_hidden: float | None
@@ -64,6 +62,13 @@ class InputPipeline(TypedDict):
     """Time that batches are sent to devices."""
     send_hidden: float | None
     """The share of it in which a device works; `null` where nothing is sent."""
+
+
+class InputPipeline(InputPipelineSums):
+    """How batches reach the device, and whether it waits for them."""
+
+    share: float
+    """`idle_ps` over the spans of the devices."""
     verdict: Literal["bound", "partly_hidden", "hidden", "unknown"]
     """What `share` means: at least 10 %, at least 3 %, less, or not known."""
     late_hosts: list[str]

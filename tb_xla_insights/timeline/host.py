@@ -51,6 +51,6 @@ class HostTimeline:
 
     @property
     def nbytes(self) -> int:
-        """Memory beside the trace."""
+        """Memory in addition to the trace's."""
         lanes = sum(lane.nbytes for track in self.tracks.values() for lane in track.lanes)
         return lanes + self._rows.class_index.nbytes + 2 * len(self.trace)

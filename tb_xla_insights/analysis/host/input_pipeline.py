@@ -7,6 +7,7 @@ One analysis for every way to load: hand-written annotations and torch loaders o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +30,7 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
+from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
@@ -36,6 +38,7 @@ from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
+    from tb_xla_insights.schema.feeding import InputPipelineSums
 
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 Loading = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
@@ -163,26 +166,46 @@ def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     costs a tenth of the span or more), `partly_hidden`, `hidden`, or `unknown` if nothing recorded shows loading or no
     device recorded work. `late_hosts`: hosts that hold up others by loading; empty for one host.
     """
-    parts = [find_input_pipeline(trace) for trace in session.traces]
-    span = sum(_span(trace) for trace in session.traces)
-    idle = sum(part.starved_ps + part.infeed_ps for part in parts)
-    load = sum(part.loading.total_ps for part in parts)
-    kinds = [part.kind for part in parts if part.kind]
-    share = idle / span if span else 0.0
+    span_ps = sum(end - start for start, end in (device.span_ps for device in session.devices))
+    return merge_input_pipelines([_host_row(trace) for trace in session.traces], span_ps)
+
+
+def merge_input_pipelines(rows: Sequence[InputPipelineSums], span_ps: int) -> InputPipelinePart:
+    """The report's `input_pipeline` from that of each host: sums, shares of the sums, and the verdict on all devices,
+    whose spans have the sum `span_ps`. `kind` is that of the first host that has one."""
+    kind = next((row["kind"] for row in rows if row["kind"]), None)
+    idle_ps = sum(row["idle_ps"] for row in rows)
+    share = idle_ps / span_ps if span_ps else 0.0
     return {
-        "kind": kinds[0] if kinds else None,
-        "batches": sum(len(part.batches) for part in parts),
-        "loader_threads": sum(len(part.loaders) for part in parts),
-        "wait_ps": sum(part.waits.total_ps for part in parts),
-        "idle_ps": idle,
-        "infeed_ps": sum(part.infeed_ps for part in parts),
+        "kind": kind,
+        "batches": sum(row["batches"] for row in rows),
+        "loader_threads": sum(row["loader_threads"] for row in rows),
+        "wait_ps": sum(row["wait_ps"] for row in rows),
+        "idle_ps": idle_ps,
+        "infeed_ps": sum(row["infeed_ps"] for row in rows),
         "share": share,
-        "load_ps": load,
-        "load_hidden": _mean([(part.load_hidden, part.loading.total_ps) for part in parts]),
-        "send_ps": sum(part.sending.total_ps for part in parts),
-        "send_hidden": _mean([(part.send_hidden, part.sending.total_ps) for part in parts]),
-        "verdict": input_verdict(share, bool(kinds) and span > 0),
+        "load_ps": sum(row["load_ps"] for row in rows),
+        "load_hidden": weighted_mean((row["load_hidden"], row["load_ps"]) for row in rows),
+        "send_ps": sum(row["send_ps"] for row in rows),
+        "send_hidden": weighted_mean((row["send_hidden"], row["send_ps"]) for row in rows),
+        "verdict": input_verdict(share, kind is not None and span_ps > 0),
         "late_hosts": [],
+    }
+
+
+def _host_row(trace: Trace) -> InputPipelineSums:
+    pipeline = find_input_pipeline(trace)
+    return {
+        "kind": pipeline.kind,
+        "batches": len(pipeline.batches),
+        "loader_threads": len(pipeline.loaders),
+        "wait_ps": pipeline.waits.total_ps,
+        "idle_ps": pipeline.starved_ps + pipeline.infeed_ps,
+        "infeed_ps": pipeline.infeed_ps,
+        "load_ps": pipeline.loading.total_ps,
+        "load_hidden": pipeline.load_hidden,
+        "send_ps": pipeline.sending.total_ps,
+        "send_hidden": pipeline.send_hidden,
     }
 
 
@@ -194,12 +217,3 @@ def input_verdict(share: float, is_known: bool) -> Verdict:
     if not is_known:
         return "unknown"
     return "partly_hidden" if share >= INFO_SHARE else "hidden"
-
-
-def _mean(shares: list[tuple[float | None, int]]) -> float | None:
-    weight = sum(total for share, total in shares if share is not None)
-    return sum(share * total for share, total in shares if share is not None) / weight if weight else None
-
-
-def _span(trace: Trace) -> int:
-    return sum(end - start for start, end in (device.span_ps for device in trace.devices))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
-from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
+from tb_xla_insights.analysis.weighted import weighted_median
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.merge.parts import HostPart, weighted_mean, weighted_median
+from tb_xla_insights.report.merge.parts import HostPart
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import InputPipeline, Outside, Transfers, TransfersByDirection
+    from tb_xla_insights.schema.feeding import Outside, Transfers, TransfersByDirection
     from tb_xla_insights.schema.launches import Compile, Launching, Program
     from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
@@ -127,31 +127,6 @@ def _sum_of_known(values: Iterable[int | None]) -> int | None:
     """The sum of the values that are known; None if none is."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) if numbers else None
-
-
-def merge_input_pipelines(parts: Parts) -> InputPipeline:
-    """The report's `input_pipeline`: sums, shares of the sums, and the verdict on all devices; `kind` is that of the
-    first host that has one."""
-    rows = [part.rows["input_pipeline"] for part in parts]
-    span = sum(part.span_ps for part in parts)
-    kind = next((row["kind"] for row in rows if row["kind"]), None)
-    idle = sum(row["idle_ps"] for row in rows)
-    share = idle / span if span else 0.0
-    return {
-        "kind": kind,
-        "batches": sum(row["batches"] for row in rows),
-        "loader_threads": sum(row["loader_threads"] for row in rows),
-        "wait_ps": sum(row["wait_ps"] for row in rows),
-        "idle_ps": idle,
-        "infeed_ps": sum(row["infeed_ps"] for row in rows),
-        "share": share,
-        "load_ps": sum(row["load_ps"] for row in rows),
-        "load_hidden": weighted_mean((row["load_hidden"], row["load_ps"]) for row in rows),
-        "send_ps": sum(row["send_ps"] for row in rows),
-        "send_hidden": weighted_mean((row["send_hidden"], row["send_ps"]) for row in rows),
-        "verdict": input_verdict(share, kind is not None and span > 0),
-        "late_hosts": [],
-    }
 
 
 def merge_outside(parts: Parts, framework: str) -> Outside | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
 from tb_xla_insights.device_work import WorkMerger
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.errors import Diagnostic
@@ -186,7 +187,9 @@ class ReportMerger:
                 [row for part in parts for row in part.rows["compiles"]], programs
             ),
             "transfers": answers.merge_transfers(parts),
-            "input_pipeline": answers.merge_input_pipelines(parts),
+            "input_pipeline": merge_input_pipelines(
+                [part.rows["input_pipeline"] for part in parts], sum(part.span_ps for part in parts)
+            ),
             "collectives": self._collectives.rows(most="duration_ps"),
             "outside": answers.merge_outside(parts, environment["framework"]),
             "annotations": annotations,

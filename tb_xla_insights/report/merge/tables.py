@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import COST_COLUMNS
+from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
-from tb_xla_insights.report.merge.parts import weighted_mean, weighted_median
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema import annotations as tree
