@@ -104,6 +104,8 @@ def test_states_without_arrivals() -> None:
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
     assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
     assert alone["cores"]
+    first = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())), hosts_total=16)
+    assert first["verdict"]["text"].startswith("One of 16 hosts has been read")
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     apart = hosts_view(
         compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))

@@ -134,7 +134,7 @@ export function verdictBlock(document, rows, range, capture) {
           h('span', { class: 'hidden' }, `${verdict.severity}: `),
         text.startsWith('No ') ? text : emphasized(text, hosts.name),
       ),
-      document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
+      document.state === 'one_host' && !partial && capture && h('p', null, button('Capture…', capture)),
       partial &&
         h(
           'p',

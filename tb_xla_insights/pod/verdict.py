@@ -9,13 +9,16 @@ from tb_xla_insights.pod.straggler import cause_text
 from tb_xla_insights.units import brief_time, brief_times, share
 
 
-def verdict_text(comparison: HostComparison) -> str:
-    """Returns which hosts hold up the others, why, and how long these wait; or that none does; or why none is known."""
+def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
+    """Returns which hosts hold up the others, why, and how long these wait; or that none does; or why none is known.
+    `hosts_total`: the number of hosts of the session, if not all may have been read."""
     late_hosts = comparison.late_hosts
     if comparison.state == "no_collectives":
         return "These hosts share no collective: each runs at its own pace."
     if comparison.state == "clocks_apart":
         return "The clocks of these hosts cannot be related: their arrivals are not compared."
+    if comparison.state == "one_host" and hosts_total > 1:
+        return f"One of {hosts_total:,} hosts has been read: there are no others to compare it with."
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
         return "One host: there are no others to wait for. Capture all hosts of the job in one session."
     if late_hosts.kind == "unknown":

@@ -51,7 +51,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
         "sampled_share": comparison.sampled_share,
         "kind": comparison.main_kind,
         "classes": [COLUMNS[column] for column in columns],
-        "verdict": _verdict(comparison),
+        "verdict": _verdict(comparison, hosts_total or len(rows)),
         "figures": {
             "step_ps": table.mean_step_ps,
             "waits_ps": waits_ps,
@@ -124,11 +124,11 @@ def _named_hosts(comparison: HostComparison) -> list[int]:
     return named
 
 
-def _verdict(comparison: HostComparison) -> HostsVerdict:
+def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
     finding, late_hosts = straggler_finding(comparison), comparison.late_hosts
     cause = comparison.causes[0] if comparison.causes else None
     return {
-        "text": verdict_text(comparison),
+        "text": verdict_text(comparison, hosts_total),
         "severity": finding.severity if finding else "good" if late_hosts.kind == "none" else "info",
         "kind": late_hosts.kind,
         "hosts": [] if comparison.core_arrivals else late_hosts.parties,
