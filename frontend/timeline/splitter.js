@@ -8,7 +8,13 @@ import { isSmall } from './scale.js';
 const MIN_PANEL_PX = 180;
 /** Of lanes: the ruler, what the host did, its driving thread, and the gaps and runs of a device. */
 const MIN_LANES_PX = 148;
+/** Above the panel when it is dragged to the top: the toolbar and part of the lanes. */
+const MIN_ABOVE_PANEL_PX = 140;
+/** The heights of `.splitter` and `.toolbar` in styles.css. */
+const SPLITTER_PX = 5;
+const TOOLBAR_PX = 34;
 const STEP_PX = 24;
+/** The lanes' share of the view below the toolbar. */
 const LANES_SHARE = 0.62;
 
 /** @param {() => void} changed @param {() => number} height of the view */
@@ -27,7 +33,7 @@ export function createSplitter(changed, height) {
 
   /** @param {number} next */
   function set(next) {
-    chosenPx = Math.round(clamp(next, MIN_PANEL_PX, height() - 140));
+    chosenPx = Math.round(clamp(next, MIN_PANEL_PX, height() - MIN_ABOVE_PANEL_PX));
     writePref('panel', String(chosenPx));
     changed();
   }
@@ -48,8 +54,8 @@ export function createSplitter(changed, height) {
      */
     lanes(natural, above, panelPx) {
       const view = height();
-      const free = view - above - 5;
-      const share = Math.min(view * LANES_SHARE - (above - 34), free - MIN_PANEL_PX);
+      const free = view - above - SPLITTER_PX;
+      const share = Math.min(view * LANES_SHARE - (above - TOOLBAR_PX), free - MIN_PANEL_PX);
       const most = isSmall() ? Infinity : share;
       const available = chosenPx ? free - chosenPx : panelPx ? Math.min(most, free - panelPx) : share;
       element.setAttribute('aria-valuenow', String(chosenPx || Math.round(view - above - available)));
