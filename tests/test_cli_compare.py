@@ -23,7 +23,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 def test_two_sessions_as_text(capsys: Capture) -> None:
     text = printed(capsys, LAZY, DYNAMO)
     assert text.startswith(
-        "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); so few steps do not"
+        "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); chance cannot be ruled"
     )
     assert "1 step in A and 1 step in B: too few to distinguish a difference from chance" in text
     assert text.count("too few") == 1

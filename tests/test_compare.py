@@ -80,7 +80,8 @@ class TestSteps:
     def test_three_steps_in_each_session_are_too_few(self) -> None:
         document = comparison_document(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); with so few steps, this may be chance."
+            "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); chance cannot be ruled out with so few "
+            "steps."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 

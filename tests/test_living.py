@@ -115,12 +115,18 @@ def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) 
     store._loads.clear()
     routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
-        arguments = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
+        arguments = {
+            "session": SESSION,
+            "fingerprint": fingerprint,
+            "start_ps": "0",
+            "end_ps": "5",
+            "px": "9",
+        }
         with pytest.raises(
             FilesChangedError, match="its files have changed, and it was read again; reload the page"
         ):
             routes[route](Arguments(f"data/{route}", arguments))
-    assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != fingerprint
+    assert routes["session"](Arguments("data/session", {"session": SESSION}))["fingerprint"] != fingerprint
 
 
 def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Store) -> None:

@@ -72,12 +72,12 @@ def _side_without_steps(a: SessionTotals) -> str:
 _STEP_SENTENCES = {
     "same": "B’s steps are as long as A’s at the median: {values}",
     "chance": "B’s steps cannot be distinguished from A’s: {values} at the median may be chance",
-    "few": "B’s steps take {values} at the median ({ratio}); with so few steps, this may be chance",
+    "few": "B’s steps take {values} at the median ({ratio}); chance cannot be ruled out with so few steps",
 }
 _RATE_SENTENCES = {
     "same": "B is as fast as A at the median: {values}",
     "chance": "B cannot be distinguished from A: {values} at the median may be chance",
-    "few": "B has {values} at the median ({ratio}); with so few steps, this may be chance",
+    "few": "B has {values} at the median ({ratio}); chance cannot be ruled out with so few steps",
 }
 """The sentences of verdicts that find no difference, with the values of both and the ratio B / A."""
 
