@@ -88,7 +88,7 @@ def test_a_script_that_does_not_come_is_told_and_retry_loads_the_page_anew(
     main = page.get_by_test_id("view-gaps")
     expect(main).to_have_attribute("data-state", "error")
     expect(main.get_by_role("heading")).to_have_text("Gaps cannot be shown")
-    expect(main).to_contain_text("The page has changed since it was opened")
+    expect(main).to_contain_text("The page’s files have changed since it was opened")
     assert "gaps.js" in urls
     page.get_by_test_id("tab-overview").click()
     expect(page.get_by_test_id("verdict")).to_be_visible()
