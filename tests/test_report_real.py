@@ -220,7 +220,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     first = " ".join(text.partition("\n\n")[0].split())
     # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
     assert first == (
-        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms a usual step: 324.5 MB sent each "
+        "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms in a usual step: 324.5 MB sent each "
         "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
         "(221.4 → 169.3 ms at best)."
     )

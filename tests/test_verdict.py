@@ -111,7 +111,7 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
     text = _severity_and_text(of(first, *once[:1], **together, usual_step_ps=18 * MS) | steps)[1]
     assert (
-        "costs up to 1.0 of 18.0 ms a usual step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
+        "costs up to 1.0 of 18.0 ms in a usual step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
         in text
     )
     text = _severity_and_text(of(first, *once, **together, usual_step_ps=18 * MS) | steps)[1]

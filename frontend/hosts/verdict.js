@@ -6,6 +6,7 @@ import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '
 import { maximum, minimum, total } from '../lib/totals.js';
 import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.js';
 
+/** @typedef {import('../lib/dom.js').Child} Child */
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
@@ -98,11 +99,11 @@ export function verdictBlock(document, rows, range, capture) {
   const fixed = verdict.core
     ? `if ${verdict.core.split('/').at(-1)} were like the rest`
     : late.length === 1
-      ? `if ${late[0].short} were like the rest`
+      ? ['if ', h('span', { class: 'host-name' }, late[0].short), ' were like the rest']
       : late.length
         ? `if ${late.length} hosts were like the rest`
         : 'no host is late';
-  /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
+  /** @param {string} name @param {number|null} ps @param {Child|Child[]} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) =>
     h(
       'div',
@@ -158,7 +159,7 @@ export function verdictBlock(document, rows, range, capture) {
         !range &&
         !partial &&
         (!cores || verdict.core) &&
-        figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`),
+        figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...[fixed].flat()]),
     ),
   );
 }

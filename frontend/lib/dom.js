@@ -6,8 +6,7 @@ import { escapeInvisible } from './escapes.js';
 
 /**
  * `h('td', {class: 'num', 'data-ps': 5, onclick: f}, 'text', child)`. A key that begins with `on` is a listener,
- * `style` has
- * properties by name; null, undefined and false attributes are left out.
+ * `style` has properties by name; null, undefined and false attributes are left out.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag @param {Record<string, any>|null} [attributes] @param {...(Child|Child[])} children
  */
@@ -23,7 +22,7 @@ export const svg = (tag, attributes, ...children) =>
   applyAttributes(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
 const AT_ONCE = 10_000;
-const TOLD = new Set(['title', 'aria-label']);
+const TEXT_ATTRIBUTES = new Set(['title', 'aria-label']);
 
 /**
  * @template {HTMLElement|SVGElement} E
@@ -37,7 +36,8 @@ function applyAttributes(element, attributes, children) {
     if (name === 'style') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
     else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else {
-      element.setAttribute(name, value === true ? '' : TOLD.has(name) ? escapeInvisible(String(value)) : String(value));
+      const text = value === true ? '' : String(value);
+      element.setAttribute(name, TEXT_ATTRIBUTES.has(name) ? escapeInvisible(text) : text);
     }
   }
   append(element, children);

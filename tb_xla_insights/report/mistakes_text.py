@@ -10,8 +10,8 @@ from tb_xla_insights.units import part_text, share, time_text
 
 def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
     """`2 mistakes cost up to 69.5 of 290.8 ms a step, first: 324.5 MB sent each step`; if all occurred once `A mistake
-    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms a usual
-    step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
+    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms in a
+    usual step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
 
     A share of a step would depend on the number of steps in the capture for what happened once; the whole cost does
     not."""
@@ -27,7 +27,7 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
         return _cost_per_step(recurring, step, fixed, "a step", unfixed_step_ps=step)
     cost = f"up to {time_text(steps * (step - usual), 1)} once"
     more = f"{once[0]['brief']} costs {cost}" if len(once) == 1 else f"{len(once)} more cost {cost}"
-    return f"{_cost_per_step(recurring, usual, fixed, 'a usual step', unfixed_step_ps=step)}; {more}"
+    return f"{_cost_per_step(recurring, usual, fixed, 'in a usual step', unfixed_step_ps=step)}; {more}"
 
 
 def _cost_per_step(
