@@ -20,7 +20,7 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
     if comparison.state == "one_host" and hosts_total > 1:
         return f"One of {hosts_total:,} hosts has been read: there are no others to compare it with."
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
-        return "One host: there are no others to wait for. Capture all hosts of the job in one session."
+        return "One host: there are no others to wait for. If the job has more hosts, capture them all in one session."
     if late_hosts.kind == "unknown":
         return "It is not known who waits for whom: no collective is in a whole step."
     party = "core" if comparison.core_arrivals else "host"
