@@ -99,9 +99,9 @@ def test_time_per_step_is_a_mean_over_cores() -> None:
     )
     assert findings_by_cores.cost_ps == 2 * alone.cost_ps
     assert findings_by_cores.evidence["per_step_ps"] == alone.evidence["per_step_ps"] == alone.cost_ps // 4
-    tell = "The device idles ", "Each core idles "
-    assert alone.detail.startswith(tell[0])
-    assert findings_by_cores.detail == alone.detail.replace(*tell)
+    openings = "The device idles ", "Each core idles "
+    assert alone.detail.startswith(openings[0])
+    assert findings_by_cores.detail == alone.detail.replace(*openings)
 
 
 def test_the_detail_lists_idle_time_counted_elsewhere() -> None:

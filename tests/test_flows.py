@@ -13,7 +13,7 @@ from tb_xla_insights.xplane.columns import StatColumn
 Flow = tuple[int, int] | None
 """Type and id, where an event has one; type -1: the file does not say."""
 FLOW = st.none() | st.tuples(st.sampled_from([-1, 0, 7, 15]), st.sampled_from([0, 1, 2, -5, (1 << 63) - 1]))
-Made = tuple[int, Flow, Flow]
+FlowEvent = tuple[int, Flow, Flow]
 """Start, the flow an event produces, the flow it consumes."""
 EVENTS = st.lists(st.tuples(st.integers(0, 6), FLOW, FLOW), max_size=25)
 
@@ -22,7 +22,7 @@ def column(values: dict[int, int]) -> StatColumn:
     return StatColumn(np.array(list(values), np.int32), np.array(list(values.values()), np.int64), text=False)
 
 
-def join(events: list[Made]) -> Flows:
+def join(events: list[FlowEvent]) -> Flows:
     stats: dict[str, StatColumn] = {}
     flows = {
         ("_pt", "_p"): [produced for _, produced, _ in events],
@@ -39,7 +39,7 @@ def flow_of(flow: Flow) -> Flow:
     return (max(flow[0], 0), flow[1]) if flow else None
 
 
-def expected(events: list[Made]) -> list[tuple[int, int]]:
+def expected(events: list[FlowEvent]) -> list[tuple[int, int]]:
     pairs = []
     for row, (start, _, used) in enumerate(events):
         makers = [
@@ -56,7 +56,7 @@ def expected(events: list[Made]) -> list[tuple[int, int]]:
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(EVENTS)
-def test_producers_and_consumers_of_one_type_and_id(events: list[Made]) -> None:
+def test_producers_and_consumers_of_one_type_and_id(events: list[FlowEvent]) -> None:
     flows = join(events)
     pairs = list(zip(flows.producer.tolist(), flows.consumer.tolist(), strict=True))
     assert pairs == expected(events)
@@ -64,7 +64,13 @@ def test_producers_and_consumers_of_one_type_and_id(events: list[Made]) -> None:
 
 def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
     flow = (15, 0)
-    events: list[Made] = [(0, flow, None), (2, None, flow), (4, flow, None), (4, None, flow), (9, None, flow)]
+    events: list[FlowEvent] = [
+        (0, flow, None),
+        (2, None, flow),
+        (4, flow, None),
+        (4, None, flow),
+        (9, None, flow),
+    ]
     assert join(events).producer.tolist() == [0, 2, 2]
 
 
@@ -76,6 +82,6 @@ def test_many_flows() -> None:
     """More than a small table holds, with ids that differ in high bits only."""
     count = 20_000
     ids = [(number << 32) | (number % 3) for number in range(count)]
-    events: list[Made] = [(0, (12, id_), None) for id_ in ids]
-    used: list[Made] = [(1, None, (12, id_)) for id_ in reversed(ids)]
+    events: list[FlowEvent] = [(0, (12, id_), None) for id_ in ids]
+    used: list[FlowEvent] = [(1, None, (12, id_)) for id_ in reversed(ids)]
     assert join(events + used).producer.tolist() == list(range(count))[::-1]

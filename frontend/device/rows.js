@@ -11,7 +11,7 @@ import { roundParts, roundShares } from '../lib/rounded-parts.js';
 /** @typedef {import('../lib/routes').BoundBy} BoundBy */
 
 /** Suffix of a link's `an` for an annotation's own time, without nested ones; alone: no annotation. */
-const OWN = '/';
+const OWN_TIME_SUFFIX = '/';
 
 /** @type {Record<BoundBy, string>} */
 export const BOUND_WORDS = {
@@ -102,7 +102,7 @@ export function treeRows(document) {
   function row(at, depth, ownTime) {
     const path = paths[tree.path[at]] ?? null;
     const [first, last] = [tree.first_ps[at], tree.last_ps[at]];
-    const key = path === null ? OWN : ownTime ? path + OWN : path;
+    const key = path === null ? OWN_TIME_SUFFIX : ownTime ? path + OWN_TIME_SUFFIX : path;
     const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
     return {
       key,
@@ -141,8 +141,8 @@ export function treeRows(document) {
  */
 export function isOf(path, an) {
   if (!an) return true;
-  if (an === OWN) return path === null;
-  if (an.endsWith(OWN)) return path === an.slice(0, -1);
+  if (an === OWN_TIME_SUFFIX) return path === null;
+  if (an.endsWith(OWN_TIME_SUFFIX)) return path === an.slice(0, -1);
   return path !== null && (path === an || path.startsWith(`${an}/`));
 }
 

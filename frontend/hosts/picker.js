@@ -183,17 +183,16 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
 
   /**
    * @param {number} at
-   * @param {number} unit ps @param {number} place index in the list; -1 for the row pinned below it
+   * @param {number} unit ps @param {number} index in the list; -1 for the row pinned below it
    */
-  function row(at, unit, place) {
+  function row(at, unit, index) {
     const wait = waitOf(at);
     const box = h('input', {
       type: 'checkbox',
-      tabindex: place === active || place < 0 ? 0 : -1,
-      'data-place': place,
+      tabindex: index === active || index < 0 ? 0 : -1,
       'aria-label': names[at],
       onchange: () => {
-        if (place >= 0) active = place;
+        if (index >= 0) active = index;
         toggle(at);
       },
     });
@@ -201,15 +200,15 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     return h(
       'label',
       {
-        class: place === active && place >= 0 ? 'pick-row on' : 'pick-row',
-        'data-testid': place < 0 ? 'host-picker-median' : `host-picker-row-${at}`,
+        class: index === active && index >= 0 ? 'pick-row on' : 'pick-row',
+        'data-testid': index < 0 ? 'host-picker-median' : `host-picker-row-${at}`,
       },
       box,
       h(
         'span',
         { class: 'name', title: names[at] },
-        emphasized(names[at], place < 0 ? '' : search.value.trim()),
-        place < 0 && [' ', h('span', { class: 'tag' }, 'median')],
+        emphasized(names[at], index < 0 ? '' : search.value.trim()),
+        index < 0 && [' ', h('span', { class: 'tag' }, 'median')],
       ),
       h('span', { class: 'num' }, ranks ? count(lastOf(at)) : ''),
       h('span', { class: 'num' }, !ranks ? '' : wait === null ? MISSING : digits((wait * 1e6) / unit, 3)),
@@ -286,9 +285,9 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     touched = false;
   }
 
-  const place = below.getBoundingClientRect();
-  dialog.style.left = `${Math.max(8, Math.min(place.left, innerWidth - 446))}px`;
-  dialog.style.top = `${place.bottom + 3}px`;
+  const bounds = below.getBoundingClientRect();
+  dialog.style.left = `${Math.max(8, Math.min(bounds.left, innerWidth - 446))}px`;
+  dialog.style.top = `${bounds.bottom + 3}px`;
   document.body.append(dialog);
   chooseInitial();
   dialog.showModal();

@@ -30,12 +30,12 @@ export function hostRows(document, range) {
   const shorts = shortNames(hosts.name);
   const isCompared = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
-  const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
-  const allLast = total(places, (/** @type {number} */ at) => charges.last[at]);
-  const charged = groupBy(places, (/** @type {number} */ at) => charges.host[at]);
+  const chargeIndices = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
+  const allLast = total(chargeIndices, (/** @type {number} */ at) => charges.last[at]);
+  const charged = groupBy(chargeIndices, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
     const ownCharges = charged.get(at) ?? [];
-    const last = total(ownCharges, (/** @type {number} */ place) => charges.last[place]);
+    const last = total(ownCharges, (/** @type {number} */ charge) => charges.last[charge]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {
       at,
@@ -52,7 +52,7 @@ export function hostRows(document, range) {
       waits_us: !range
         ? hosts.waits_us[at]
         : isCompared
-          ? total(ownCharges, (/** @type {number} */ place) => charges.waits_us[place])
+          ? total(ownCharges, (/** @type {number} */ charge) => charges.waits_us[charge])
           : null,
       duty: hosts.duty_cycle[at],
       span_us: hosts.span_us[at],
@@ -132,9 +132,9 @@ export function stepKey({ number }, at) {
 export function stepsOfLink(steps, text) {
   if (!text) return null;
   const keys = steps.number.map((_, at) => stepKey(steps, at));
-  const places = text.split('-').map((key) => keys.indexOf(key));
-  const [from, to = from] = places;
-  if (places.length > 2 || places.includes(-1)) return null;
+  const chargeIndices = text.split('-').map((key) => keys.indexOf(key));
+  const [from, to = from] = chargeIndices;
+  if (chargeIndices.length > 2 || chargeIndices.includes(-1)) return null;
   return [Math.min(from, to), Math.max(from, to)];
 }
 
@@ -146,7 +146,7 @@ export function csvRows(document) {
   const { hosts, charges, steps } = document;
   const charged = new Map(charges.host.map((host, at) => [`${host} ${charges.step[at]}`, at]));
   return hosts.name.flatMap((host, at) => steps.number.map((_, step) => {
-    const place = charged.get(`${at} ${step}`);
+    const charge = charged.get(`${at} ${step}`);
     const late = document.late_us[at]?.[step] ?? -1;
     const isCompared = document.state === 'compared';
     return {
@@ -154,8 +154,8 @@ export function csvRows(document) {
       step: stepName(steps, step),
       step_us: stepUs(document, at, step),
       late_us: late < 0 ? null : late,
-      last: isCompared ? (place === undefined ? 0 : charges.last[place]) : null,
-      others_wait_us: isCompared ? (place === undefined ? 0 : charges.waits_us[place]) : null,
+      last: isCompared ? (charge === undefined ? 0 : charges.last[charge]) : null,
+      others_wait_us: isCompared ? (charge === undefined ? 0 : charges.waits_us[charge]) : null,
       clock_offset_us: hosts.offset_us[at],
       clock_residual_us: hosts.residual_us[at],
     };

@@ -115,8 +115,8 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
 /** @param {EventDetails} detail @param {PanelActions} act */
 function flows({ flow }, act) {
   const items = [
-    ...flow.from.map((brief) => ({ brief, way: 'launched by' })),
-    ...flow.to.map((brief) => ({ brief, way: 'launches' })),
+    ...flow.from.map((brief) => ({ brief, direction: 'launched by' })),
+    ...flow.to.map((brief) => ({ brief, direction: 'launches' })),
   ];
   return h(
     'div',
@@ -129,7 +129,7 @@ function flows({ flow }, act) {
           open: ({ brief }) => act.open(brief),
           select: ({ brief }) => act.select(brief),
           columns: [
-            quietColumn('Flow', 'way'),
+            quietColumn('Flow', 'direction'),
             eventColumn('Event', ({ brief }) => brief, act),
             quietColumn('Thread', ({ brief }) => brief.thread),
             startColumn(({ brief }) => brief.start_ps),

@@ -54,11 +54,11 @@ def faults(xi: Xi, axe: str) -> list[str]:
     # As high as all of it: of what is scrolled away, axe cannot tell the ground that a text stands on.
     page.set_viewport_size({"width": 1440, "height": 2600})
     page.evaluate(f"window.axe || void (() => {{ {axe} }})()")
-    return found(xi, "light", {}) + found(xi, "dark", {"runOnly": ["color-contrast"]})
+    return find_faults(xi, "light", {}) + find_faults(xi, "dark", {"runOnly": ["color-contrast"]})
 
 
-def found(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]) -> list[str]:
-    """The faults in one theme. A check that failed on the page has found nothing, and counts as one."""
+def find_faults(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]) -> list[str]:
+    """The faults in one theme. A check that failed on the page counts as one."""
     # Else colours are taken on their way from one theme to the other.
     xi.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     xi.idle()

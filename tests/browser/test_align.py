@@ -45,7 +45,8 @@ def test_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     drawn = [(run["name"], run["start_ps"], run["end_ps"]) for run in xi.slices(row=f"{TPU0}.modules")]
     page.reload()
     xi.ready()
-    assert [(it["name"], it["start_ps"], it["end_ps"]) for it in xi.slices(row=f"{TPU0}.modules")] == drawn
+    redrawn = xi.slices(row=f"{TPU0}.modules")
+    assert [(run["name"], run["start_ps"], run["end_ps"]) for run in redrawn] == drawn
     assert aligned_label(xi) == "shifted +242.6 ms"
     page.go_back()
     page.wait_for_function("xi.drawn.edges === null")
@@ -59,7 +60,7 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
     xi.press("t")
     assert xi.drawn("selection") is None
     assert [row["kind"] for row in xi.drawn("rows")].count("gaps") == 1
-    assert not [it for it in xi.drawn("slices") if it["row"].startswith("gaps.")]
+    assert not [slice_ for slice_ in xi.drawn("slices") if slice_["row"].startswith("gaps.")]
     for key in "[]":
         xi.press(key)
         assert xi.drawn("selection") is None

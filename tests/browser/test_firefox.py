@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from browser.conftest import watched
 from browser.driver import Xi
-from browser.test_access import CASE, VIEWS, found
+from browser.test_access import CASE, VIEWS, find_faults
 from playwright.sync_api import Browser, Page, Playwright, expect
 
 
@@ -59,7 +59,7 @@ def test_every_view_is_drawn_and_its_text_stands_out(
     expect(xi.page.get_by_role("tabpanel")).not_to_be_empty()
     expect(xi.page.locator("html")).to_have_attribute("data-theme", theme)
     xi.page.evaluate(f"window.axe || void (() => {{ {axe} }})()")
-    assert found(xi, theme, {"runOnly": ["color-contrast"]}) == []
+    assert find_faults(xi, theme, {"runOnly": ["color-contrast"]}) == []
 
 
 def test_the_keyboard_goes_from_gap_to_gap_and_along_the_slices(xi: Xi) -> None:

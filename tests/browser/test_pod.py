@@ -213,8 +213,8 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
         route.fulfill(json=answer)
 
     def overview(route: Route) -> None:
-        told = {"hosts_read": 8, "hosts_total": 16}
-        route.fulfill(json=route.fetch().json() | ({"partial": told} if reading else {}))
+        counts = {"hosts_read": 8, "hosts_total": 16}
+        route.fulfill(json=route.fetch().json() | ({"partial": counts} if reading else {}))
 
     page.route("**/data/session?*", session)
     page.route("**/data/overview?*", overview)

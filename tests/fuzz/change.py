@@ -48,15 +48,15 @@ def changed(pick: Random, tree: Node, parts: Parts) -> Node:
     return tree
 
 
-def _value(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+def _change_value(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
     """Replaces a field with another value of the same meaning."""
     old = at_path(tree, path)
     if old.parts is not None:
-        return _other(pick, tree, path, parts)
-    return with_parts(tree, path, [_of_kind(pick, old)])
+        return _replace(pick, tree, path, parts)
+    return with_parts(tree, path, [_value_of_kind(pick, old)])
 
 
-def _of_kind(pick: Random, old: Node) -> Node:
+def _value_of_kind(pick: Random, old: Node) -> Node:
     kind = old.kind
     if old.wire == BLOCK:
         value = old.value if isinstance(old.value, bytes) else b""
@@ -66,7 +66,7 @@ def _of_kind(pick: Random, old: Node) -> Node:
                 kind,
                 b"".join(encoded(pick.choice(words.NUMBERS)) for _ in range(pick.randrange(6))),
             )
-        return text(old.number, kind, _text(pick, kind, value))
+        return text(old.number, kind, _change_text(pick, kind, value))
     if old.wire == FIXED64:
         return fixed(old.number, kind, struct.pack("<d", pick.choice(words.DOUBLES)))
     old_number = old.value if isinstance(old.value, int) else 0
@@ -77,31 +77,31 @@ def _of_kind(pick: Random, old: Node) -> Node:
     return number(old.number, kind, pick.choice(words.TIMES if kind in ("ps", "ns") else words.NUMBERS))
 
 
-def _text(pick: Random, kind: str, old: bytes) -> bytes:
-    how = pick.randrange(8)
-    if how == 0 and old:
+def _change_text(pick: Random, kind: str, old: bytes) -> bytes:
+    choice = pick.randrange(8)
+    if choice == 0 and old:
         at = pick.randrange(len(old))
         return old[:at] + bytes((pick.randrange(256),)) + old[at + 1 :]
-    if how == 1:
+    if choice == 1:
         return old[: pick.randrange(len(old) + 1)]
-    if how == 2:
+    if choice == 2:
         return old + pick.choice(words.NAMES["text"]).encode()
-    if how == 3:
+    if choice == 3:
         return old + b"/" + old
     return pick.choice(words.NAMES.get(kind, words.NAMES["text"])).encode()
 
 
-def _other(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+def _replace(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
     """Replaces a field with one of the same meaning from another capture."""
     old = at_path(tree, path)
     candidates = parts.get(old.kind)
     if not candidates:
         return tree
     field = pick.choice(candidates)
-    return with_parts(tree, path, [field] if field.number == old.number else [_renumbered(field, old.number)])
+    return with_parts(tree, path, [field] if field.number == old.number else [_renumber(field, old.number)])
 
 
-def _renumbered(node: Node, field_number: int) -> Node:
+def _renumber(node: Node, field_number: int) -> Node:
     if node.parts is not None:
         return message(field_number, node.kind, node.parts)
     if isinstance(node.value, int):
@@ -109,37 +109,37 @@ def _renumbered(node: Node, field_number: int) -> Node:
     return text(field_number, node.kind, node.value)
 
 
-def _more(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+def _insert(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
     """Inserts a field of another capture after this one."""
     old = at_path(tree, path)
     candidates = parts.get(old.kind)
     return with_parts(tree, path, [old, pick.choice(candidates)]) if candidates else tree
 
 
-def _gone(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _remove(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     return with_parts(tree, path, [])
 
 
-def _again(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _repeat(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     return with_parts(tree, path, [at_path(tree, path)] * pick.choice(_COPY_COUNTS))
 
 
-def _elsewhere(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _misplace(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """Replaces a field with any other one: of a wrong type, or of another plane, line or event."""
     field = at_path(tree, nth(tree, pick.randrange(tree.size - 1)))
     return with_parts(tree, path, [field])
 
 
-def _swapped(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _shuffle(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """Shuffles the fields of a message."""
-    above = at_path(tree, path[:-1])
-    parts = list(above.parts or ())
+    parent = at_path(tree, path[:-1])
+    parts = list(parent.parts or ())
     pick.shuffle(parts)
-    node = message(above.number, above.kind, parts)
+    node = message(parent.number, parent.kind, parts)
     return with_parts(tree, path[:-1], [node]) if len(path) > 1 else node
 
 
-def _as_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _remove_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """Keeps only some fields of a message, or none."""
     old = at_path(tree, path)
     if old.parts is None:
@@ -148,18 +148,18 @@ def _as_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     return with_parts(tree, path, [message(old.number, old.kind, remaining)])
 
 
-def _typed(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _retype(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """The same field with another type on the wire, or another field of the same message, as stats of wrong types."""
     old = at_path(tree, path)
-    above = at_path(tree, path[:-1])
-    place = pick.choice((*MESSAGES.get(above.kind, {1: ""}), 14, 200))
-    kind = MESSAGES.get(above.kind, {}).get(place, "text")
+    parent = at_path(tree, path[:-1])
+    field_number = pick.choice((*MESSAGES.get(parent.kind, {1: ""}), 14, 200))
+    kind = MESSAGES.get(parent.kind, {}).get(field_number, "text")
     node: Node = pick.choice(
         (
-            number(place, kind, pick.choice(words.NUMBERS)),
-            fixed(place, kind, struct.pack("<d", pick.choice(words.DOUBLES))),
-            text(place, kind, pick.choice(words.NAMES["text"]).encode()),
-            opaque(old, encoded(place << 3 | 5) + b"\0\1\2\3"),
+            number(field_number, kind, pick.choice(words.NUMBERS)),
+            fixed(field_number, kind, struct.pack("<d", pick.choice(words.DOUBLES))),
+            text(field_number, kind, pick.choice(words.NAMES["text"]).encode()),
+            opaque(old, encoded(field_number << 3 | 5) + b"\0\1\2\3"),
         )
     )
     return with_parts(tree, path, [node] if pick.random() < 0.5 else [old, node])
@@ -169,22 +169,22 @@ _LENGTHS = (1, -1, 2, 100, 2**31, 2**32, 2**62, 2**63, 2**64 - 1)
 _LONG = (b"\xff" * 9 + b"\x01", b"\xff" * 10 + b"\x01", b"\x80\x80\x00", b"\xff", b"\x80")
 
 
-def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+def _damage(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     """Writes an invalid tag, length or number, with valid lengths around it."""
     old = at_path(tree, path)
     if not old.raw:
         return tree
     tag = encoded(old.number << 3 | old.wire)
-    how = pick.randrange(5)
-    if how == 0:
+    choice = pick.randrange(5)
+    if choice == 0:
         raw = encoded(old.number << 3 | pick.choice((3, 4, 6, 7))) + old.raw[len(tag) :]
-    elif how == 1 and old.wire == BLOCK:
+    elif choice == 1 and old.wire == BLOCK:
         body = written(old) if old.parts is not None else old.value
         assert isinstance(body, bytes)
         raw = tag + encoded(max(0, len(body) + pick.choice(_LENGTHS))) + body
-    elif how == 2 and old.wire == VARINT:
+    elif choice == 2 and old.wire == VARINT:
         raw = tag + pick.choice(_LONG)
-    elif how == 3:
+    elif choice == 3:
         raw = old.raw[: pick.randrange(len(old.raw))]
     else:
         at = pick.randrange(len(old.raw))
@@ -193,8 +193,8 @@ def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
 
 
 _CHANGES: tuple[Callable[[Random, Node, Path, Parts], Node], ...] = (
-    _value, _value, _value, _value, _value, _other, _other, _more, _gone, _again, _elsewhere, _swapped, _as_parts,
-    _typed, _damaged,
+    _change_value, _change_value, _change_value, _change_value, _change_value, _replace, _replace, _insert, _remove,
+    _repeat, _misplace, _shuffle, _remove_parts, _retype, _damage,
 )  # fmt: skip
 
 
@@ -206,17 +206,17 @@ def damaged(pick: Random, data: bytes) -> bytes:
     for _ in range(pick.choice((1, 1, 2, 4))):
         if not out:
             break
-        how, at = pick.randrange(6), pick.randrange(len(out))
+        choice, at = pick.randrange(6), pick.randrange(len(out))
         count = pick.choice((1, 2, 3, 8, 40))
-        if how == 0:
+        if choice == 0:
             del out[at:]
-        elif how == 1:
+        elif choice == 1:
             out[at] ^= 1 << pick.randrange(8)
-        elif how == 2:
+        elif choice == 2:
             out[at] = pick.choice((0, 1, 0x7F, 0x80, 0xFF, pick.randrange(256)))
-        elif how == 3:
+        elif choice == 3:
             del out[at : at + count]
-        elif how == 4:
+        elif choice == 4:
             out[at:at] = out[at : at + count]
         else:
             out[at : at + count] = bytes(count)
