@@ -119,9 +119,7 @@ def test_filters_and_order_are_part_of_the_link(xi: Xi, page: Page, case_study: 
     xi.open(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
     table = page.get_by_test_id("gap-list")
-    causes = column(table, "Cause").all_inner_texts()
-    assert causes
-    assert all(re.match(r"compile(\s.* is compiled in step \d+)?$", cause) for cause in causes), causes
+    assert {cause.split()[0] for cause in column(table, "Cause").all_inner_texts()} == {"compile"}
     page.get_by_role("button", name="Start, ms").click()
     link = xi.link()
     assert (link["f"], link["o"]) == ("cause:compile", "-start")
