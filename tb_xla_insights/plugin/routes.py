@@ -304,7 +304,7 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
 
 def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
-    return {"hosts_read": partial_report.hosts, "hosts_total": len(load.hosts)}
+    return {"hosts_read": partial_report.host_count, "hosts_total": len(load.readings)}
 
 
 def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:
