@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
@@ -74,9 +75,8 @@ def main(path: str) -> None:
     measure_row("table of the whole session", lambda: timeline.table(0, duration, [], 500))
     events = sum(len(trace) for trace in session.trace.traces)
     print(f"{events} events, {len(rows)} rows, {len(unfolded)} of them unfolded")
-    print(
-        f"{timeline.nbytes / 1e6:.1f} MB of memory, in addition to {session.trace.nbytes / 1e6:.1f} MB of the trace"
-    )
+    trace_bytes = deep_size(session.trace)
+    print(f"{deep_size(timeline) / 1e6:.1f} MB of memory, {trace_bytes / 1e6:.1f} MB of them in the trace")
 
 
 if __name__ == "__main__":

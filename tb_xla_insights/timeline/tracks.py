@@ -46,7 +46,7 @@ class Track:
     """The line of the file that the row shows, None if it shows no single line."""
 
     @cached_property
-    def events(self) -> int:
+    def event_count(self) -> int:
         return sum(map(len, self.lanes))
 
     def as_json(self) -> TimelineRow:
@@ -60,7 +60,7 @@ class Track:
             "device": head.device,
             "role": head.role,
             "depths": max(1, len(self.lanes)),
-            "events": self.events,
+            "events": self.event_count,
             "main": head.main,
             "share": None if self.share is None else round(self.share, 6),
         }
