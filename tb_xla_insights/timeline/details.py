@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,9 +11,10 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.timeline.links import Links
+from tb_xla_insights.timeline.occurrences import find_occurrences
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
-from tb_xla_insights.timeline.tracks import RowEvent, Track
+from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent, Track
 from tb_xla_insights.trace.model import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
@@ -36,23 +36,6 @@ _KINDS_WITH_CLASS = ("annotations", "thread", "classes")
 """Kinds of rows whose slices have a host class."""
 _PROGRAM_STATS = ("hlo_module", "program_id")
 """Stats of a GPU's kernel that also apply to its run."""
-
-
-@dataclass(frozen=True)
-class HiddenEvent:
-    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event."""
-
-    track: Track
-    depth: int
-    event: int
-
-    @property
-    def start_ps(self) -> int:
-        return int(self.track.trace.start_ps[self.event])
-
-    @property
-    def duration_ps(self) -> int:
-        return int(self.track.trace.duration_ps[self.event])
 
 
 class Path(NamedTuple):
@@ -231,60 +214,29 @@ class Details:
         row_events = [
             row_event for event in list(events)[:_MAX_PARTNERS] for row_event in _optional(self.find(event))
         ]
-        return [
-            self.summary(row_event)
-            for row_event in sorted(row_events, key=lambda row_event: row_event.start_ps)
-        ]
+        row_events.sort(key=lambda row_event: row_event.start_ps)
+        return [self.summary(row_event) for row_event in row_events]
 
     def _occurrences(self, row_event: RowEvent | HiddenEvent) -> Occurrences:
-        """The events of the same name in the same row; in rows of steps and of classes, those of the same class."""
-        track = row_event.track
-        if isinstance(row_event, HiddenEvent):
-            trace = track.trace
-            rows = trace.lines[track.line].rows if track.line is not None else slice(0)
-            has_name = trace.metadata_index[rows] == trace.metadata_index[row_event.event]
-            events_of_name = np.flatnonzero(has_name) + rows.start
-            depth, index = np.zeros(len(events_of_name), np.int64), events_of_name
-            duration = trace.duration_ps[events_of_name]
-            occurrence = int(np.searchsorted(events_of_name, row_event.event))
-        else:
-            column = "name" if track.head.kind not in ("classes", "steps") else "class_index"
-            value_of_event = getattr(row_event.lane, column)[row_event.index]
-            indices_of_lanes = [
-                np.flatnonzero(getattr(lane, column) == value_of_event) for lane in track.lanes
-            ]
-            depth = np.repeat(
-                np.arange(len(indices_of_lanes)), [len(indices) for indices in indices_of_lanes]
-            )
-            index = np.concatenate(indices_of_lanes)
-            start = np.concatenate(
-                [lane.start[indices] for lane, indices in zip(track.lanes, indices_of_lanes, strict=True)]
-            )
-            end = np.concatenate(
-                [lane.end[indices] for lane, indices in zip(track.lanes, indices_of_lanes, strict=True)]
-            )
-            order = np.lexsort((depth, start))
-            depth, index, duration = depth[order], index[order], (end - start)[order]
-            occurrence = int(np.flatnonzero((depth == row_event.depth) & (index == row_event.index))[0])
-
-        def occurrence_at(number: int) -> EventSummary | None:
-            if not 0 <= number < len(index):
-                return None
-            if isinstance(row_event, HiddenEvent):
-                return self.summary(HiddenEvent(track, row_event.depth, int(index[number])))
-            return self.summary(RowEvent(track, int(depth[number]), int(index[number])))
-
-        sample = np.unique(
-            np.linspace(0, len(index) - 1, min(_MAX_SAMPLE, len(index))).round().astype(np.int64)
+        occurrences = find_occurrences(row_event)
+        duration, position, count = (
+            occurrences.duration_ps,
+            occurrences.position,
+            len(occurrences.duration_ps),
         )
+
+        def summary_at(position: int) -> EventSummary | None:
+            return self.summary(occurrences.event_at(position)) if 0 <= position < count else None
+
+        sample = np.unique(np.linspace(0, count - 1, min(_MAX_SAMPLE, count)).round().astype(np.int64))
         return {
-            "count": len(index),
-            "index": occurrence,
-            "mean_ps": int(duration.sum()) // len(index),
+            "count": count,
+            "index": position,
+            "mean_ps": int(duration.sum()) // count,
             "min_ps": int(duration.min()),
             "max_ps": int(duration.max()),
-            "previous": occurrence_at(occurrence - 1),
-            "next": occurrence_at(occurrence + 1),
+            "previous": summary_at(position - 1),
+            "next": summary_at(position + 1),
             "durations_ps": duration[sample].tolist(),
         }
 

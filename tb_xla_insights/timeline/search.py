@@ -58,10 +58,8 @@ class Searchable:
         host, trace, match = self.host, self.host.trace, _match(query)
         matches_anywhere = np.array([match(*text) for text in self.texts], np.bool_)
         matches_start = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
-        is_shown_match, is_hidden_match = (
-            matches_anywhere & ~self.hidden_names,
-            matches_start & self.hidden_names,
-        )
+        is_shown_match = matches_anywhere & ~self.hidden_names
+        is_hidden_match = matches_start & self.hidden_names
         has_long_match = np.zeros(len(host.hidden), np.bool_)
         if not is_shown_match.any():
             has_long_match[[index for index, text in self.long_names.items() if match(*text)]] = True

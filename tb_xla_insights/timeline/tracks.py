@@ -122,6 +122,23 @@ class RowEvent:
         return int(self.lane.end[self.index]) - self.start_ps
 
 
+@dataclass(frozen=True)
+class HiddenEvent:
+    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event."""
+
+    track: Track
+    depth: int
+    event: int
+
+    @property
+    def start_ps(self) -> int:
+        return int(self.track.trace.start_ps[self.event])
+
+    @property
+    def duration_ps(self) -> int:
+        return int(self.track.trace.duration_ps[self.event])
+
+
 def lane_index(lane: Lane, event: int) -> int | None:
     """The index of an event in a lane, None if it is not there. Lanes of threads are in the order of events; those of
     devices built from host events are not."""
