@@ -60,7 +60,7 @@ def main(path: str) -> None:
         start = 0 if zoom == 1 else duration // 3
         measure_row(
             f"view of 1/{zoom}",
-            lambda s=start, z=zoom: view(timeline, s, max(1, duration // z), unfolded),
+            lambda start=start, zoom=zoom: view(timeline, start, max(1, duration // zoom), unfolded),
         )
     measure_row(
         "view of the whole session, all rows",
@@ -68,10 +68,10 @@ def main(path: str) -> None:
     )
     largest = max(rows, key=lambda row: row["events"])
     for query in ("dot", "e", "name:StepMarker", "end: ", "nothing has this name"):
-        measure_row(f"search {query}", lambda q=query: timeline.search(q))
+        measure_row(f"search {query}", lambda query=query: timeline.search(query))
     for row in (unfolded[0], largest["id"]):
         start = timeline.neighbor(row, 0, duration // 2, "next")["event"]["start_ps"]
-        measure_row(f"event of {row}", lambda r=row, s=start: timeline.event_at(r, s))
+        measure_row(f"event of {row}", lambda row=row, start=start: timeline.event_at(row, start))
     measure_row("table of the whole session", lambda: timeline.table(0, duration, [], 500))
     events = sum(len(trace) for trace in session.trace.traces)
     print(f"{events} events, {len(rows)} rows, {len(unfolded)} of them unfolded")

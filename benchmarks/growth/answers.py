@@ -93,13 +93,13 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     rows = [track.as_json() for track in timeline._tracks.values()]
     ids = ",".join(row["id"] for row in rows)
     end = max(1, session.duration_ps)
-    whole = {"start_ps": 0, "end_ps": end}
+    whole_session = {"start_ps": 0, "end_ps": end}
     for px in (1200, 20_000):
-        yield ask("timeline", **whole, px=px, rows=ids)
+        yield ask("timeline", **whole_session, px=px, rows=ids)
     yield ask("timeline", start_ps=end // 3, end_ps=end // 3 + max(1, end // 100), px=1200, rows=ids)
-    yield ask("table", **whole, limit=500)
-    yield ask("table", **whole, limit=5000, rows=ids)
-    yield ask("window", **whole)
+    yield ask("table", **whole_session, limit=500)
+    yield ask("table", **whole_session, limit=5000, rows=ids)
+    yield ask("window", **whole_session)
     yield ask("window", start_ps=end // 3, end_ps=end // 2 + 1)
     whole_window = window(session, 0, end)
     yield "window --json", json_bytes(whole_window)
@@ -111,7 +111,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     yield ask("device", whole=1)
     yield ask("executions", step=0)
     yield ask("propagation", step=0)
-    yield ask("waits", **whole, px=1200)
+    yield ask("waits", **whole_session, px=1200)
     yield ask("compare", other="s")
     file = io.BytesIO()
     write_chrome(session, file)
@@ -119,7 +119,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     if not details:
         return
     for device in session.devices[:4]:
-        yield ask("window", **whole, device=device.id)
+        yield ask("window", **whole_session, device=device.id)
         yield ask("propagation", device=device.id)
         yield ask("executions", devices=device.id)
         yield ask("device", dd=device.id)

@@ -131,7 +131,7 @@ def capture(out: Path, environment: Environment, python: Path, program: str, tra
     with (out / folder / "output.txt").open("w") as output:
         try:
             process = subprocess.run(
-                as_demo_host([str(part) for part in command]),
+                as_demo_host([str(argument) for argument in command]),
                 cwd=out,
                 env=variables,
                 stdout=output,

@@ -64,8 +64,8 @@ def table_row(out: Path, pair: Pair) -> list[str] | None:
     recordings = rounds(out, pair)
     if not recordings:
         return None
-    before = statistics.median(recording.with_ms for recording in recordings)
-    after = statistics.median(recording.without_ms for recording in recordings)
+    with_ms = statistics.median(recording.with_ms for recording in recordings)
+    without_ms = statistics.median(recording.without_ms for recording in recordings)
     without = f"{pair.without} (adds {pair.adds})" if pair.adds else pair.without
     cells = [
         pair.framework,
@@ -73,7 +73,7 @@ def table_row(out: Path, pair: Pair) -> list[str] | None:
         without,
         f"`{pair.finding}`",
         str(len(recordings)),
-        f"{before:.1f}",
+        f"{with_ms:.1f}",
     ]
     predictions = [
         (recording, bounds)
@@ -81,7 +81,7 @@ def table_row(out: Path, pair: Pair) -> list[str] | None:
         if (bounds := predict_step(recording.folder, pair.finding)) is not None
     ]
     if 2 * len(predictions) < len(recordings):
-        return [*cells, "not predicted", "", f"{after:.1f}", ""]
+        return [*cells, "not predicted", "", f"{without_ms:.1f}", ""]
     best, worst = (statistics.median(bounds[end] for _, bounds in predictions) for end in (0, 1))
     error = statistics.median(
         (low - recording.without_ms) / recording.without_ms for recording, (low, _) in predictions
@@ -89,7 +89,7 @@ def table_row(out: Path, pair: Pair) -> list[str] | None:
     steps = [recording.without_ms for recording in recordings]
     lowest, highest = min(low for _, (low, _) in predictions), max(high for _, (_, high) in predictions)
     outside = "" if max(steps) >= lowest and min(steps) <= highest else ", outside"
-    return [*cells, f"{best:.1f}", f"{worst:.1f}", f"{after:.1f}", f"{100 * error:+.0f} %{outside}"]
+    return [*cells, f"{best:.1f}", f"{worst:.1f}", f"{without_ms:.1f}", f"{100 * error:+.0f} %{outside}"]
 
 
 def main() -> None:

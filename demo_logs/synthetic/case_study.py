@@ -37,8 +37,8 @@ NOTE = "Written by demo_logs/synthetic, not recorded: UniT on 8 TPU v3 cores, Py
 
 
 @dataclass(frozen=True)
-class ChainPart:
-    """One part of a gap's chain: the host's activity, by class and thread."""
+class ChainLink:
+    """One link of a gap's chain: the host's activity, by class and thread."""
 
     name: str
     category: str
@@ -92,7 +92,7 @@ class CaseStudyTruth:
     gap_start_ps: int
     gap_ps: int
     gap_parts_ps: dict[str, int]
-    gap_chain: tuple[ChainPart, ...]
+    gap_chain: tuple[ChainLink, ...]
     transfer_bytes: int
     transfers_to_device: int
     early_step: int
@@ -239,7 +239,7 @@ def _launch_of(plan: Schedule, number: int) -> Launch:
     return next(step.launch for step in plan.steps if step.number == number and step.launch)
 
 
-def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainPart, ...]:
+def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainLink, ...]:
     """The parts of the gap before a launch, in order: each lasts until the next one begins."""
     step = next(step for step in plan.steps if step.number == launch.step)
     update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
@@ -257,7 +257,7 @@ def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainPart
     )
     ends = [start for *_, start in starts[1:]] + [launch.runs[0][0]]
     return tuple(
-        ChainPart(name, category, thread, start, end - start)
+        ChainLink(name, category, thread, start, end - start)
         for (name, category, thread, start), end in zip(starts, ends, strict=True)
     )
 

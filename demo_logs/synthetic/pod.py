@@ -106,18 +106,20 @@ class _File:
         for step in self.steps:
             start, end = step.runs[core]
             flow = step.index * self.pod.cores + core + 1
-            more: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.run_ids else {}
-            self._add(modules, f"{self.script}({PROGRAM_ID})", start, end, **more, _ct=12, _c=flow)
+            run_stats: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.run_ids else {}
+            self._add(modules, f"{self.script}({PROGRAM_ID})", start, end, **run_stats, _ct=12, _c=flow)
             now, fusion = start, 10
             for exchange in step.exchanges[core]:
                 number = exchange.name.rsplit(".", 1)[1]
                 if exchange.begin_ps < exchange.wait_ps:
                     fusion = self._compute(plane, ops, now, exchange.begin_ps, fusion)
-                    begun = exchange.begin_ps + 4 * US
-                    self._add(ops, self._op(plane, f"all-reduce-start.{number}"), exchange.begin_ps, begun)
-                    fusion = self._compute(plane, ops, begun, exchange.wait_ps, fusion)
-                    done = self._op(plane, f"all-reduce-done.{number}")
-                    self._add(ops, done, exchange.wait_ps, exchange.end_ps)
+                    start_op_end = exchange.begin_ps + 4 * US
+                    self._add(
+                        ops, self._op(plane, f"all-reduce-start.{number}"), exchange.begin_ps, start_op_end
+                    )
+                    fusion = self._compute(plane, ops, start_op_end, exchange.wait_ps, fusion)
+                    done_op = self._op(plane, f"all-reduce-done.{number}")
+                    self._add(ops, done_op, exchange.wait_ps, exchange.end_ps)
                 else:
                     fusion = self._compute(plane, ops, now, exchange.begin_ps, fusion)
                     self._add(ops, self._op(plane, exchange.name), exchange.begin_ps, exchange.end_ps)

@@ -79,9 +79,9 @@ def inspect_path(path: str) -> PathContents | None:
         if is_capture(path):
             info = remote.info()
             return PathContents("capture", [_remote_info(path, info)]) if info else None
-        listed = remote.list_files()
-        if listed and list(listed) != [path]:
-            captures = [_remote_info(file, listed[file]) for file in sorted(listed) if is_capture(file)]
+        infos = remote.list_files()
+        if infos and list(infos) != [path]:
+            captures = [_remote_info(file, infos[file]) for file in sorted(infos) if is_capture(file)]
             direct = [capture for capture in captures if parent(capture.path) == path]
             if direct:
                 return PathContents("session", direct)
@@ -101,10 +101,10 @@ def captures_under(root: str) -> PathContents:
         unreadable: list[str] = []
         return PathContents("logdir", list(_walk(root, frozenset(), 0, unreadable)), tuple(unreadable))
     with Remote(root) as remote:
-        listed = remote.list_files() or {}
+        infos = remote.list_files() or {}
     captures = [
-        _remote_info(path, listed[path])
-        for path in sorted(listed)
+        _remote_info(path, infos[path])
+        for path in sorted(infos)
         if is_capture(path) and is_session_directory(parent(path))
     ]
     return PathContents("logdir", captures, tuple(remote.unreadable))

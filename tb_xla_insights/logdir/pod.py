@@ -183,12 +183,12 @@ class Pod:
         with self._lock:
             hosts = dict(self._hosts)
         sizes = {index: deep_size(host) for index, host in hosts.items()}
-        used = sum(sizes.values())
+        used_bytes = sum(sizes.values())
         for index in sizes:
-            if used <= self._budget:
+            if used_bytes <= self._budget:
                 break
             if index not in protected:
-                used -= sizes[index]
+                used_bytes -= sizes[index]
                 with self._lock:
                     self._hosts.pop(index, None)
                     self._selections = {

@@ -207,8 +207,8 @@ def _session_name(root: Root, directory: str) -> str:
     base = paths.absolute(root.path)
     run_directory, session = posixpath.split(paths.absolute(directory))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
-    inside = run != "." and not run.startswith("..")
-    return "/".join(filter(None, (root.group, run if inside else "", session)))
+    is_inside = run != "." and not run.startswith("..")
+    return "/".join(filter(None, (root.group, run if is_inside else "", session)))
 
 
 def _printable(name: str) -> str:

@@ -112,8 +112,8 @@ class Load:
     @property
     def hosts_read(self) -> HostCounts:
         """The numbers of hosts read and of hosts in all."""
-        read = sum(reading.state == "ready" for reading in self.readings)
-        return {"hosts_read": read, "hosts_total": len(self.readings)}
+        hosts_read = sum(reading.state == "ready" for reading in self.readings)
+        return {"hosts_read": hosts_read, "hosts_total": len(self.readings)}
 
     @property
     def stopped(self) -> bool:
@@ -285,12 +285,12 @@ class Store:
         the protected one."""
         with self._lock:
             loads = [(name, load) for name, load in self._loads.items() if load.loaded]
-        used = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
+        used_bytes = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
         for name, load in loads:
-            if used <= self._memory_gate.capacity_bytes:
+            if used_bytes <= self._memory_gate.capacity_bytes:
                 break
             if load is not protected:
-                used -= load.measure_memory()
+                used_bytes -= load.measure_memory()
                 with self._lock:
                     if self._loads.get(name) is load:
                         del self._loads[name]

@@ -88,11 +88,13 @@ class ScopeTrack(Track):
         for state in range(BARE, len(STATES)):
             kinds = Counter(op_kind(ops, key) for key in keys if ops.state[key] == state)
             if kinds:
-                listed = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS))
+                kinds_text = ", ".join(
+                    f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS)
+                )
                 more = ", …" if len(kinds) > _MAX_LISTED_KINDS else ""
                 total = kinds.total()
                 reasons[f"{STATES[state]}: {total} op{'s' * (total != 1)}"] = (
-                    f"{_REASONS[STATES[state]]}: {listed}{more}"
+                    f"{_REASONS[STATES[state]]}: {kinds_text}{more}"
                 )
         return reasons
 

@@ -212,8 +212,8 @@ class Timeline:
             if track.head.kind != "annotations":
                 continue
             outer, lane = track.lanes[0], track.lanes[min(1, len(track.lanes) - 1)]
-            above = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
-            distance = lane.start - outer.start[above] if lane is not outer else lane.start
+            outer_index = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
+            distance = lane.start - outer.start[outer_index] if lane is not outer else lane.start
             names = len(track.texts)
             counts = [np.bincount(item.name, minlength=names) for item in track.lanes]
             counts_in_lane = np.bincount(lane.name, minlength=names)

@@ -80,9 +80,9 @@ def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
 def _lane_json(
     slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, level: int
 ) -> LaneSlices:
-    used, index = np.unique(slices.name, return_inverse=True)
+    name_ids, index = np.unique(slices.name, return_inverse=True)
     ids = np.array(
-        [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
+        [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in name_ids.tolist()], np.int64
     )
     event = slices.event
     lane: LaneSlices = {
