@@ -154,7 +154,7 @@ class HostRows:
             return
         nearest_parent = nearest_ancestor(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-        position = np.argsort(order)  # of each of `rows` in that order; `rows` ascend
+        position = np.argsort(order)  # in that order, by index in `rows`, which ascend
         parent = np.where(nearest_parent >= 0, position[np.searchsorted(rows, nearest_parent)], -1)
         columns = self._columns(rows[order], parent[order].astype(np.int32))
         yield self._track(self._head("ann", "annotations", "Annotations"), columns)

@@ -44,8 +44,7 @@ _REASONS = {
 @dataclass(eq=False)
 class ScopeTrack(Track):
     """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
-    path on the host, and `recorded_scopes` the scope with the positions that distinguish
-    repetitions."""
+    path on the host, and `recorded_scopes` the scope with the positions that distinguish repetitions."""
 
     number: int = 0
     paths: list[str] = field(default_factory=list)
