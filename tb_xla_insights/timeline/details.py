@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,8 @@ class Path(NamedTuple):
         return cls([*enclosing[:_MAX_ENCLOSING], *enclosing[_MAX_ENCLOSING + left_out :]], left_out)
 
 
-class _DeviceEvent(NamedTuple):
+@dataclass(frozen=True)
+class _DeviceEvent:
     """An op or a run: the index of its device, all ops or runs of the device, and its index among them."""
 
     device: int
@@ -154,11 +156,11 @@ class Details:
         trace, device_event = row_event.track.trace, self._device_event(row_event)
         if device_event is None:
             return self_ps(trace, row_event.event) if row_event.event >= 0 else row_event.duration_ps
-        number, spans, index = device_event
-        if trace.devices[number].from_host_events and spans is trace.devices[number].ops:
+        device = trace.devices[device_event.device]
+        if device.from_host_events and device_event.spans is device.ops:
             # The times of parallel ops do not show which op is part of which.
-            return int(find_ops(trace).devices[number].own_ps[index])
-        return int(spans.self_ps[index])
+            return int(find_ops(trace).devices[device_event.device].own_ps[device_event.index])
+        return int(device_event.spans.self_ps[device_event.index])
 
     def _path(self, row_event: RowEvent | HiddenEvent) -> Path:
         """The events that enclose an event in its row; for ops preceded by their run."""
@@ -173,7 +175,7 @@ class Details:
                 enclosing.append(row)
                 row = int(trace.parent[row])
             return Path.of(track.find_events(enclosing[::-1]))
-        _, spans, index = device_event
+        spans, index = device_event.spans, device_event.index
         while (index := int(spans.parent[index])) >= 0:
             enclosing.append(int(spans.row[index]))
         runs = None
