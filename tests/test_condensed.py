@@ -22,6 +22,7 @@ from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,
     MAX_NAMED_GROUPS,
     MAX_NAMED_HOSTS,
+    mean_device_row,
     split_devices,
     split_hosts,
     steps_across_hosts,
@@ -57,23 +58,24 @@ def device(host: int, core: int, busy_ps: int) -> Row:
 class TestDevices:
     def test_cores_of_a_host_with_equal_duty_cycles_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
-        (low,), rest, hosts = split_devices(devices, "ops")
+        (low,), rest = split_devices(devices, "ops")
         assert (low.names, low.host, low.duty, low.busy_ps) == (
             ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
         )  # fmt: skip
         assert rest is not None
         assert (len(rest.names), rest.duty) == (60, 0.99)
-        assert hosts.duty == (60 * 0.99 + 4 * 0.6) / 64
+        assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
 
     def test_equal_devices_are_not_named(self) -> None:
-        named, rest, hosts = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
+        named, rest = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
-        assert rest == hosts
+        assert rest is not None
+        assert len(rest.names) == 20
 
     def test_devices_with_the_lowest_duty_cycles_are_named(self) -> None:
         devices = [device(host, 0, 900) for host in range(20)]
         devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
-        named, rest, _ = split_devices(devices, "ops")
+        named, rest = split_devices(devices, "ops")
         assert [group.host for group in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
         assert rest is not None
         assert len(rest.names) == 21
@@ -81,7 +83,7 @@ class TestDevices:
     def test_a_device_without_work_has_the_lowest_duty_cycle(self) -> None:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
-        named, _, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
+        named, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
         assert [(group.host, group.duty) for group in named] == [("w-9", 0.0)]
 
 

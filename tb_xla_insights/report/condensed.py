@@ -1,4 +1,4 @@
-"""Condensed tables of many devices, hosts and steps: those that stand out by name, the others as one row.
+"""Condensed tables of many devices, hosts and steps: outliers by name, all others as one row.
 
 Tables are condensed from CONDENSED_FROM rows on; the report's document always has all rows."""
 
@@ -37,10 +37,8 @@ class DeviceGroup:
     duty: float
 
 
-def split_devices(
-    devices: Sequence[Row], definition: str
-) -> tuple[list[DeviceGroup], DeviceGroup | None, DeviceGroup]:
-    """The devices with the lowest duty cycles, all others (None without any), and all devices.
+def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceGroup], DeviceGroup | None]:
+    """The devices with the lowest duty cycles, and all others (None without any).
 
     The duty cycles are those by `definition`, a key of the report's `duty`. Cores of one host with equal duty cycles,
     to the tenth of a percent, form one group. A group is named if it is more than INFO_SHARE below the median device.
@@ -57,10 +55,9 @@ def split_devices(
         (pair for pair in groups if pair[0].duty < median - INFO_SHARE), key=lambda pair: pair[0].duty
     )
     named = low[:MAX_NAMED_GROUPS]
-    named_devices = [device for _, members in named for device in members]
-    rest = [device for device in devices if not any(device is named for named in named_devices)]
-    others = _device_group(rest, definition, "") if rest else None
-    return [group for group, _ in named], others, _device_group(devices, definition, "")
+    named_ids = {id(device) for _, members in named for device in members}
+    rest = [device for device in devices if id(device) not in named_ids]
+    return [group for group, _ in named], _device_group(rest, definition, "") if rest else None
 
 
 def _duty_cycle(rows: Sequence[Row]) -> float:
@@ -103,7 +100,7 @@ def device_row(device: Row, definition: str) -> Row:
 
 def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
     """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
-    named, others, _ = split_devices(devices, definition)
+    named, others = split_devices(devices, definition)
     rows = [_group_row(_name_range(group.names), group) for group in named]
     if others and named:
         rows.append(_group_row(f"{units.count(len(others.names))} others", others))

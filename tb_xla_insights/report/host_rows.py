@@ -20,13 +20,13 @@ def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     if not others:
         return named
     median = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]
-    sums = {
+    others_row = {
         "name": f"{units.count(len(others))} others",
         "steps": median_low(row["steps"] for row in others),
         "others_wait_ps": sum(row["others_wait_ps"] or 0 for row in others),
         **dict.fromkeys(("last_share", "clock_offset_ps", "differs")),
     }
-    return [*named, {**median, **sums}]
+    return [*named, {**median, **others_row}]
 
 
 def host_rows(hosts: Sequence[Row]) -> list[Row]:

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.sidecars import (
     DESCRIPTION_FILE,
@@ -41,6 +41,14 @@ _WORDS_BEFORE = {"before", "start", "begin", "pre"}
 _WORDS_AFTER = {"after", "stop", "end", "post", "final"}
 
 
+class _TextFile(NamedTuple):
+    """The name and the text of a file; `is_cut` if the text ends at the size limit."""
+
+    name: str
+    text: str
+    is_cut: bool
+
+
 def read_sidecars(session: SessionTrace) -> Sidecars:
     """Reads the sidecar files of a session's captures, once per session. Problems with these files are no errors, since
     the user did not ask for them; they are reported in `unread`.
@@ -67,7 +75,7 @@ def _read(session: SessionTrace) -> Sidecars:
     description: str | None = None
     files: list[str] = []
     unread: list[UnparsedLine] = []
-    for name, text, cut in _texts(session, unread):
+    for name, text, is_cut in _text_files(session, unread):
         if name == RECORD_FILE:
             from tb_xla_insights.report.record_text import parse_record  # few captures have this file
 
@@ -93,14 +101,14 @@ def _read(session: SessionTrace) -> Sidecars:
             files.append(name)
             unread += [
                 *unread_lines,
-                *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
+                *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if is_cut else []),
             ]
         reports += [report] if report else []
         breaks = breaks or explained
         guards += failed_guards
         compilations += log.compilations
         executions += log.executions
-        advice += [text for text in log.advice if text not in advice]
+        advice += [line for line in log.advice if line not in advice]
     before, after = _pair_reports(reports)
     return Sidecars(
         after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
@@ -146,17 +154,18 @@ def _description(text: str) -> str | None:
     return f"{line[:_MAX_DESCRIPTION_CHARS]}…" if len(line) > _MAX_DESCRIPTION_CHARS else line or None
 
 
-def _texts(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
-    """Iterates over the name and text of each file, and whether the text is cut at the size limit. Adds files that
-    cannot be read to `unread`."""
+def _text_files(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
+    """Iterates over the files of all directories. Adds those that cannot be read to `unread`."""
     remaining = _MAX_TOTAL_CHARS
     for directory in _directories(trace.path for trace in session.traces):
         with suppress(Exception):  # each file system raises its own exceptions
-            for name, text, cut in _read_directory(directory, unread):
-                yield name, text, cut
-                remaining -= len(text)
+            for file in _read_directory(directory, unread):
+                yield file
+                remaining -= len(file.text)
                 if remaining <= 0:
-                    unread.append(UnparsedLine(name, 0, "files after it are not read: too much text in all"))
+                    unread.append(
+                        UnparsedLine(file.name, 0, "files after it are not read: too much text in all")
+                    )
                     return
 
 
@@ -175,6 +184,7 @@ def _directories(captures: Iterable[str]) -> Iterable[str]:
 
 
 def _is_path(path: str) -> bool:
+    """Whether a capture's path is a URL or an existing path. A capture from memory has a label in place of a path."""
     return "://" in path or os.path.exists(path)
 
 
@@ -193,7 +203,7 @@ def _file_names(directory: str) -> list[str]:
     return sorted(names, key=_sort_key)[:_MAX_FILES]
 
 
-def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
+def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
     for name in _file_names(directory):
         try:
             with open_source(f"{directory}/{name}") as source:
@@ -201,7 +211,8 @@ def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[tupl
         except InputError as error:
             unread.append(UnparsedLine(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue
-        yield name, decode_text(content[:MAX_TEXT_BYTES], "replace"), len(content) > MAX_TEXT_BYTES
+        text = decode_text(content[:MAX_TEXT_BYTES], "replace")
+        yield _TextFile(name, text, is_cut=len(content) > MAX_TEXT_BYTES)
 
 
 def _sort_key(name: str) -> tuple[bool, str]:

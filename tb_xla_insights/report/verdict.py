@@ -14,9 +14,9 @@ from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_
 from tb_xla_insights.report.mistakes_text import mistakes_clause
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
+    late_hosts_name,
+    late_hosts_pronoun,
     straggler_cost_text,
-    waiting_by_name,
-    waiting_text,
 )
 from tb_xla_insights.units import brief_time, count, part_text, share
 
@@ -34,8 +34,8 @@ _MAX_USUAL_EDGE_STEPS = 1.5
 _MIN_HOST_SHARE = 1 / 3
 """The smallest share of the steps for which a class of host time is named if no device is known."""
 
-_IS_STALLED = ": the device is busy"
-"""How the verdict continues if stalls are the largest limit."""
+_STALLED_ENDING = ": the device is busy"
+"""The beginning of the verdict's ending if stalls are the largest limit."""
 
 _UNKNOWN_WORK = "the capture does not record whether runs compute or wait"
 """For devices that recorded program runs without ops."""
@@ -168,7 +168,7 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     limit = limit_text(limits[0], totals) if show_limit else ""
     straggler = _relevant_straggler(report)
     if limit and mistakes and not warm_up and leading_limit(report):
-        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes_with_leading_limit(limit, mistakes, totals, mean_steps_per_host(report))
     elif straggler and straggler is mistakes[0]:
         further = [
@@ -176,10 +176,10 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
             for mistake in mistakes[1:]
             if not is_straggler_cause(mistake.get("evidence", {}), straggler["evidence"])
         ]
-        head, waiting = f"{straggler_cost_text(straggler)} ", waiting_text(straggler)
+        head, waiting = f"{straggler_cost_text(straggler)} ", late_hosts_pronoun(straggler)
         causes = _causes_beside_straggler(warm_up, further, limit)
     else:
-        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
     endings = [cause + clause for cause in causes for clause in (idle_clause, "")]
@@ -210,9 +210,9 @@ def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
     device is busy waiting in copy-done` becomes `…, 96.6 % of that waiting in copy-done`; `…: the device waits`
     becomes `…: they wait`."""
     several = len(devices) > 1
-    if ending.startswith(_IS_STALLED):
+    if ending.startswith(_STALLED_ENDING):
         stalled_ps, busy_ps = (sum(device[key] for device in devices) for key in ("stall_ps", "busy_ps"))
-        ending = f", {share(stalled_ps / busy_ps)} of that{ending.removeprefix(_IS_STALLED)}"
+        ending = f", {share(stalled_ps / busy_ps)} of that{ending.removeprefix(_STALLED_ENDING)}"
     ending = re.sub(r"^: the device waits\b", ": they wait" if several else ": it waits", ending)
     if several:
         # A mistake of some hosts names them: `the device waits for data on w-5`.

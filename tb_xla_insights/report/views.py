@@ -33,7 +33,7 @@ MAX_STEPS = 1000
 """The most steps in the columns, of the hosts in memory; the full count is sent as well."""
 
 _MAX_PARTIAL_STEPS = 400
-"""The same limit while no host is in memory: the next report will replace these steps."""
+"""The same limit while no host is in memory, as the next report will replace these steps."""
 
 MAX_WORK_INTERVALS = 1000
 """The most intervals of device work, of all devices together."""
@@ -135,8 +135,8 @@ def counts(session: SessionTrace) -> ViewCounts:
 
 def _step_columns(steps: Sequence[Mapping[str, Any]]) -> StepColumns:
     """Steps as columns. The times of many steps of several hosts are rounded to the digits that the page shows."""
-    many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
-    unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
+    rounded = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
+    unit = common_unit_ps((step["duration_ps"] for step in steps), rounded, digits=5)
 
     def column(values: Iterable[Any], is_time: bool) -> list[Any]:
         return [unit * count for count in rounded_to_unit(values, unit)] if is_time else list(values)

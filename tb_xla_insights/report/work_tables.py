@@ -50,11 +50,11 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     """Rows of a tree of annotations that add up to the whole tree, most time first, each with a `name`.
 
     Starts with the outermost annotations, whose rows include all inner ones and whose names end in `/…`. Then replaces
-    the row with most time by rows of the next inner annotations and a row of its own ops, as long as little time is
-    left behind the first `max_rows` rows.
+    the row with most time by rows of the next inner annotations and a row of its own ops, unless the rows beyond the
+    first `max_rows` would have more than _MAX_UNLISTED_SHARE of the time.
 
     Each annotation has `path` (None: ops without an annotation), `self_ps` with all inner annotations, and in `own` the
-    same without them.
+    same keys without them.
     """
     children: dict[str, list[Row]] = {}
     for row in annotations:
@@ -72,11 +72,11 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
 
     rows = _longest_first(map(collapsed, children.get("", [])))
     max_unlisted_ps = _MAX_UNLISTED_SHARE * sum(row["self_ps"] for row in rows)
-    tried: set[str] = set()
+    tried_paths: set[str] = set()
     while largest := next(
-        (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried), None
+        (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried_paths), None
     ):
-        tried.add(largest["path"])
+        tried_paths.add(largest["path"])
         candidate = _longest_first([*(row for row in rows if row is not largest), *expanded(largest)])
         if _unlisted_ps(candidate, max_rows) <= max_unlisted_ps:
             rows = candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.report.merge.parts import HostPart
@@ -22,15 +22,25 @@ _MAX_STEP_DIFFERENCE = 2
 
 _MAX_NAMED_HOSTS = 3
 
-_HostRow = tuple[HostKey, int, str, "Diagnostic"]
-"""The sort key of a host, the index in its list, the host's name, and the diagnostic."""
+
+class _HostDiagnostic(NamedTuple):
+    """A diagnostic of one host. `host_key` is the host's sort key, `position` that in the host's list."""
+
+    host_key: HostKey
+    position: int
+    host: str
+    row: Diagnostic
+
+    @property
+    def sort_key(self) -> tuple[HostKey, int]:
+        return self.host_key, self.position
 
 
 class MergedDiagnostics:
     """The diagnostics of all hosts by their message; messages that differ in numbers alone are merged."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str, int], list[_HostRow]] = {}
+        self._rows: dict[tuple[str, str, str, int], list[_HostDiagnostic]] = {}
         self._hosts = 0
 
     def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
@@ -39,19 +49,20 @@ class MergedDiagnostics:
         for index, row in enumerate(rows):
             message = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
             occurrences[message] += 1  # repetitions on one host, such as for two devices, are not merged
-            self._rows.setdefault((*message, occurrences[message]), []).append((key, index, host, row))
+            rows_of_message = self._rows.setdefault((*message, occurrences[message]), [])
+            rows_of_message.append(_HostDiagnostic(key, index, host, row))
 
     def rows(self) -> list[Diagnostic]:
         """The merged diagnostics, in the order of the first host that has each."""
         result = []
         for (id_, *_), rows in self._rows.items():
             if id_ not in _OF_ONE_PROCESS or len(rows) == self._hosts:
-                rows.sort(key=lambda row: row[:2])
-                result.append((rows[0][:2], self._merge(rows)))
+                rows.sort(key=lambda item: item.sort_key)
+                result.append((rows[0].sort_key, self._merge(rows)))
         return [row for _, row in sorted(result, key=lambda pair: pair[0])]
 
-    def _merge(self, rows: Sequence[_HostRow]) -> Diagnostic:
-        _, _, host, first = rows[0]
+    def _merge(self, rows: Sequence[_HostDiagnostic]) -> Diagnostic:
+        host, first = rows[0].host, rows[0].row
         diagnostic: Diagnostic = {
             "id": first["id"],
             "severity": first["severity"],
@@ -62,7 +73,7 @@ class MergedDiagnostics:
         where = f"on {len(rows)} of {self._hosts} hosts"
         if len(rows) == self._hosts:
             where = "on both hosts" if len(rows) == 2 else f"on all {len(rows)} hosts"
-        same_numbers = all(row["message"] == first["message"] for *_, row in rows)
+        same_numbers = all(item.row["message"] == first["message"] for item in rows)
         text = f"{first['message']} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"
         return {**diagnostic, "message": text, "hosts": len(rows)}
 
@@ -92,9 +103,9 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
     subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
     if all(_signature(part) == usual for part in differing):
-        have = "has another number" if len(differing) == 1 else "have other numbers"
+        predicate = "has another number" if len(differing) == 1 else "have other numbers"
         numbers = f"{_list_step_counts(differing)}; the others {median}"
-        text = f"{have} of steps ({numbers}), and means weigh hosts by their steps."
+        text = f"{predicate} of steps ({numbers}), and means weigh hosts by their steps."
         return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
     verb = "runs" if len(differing) == 1 else "run"
     text = f"{verb} different work than the others ({examples}): means over all steps mix them."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
-"""From the most to the least frequent: of two that equally many hosts have, the first one counts."""
+"""From the most to the least frequent, which decides between two that equally many hosts have."""
 
 _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
 """First words of details that are no names, and so begin with a small letter within a sentence."""
@@ -89,8 +89,8 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
     """One finding of the hosts that have it, from `rows` by host number. The texts are those of one host: of the median
     one by gain if more than half of the hosts have the finding, else of the one that loses most."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
-    few = 2 * len(rows) <= len(parts)
-    shown = rows[numbers[-1] if few else numbers[(len(numbers) - 1) // 2]]
+    on_minority = 2 * len(rows) <= len(parts)
+    shown = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
     host = next(part.host for part in parts if rows.get(part.number) is shown)
     weight = _weight_function(parts)
     recurrences = Counter(row["recurs"] for row in rows.values())
@@ -102,7 +102,7 @@ def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
         id=shown["id"],
         title=shown["title"],
         brief=shown["brief"] + _host_phrase(len(rows), len(parts), host),
-        detail=_detail_of_hosts(shown["detail"], len(rows), len(parts), host, few),
+        detail=_detail_of_hosts(shown["detail"], len(rows), len(parts), host, on_minority),
         advice=shown["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
@@ -126,12 +126,12 @@ def _host_phrase(count: int, hosts: int, host: str) -> str:
     return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
 
 
-def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
+def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, on_minority: bool) -> str:
     """The detail of one host with the number of hosts that have the finding and the host that its numbers are of."""
     if count == 1:
         return f"On {host} alone, of {hosts} hosts: {detail_after_colon(detail)}"
     group = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
-    return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {group})."
+    return f"{detail.removesuffix('.')} ({host}, the {'worst' if on_minority else 'median'} of {group})."
 
 
 def _weight_function(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
@@ -143,8 +143,8 @@ def _weight_function(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
 
 
 def _mean_step(parts: Sequence[HostPart], step_of: Callable[[HostPart], int | None]) -> int | None:
-    """The mean over the steps of all hosts if the mean step of each were `step_of`; a host for which that is None keeps
-    its steps. None if it is None for all hosts."""
+    """The mean over the steps of all hosts if the mean step of each host were `step_of(host)`; a host for which that is
+    None keeps its steps. None if it is None for all hosts."""
     replaced = [(part, mean) for part in parts if part.steps and (mean := step_of(part)) is not None]
     if not replaced:
         return None

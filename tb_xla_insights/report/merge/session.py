@@ -61,8 +61,9 @@ class _Host:
 class ReportMerger:
     """Builds one session's report from summaries of hosts, which are added one by one in any order.
 
-    The report of a single host is its own. Of several hosts it retains what the report has rows for: steps, devices and
-    findings of each host, tables by their keys, the longest gaps. (docs/definitions.md, "Sessions of several hosts")
+    The report of a session with a single host is that of the host. Of several hosts the merger retains what the report
+    has rows for: steps, devices and findings of each host, tables by their keys, the longest gaps.
+    (docs/definitions.md, "Sessions of several hosts")
     """
 
     def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
@@ -190,7 +191,7 @@ class ReportMerger:
             "input_pipeline": merge_input_pipelines(
                 [part.rows["input_pipeline"] for part in parts], sum(part.span_ps for part in parts)
             ),
-            "collectives": self._collectives.rows(most="duration_ps"),
+            "collectives": self._collectives.rows(order_by="duration_ps"),
             "outside": answers.merge_outside(parts, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),

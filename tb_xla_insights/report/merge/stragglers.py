@@ -123,9 +123,13 @@ def _only_reports_idle_time(finding: Finding) -> bool:
 
 def _is_relevant(document: HostReport, finding: Finding) -> bool:
     """Whether a limit is one of all hosts, for hosts that run in step; always true for other findings."""
+    return finding_kind(finding) != "limit" or _worth(document, finding) >= INFO_SHARE
+
+
+def _worth(document: HostReport, finding: Finding) -> float:
+    """The gain of a finding, or the share of the devices' spans that it explains if that is larger."""
     span = sum(device["span_ps"] for device in document["devices"])
-    worth = max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
-    return finding_kind(finding) != "limit" or worth >= INFO_SHARE
+    return max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
 
 
 def _not_compared_diagnostic(comparison: HostComparison) -> Diagnostic | None:
@@ -182,8 +186,8 @@ def _without_waiting(
         for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_at_worst_ps)
     )
     gain, gain_at_worst = (
-        None if share_ is None else share_ * remaining_ps / exposed_ps
-        for share_ in (exposed.gain, exposed.gain_at_worst)
+        None if whole_gain is None else whole_gain * remaining_ps / exposed_ps
+        for whole_gain in (exposed.gain, exposed.gain_at_worst)
     )
     waiting = share(1 - remaining_ps / exposed_ps)
     reduced = replace(
@@ -196,15 +200,13 @@ def _without_waiting(
         detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
-    span = sum(device["span_ps"] for device in document["devices"])
-    is_relevant = max(gain or 0.0, reduced.cost_ps / span if span else 0.0) >= INFO_SHARE
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
     largest_limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
     if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
         step_without_limit = without_mistakes - scaled(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
     others = [finding for finding in findings if finding is not exposed]
-    return [*others, *([reduced] if is_relevant else [])], mistakes
+    return [*others, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
 
 
 def _add_to_mistakes(
