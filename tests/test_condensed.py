@@ -28,6 +28,7 @@ from tb_xla_insights.report.condensed import (
     steps_across_hosts,
 )
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.host_rows import listed_hosts
 from tb_xla_insights.tables.devices import HOSTS
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -106,6 +107,11 @@ class TestHosts:
     def test_without_waiting_no_host_is_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(CONDENSED_FROM)]
         assert split_hosts(hosts) == ([], hosts)
+
+    def test_many_hosts_that_are_not_compared_are_one_row_without_waiting(self) -> None:
+        host = {"steps": 3, "step_ps": 5, "others_wait_ps": None, "last_share": None, "differs": None}
+        (row,) = listed_hosts([host | {"name": f"w-{n}"} for n in range(CONDENSED_FROM)])
+        assert (row["name"], row["steps"], row["others_wait_ps"]) == (f"{CONDENSED_FROM} hosts", 3, None)
 
 
 def test_steps_of_all_hosts_are_grouped_by_number() -> None:

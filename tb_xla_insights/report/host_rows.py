@@ -15,15 +15,16 @@ Row = Mapping[str, Any]
 
 def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     """The report's `hosts`; of many hosts those that others wait for longest, and one row for the rest: their median
-    host by step time, with the time that others wait for any of them."""
+    host by step time, with the time that others wait for any of them (None if it is unknown of all)."""
     named, others = split_hosts(hosts)
     if not others:
         return named
     median = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]
+    waits_ps = [row["others_wait_ps"] for row in others if row["others_wait_ps"] is not None]
     others_row = {
-        "name": f"{units.count(len(others))} others",
+        "name": f"{units.count(len(others))} {'others' if named else 'hosts'}",
         "steps": median_low(row["steps"] for row in others),
-        "others_wait_ps": sum(row["others_wait_ps"] or 0 for row in others),
+        "others_wait_ps": sum(waits_ps) if waits_ps else None,
         **dict.fromkeys(("last_share", "clock_offset_ps", "differs")),
     }
     return [*named, {**median, **others_row}]
