@@ -368,7 +368,7 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     assert "Host" not in heads(text_of(CASE), "Steps")
     early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
-    host_text.print_early(
+    host_text.print_early_executions(
         out,
         [early_executions[0], early_executions[1] | {"host": "other"}],
         report("torch_xla_early_item")["steps"],

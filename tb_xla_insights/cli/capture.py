@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
 INCOMPLETE = 3
+"""The exit code if some of the servers returned no trace."""
 _PROGRESS_INTERVAL_S = 0.25
 _OPTIONS = {
     "duration_ms": "duration of the trace",

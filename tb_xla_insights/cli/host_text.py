@@ -18,7 +18,7 @@ Document = Mapping[str, Any]
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 
 
-def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
+def print_early_executions(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
     """Prints the early executions in order of time."""
     if not rows:
         return
@@ -39,7 +39,7 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
         return
     means = [mean_run(row) for row in rows[: common.ROWS]]
     out.print(common.table(EXECUTIONS.without("overhead_share"), means))
-    notes = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
+    notes = [*_lead_notes(launching["lead"]), *_fixed_cost_notes(launching["fixed"])]
     if any(set(row["joins"]) != {"exact"} for row in rows):
         notes.append(
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
@@ -50,7 +50,7 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
         out.print()
 
 
-def _lead(lead: Document | None) -> list[str]:
+def _lead_notes(lead: Document | None) -> list[str]:
     if lead is None:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
@@ -66,7 +66,7 @@ def _lead(lead: Document | None) -> list[str]:
     return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
 
 
-def _fixed(fixed: Document | None) -> list[str]:
+def _fixed_cost_notes(fixed: Document | None) -> list[str]:
     if fixed is None:
         return []
     runs = f"fitted to {units.count(fixed['runs'])} runs"
@@ -87,14 +87,14 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
         [compile_row(row) for row in rows[: common.ROWS]],
         {
             "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
-            "graphs_of_same_name": _kin_text,
+            "graphs_of_same_name": _same_name_graphs_text,
         },
         title=f"{COMPILES.title} ({units.count(len(rows))}{more}; idle time: all cores)",
     )
     out.print(table)
 
 
-def _kin_text(row: Document) -> str:
+def _same_name_graphs_text(row: Document) -> str:
     """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
     graphs = row["graphs_of_same_name"]
     shown = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]

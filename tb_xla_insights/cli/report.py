@@ -86,7 +86,7 @@ def _write_page(document: Any, path: Path) -> None:
     page = report_html(document)
     with (
         report_write_errors(path, "give a file that can be written with --html"),
-        replace_atomically(path) as place,
+        replace_atomically(path) as temporary_path,
     ):
-        place.write_text(page, encoding="utf-8", errors="backslashreplace")
+        temporary_path.write_text(page, encoding="utf-8", errors="backslashreplace")
     printing.print_note(f"{path}: the report as a page")

@@ -9,7 +9,12 @@ from tb_xla_insights import units
 from tb_xla_insights.cli import common
 from tb_xla_insights.cli.condensed_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.duty import DUTY
-from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
+from tb_xla_insights.cli.host_text import (
+    print_compiles,
+    print_early_executions,
+    print_executions,
+    print_transfers,
+)
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_sidecars
@@ -35,36 +40,36 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
         common.print_paragraph(out, session["description"])
         out.print()
     out.print(f"Session   {escape_text(session['name'])}")
-    out.print(f"System    {escape_text(_system(document))}")
+    out.print(f"System    {escape_text(_system_text(document))}")
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
-    _findings(out, document)
-    _devices(out, document["devices"], duty)
+    _print_findings(out, document)
+    _print_devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
     print_idle(out, document["step_idle"], document["outside"], document["hosts"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
-    _steps(out, document["steps"])
+    _print_steps(out, document["steps"])
     if document["throughput"]:
         common.print_paragraph(out, f"Throughput: {throughput_text(document['throughput'])}.")
         out.print()
     print_gaps(out, document)
-    print_early(out, document["early_executions"], document["steps"])
+    print_early_executions(out, document["early_executions"], document["steps"])
     print_executions(out, document["programs"], document["launching"])
     print_compiles(out, document["compiles"])
     print_transfers(out, document["transfers"])
-    _collectives(out, document["collectives"])
-    _stalls(out, document["devices"])
+    _print_collectives(out, document["collectives"])
+    _print_stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
     print_work(out, document["ops"], document["device_work"])
     print_sidecars(out, document)
-    _files(out, session["hosts"])
+    _print_files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:
         host = f" ({diagnostic['host']})" if "host" in diagnostic else ""
         common.print_paragraph(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
 
 
-def _files(out: Console, hosts: Sequence[Document]) -> None:
+def _print_files(out: Console, hosts: Sequence[Document]) -> None:
     """Prints the hosts' files; of many hosts the largest files and the smallest."""
     title = FILES.title
     ordered = hosts
@@ -75,7 +80,7 @@ def _files(out: Console, hosts: Sequence[Document]) -> None:
     out.print(common.table(FILES, ordered, title=title))
 
 
-def _findings(out: Console, document: Document) -> None:
+def _print_findings(out: Console, document: Document) -> None:
     from tb_xla_insights.report.finding_text import finding_groups, gain_of
 
     if not document["findings"]:
@@ -101,7 +106,7 @@ def _findings(out: Console, document: Document) -> None:
         out.print()
 
 
-def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
+def _print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if not devices:
         return
     if len(devices) >= CONDENSED_FROM:
@@ -117,7 +122,7 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     out.print()
 
 
-def _steps(out: Console, steps: Sequence[Document]) -> None:
+def _print_steps(out: Console, steps: Sequence[Document]) -> None:
     from collections import Counter
     from statistics import median_low
 
@@ -146,13 +151,13 @@ def _longest_note(rows: Sequence[Any]) -> str:
     return f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
 
 
-def _collectives(out: Console, rows: Sequence[Document]) -> None:
+def _print_collectives(out: Console, rows: Sequence[Document]) -> None:
     if not rows:
         return
     out.print(common.table(COLLECTIVES, rows[: common.ROWS]))
 
 
-def _stalls(out: Console, devices: Sequence[Document]) -> None:
+def _print_stalls(out: Console, devices: Sequence[Document]) -> None:
     from tb_xla_insights.analysis.idle.busy import merge_stalls
 
     rows = merge_stalls(devices)
@@ -162,6 +167,6 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
     out.print(common.table(STALLS, rows[: common.ROWS], title=title))
 
 
-def _system(document: Document) -> str:
+def _system_text(document: Document) -> str:
     environment = document["environment"]
     return f"{environment['label']}{' · synthetic' if environment['synthetic'] else ''}"

@@ -31,7 +31,7 @@ def run(options: Any) -> int:
         printing.print_json(
             {
                 "logdir": options.logdir,
-                "sessions": [_document(session) for session in listed.sessions],
+                "sessions": [_session_document(session) for session in listed.sessions],
                 "note": listed.note,
             }
         )
@@ -50,7 +50,7 @@ def run(options: Any) -> int:
     return 0
 
 
-def _document(session: Any) -> dict[str, Any]:
+def _session_document(session: Any) -> dict[str, Any]:
     return {
         "name": session.name,
         "path": session.path,

@@ -27,21 +27,21 @@ _MAX_REASONS = 8
 def print_sidecars(out: Console, document: Document) -> None:
     """Prints the report's keys `metrics` and `recorded`, if present."""
     if document.get("recorded"):
-        common.print_paragraph(out, _recorded(document["recorded"]))
+        common.print_paragraph(out, _recording_text(document["recorded"]))
     metrics = document["metrics"]
     if metrics is None:
         if document.get("recorded"):
             out.print()
         return
     if metrics["against_trace"]:
-        out.print(_against_trace(metrics))
-    if counters := _counters(metrics):
+        out.print(_counts_table(metrics))
+    if counters := _counter_texts(metrics):
         cleared = "; torch.compile cleared the others" if metrics["cleared"] else ""
         common.print_paragraph(
             out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}"
         )
     if metrics["dynamo"]:
-        _dynamo(out, metrics["dynamo"])
+        _print_dynamo(out, metrics["dynamo"])
     if metrics["debug"]:
         debug = metrics["debug"]
         common.print_paragraph(
@@ -55,7 +55,7 @@ def print_sidecars(out: Console, document: Document) -> None:
     out.print()
 
 
-def _counters(metrics: Document) -> list[str]:
+def _counter_texts(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
     shown = []
     at_least = "at least " if metrics["cleared"] else ""
@@ -66,7 +66,7 @@ def _counters(metrics: Document) -> list[str]:
     return shown
 
 
-def _against_trace(metrics: Document) -> Any:
+def _counts_table(metrics: Document) -> Any:
     definition = COUNTS_AGAINST_TRACE if metrics["difference"] else COUNTS_AGAINST_TRACE.without("since")
     rows = [
         {
@@ -80,7 +80,7 @@ def _against_trace(metrics: Document) -> Any:
     return common.table(definition, rows, title=f"{definition.title} ({metrics['file']})")
 
 
-def _dynamo(out: Console, dynamo: Document) -> None:
+def _print_dynamo(out: Console, dynamo: Document) -> None:
     common.print_paragraph(
         out, f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}"
     )
@@ -89,7 +89,7 @@ def _dynamo(out: Console, dynamo: Document) -> None:
         common.print_paragraph(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
 
 
-def _recorded(recorded: Document) -> str:
+def _recording_text(recorded: Document) -> str:
     versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
     version_texts = [f"{name} {version}" for name, version in versions.items()]
     return (

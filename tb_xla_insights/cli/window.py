@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMES = 3
-"""Events of a thread and ops of an annotation that are named; `--json` has more."""
+"""The most events of a thread, and ops of an annotation, that are named; `--json` has more."""
 
 _MAX_TIME_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
@@ -69,7 +69,7 @@ def run(options: Any) -> int:
     if options.json:
         printing.print_json(answer)
     else:
-        _print(printing.console(), answer, condensed=needs_condensing(answer) and not options.all)
+        print_window(printing.console(), answer, condensed=needs_condensing(answer) and not options.all)
     return 0
 
 
@@ -83,7 +83,8 @@ def _milliseconds(text: str) -> int:
     return ps
 
 
-def _print(out: Console, answer: Window, condensed: bool) -> None:
+def print_window(out: Console, answer: Window, condensed: bool) -> None:
+    """Prints a window; of many hosts and devices, if `condensed`, the outliers by name and the others together."""
     duration = answer["duration_ps"]
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
     out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
@@ -105,7 +106,7 @@ def _print(out: Console, answer: Window, condensed: bool) -> None:
     else:
         _print_devices(out, answer["devices"], unit)
     _print_ops(out, answer["annotations"], answer["devices"])
-    _print_top(out, answer["top"], unit)
+    _print_events(out, answer["top"], unit)
 
 
 def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
@@ -140,27 +141,28 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
 
     if not any(row["count"] for row in annotations):
         return
-    rows = [
-        {"path": row["path"], "self_ps": row["inside_ps"], "count": _count_inside(row["path"], annotations)}
-        | {"own": {"self_ps": row["self_ps"], "count": row["count"], "names": _op_names(row)}}
+    tree = [
+        {
+            "path": row["path"],
+            "self_ps": row["inside_ps"],
+            "count": _count_inside(row["path"], annotations),
+            "own": {"self_ps": row["self_ps"], "count": row["count"], "top_ops": _op_names(row)},
+        }
         for row in annotations
     ]
-    lines = [
-        (row["name"], row["count"], row["self_ps"], row.get("names", ""))
-        for row in fit_rows(rows, common.ROWS)
-    ]
-    if len(lines) > common.ROWS:
-        lines, rest = lines[: common.ROWS - 1], lines[common.ROWS - 1 :]
-        count, time = sum(line[1] for line in rest), sum(line[2] for line in rest)
-        lines.append((f"{units.count(len(rest))} others", count, time, ""))
-    times = [ps for _, _, ps, _ in lines]
+    rows = fit_rows(tree, common.ROWS)
+    if len(rows) > common.ROWS:
+        rows, rest = rows[: common.ROWS - 1], rows[common.ROWS - 1 :]
+        rest_sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
+        rows.append({"name": f"{units.count(len(rest))} others", **rest_sums})
+    times = [row["self_ps"] for row in rows]
     total_ps = sum(times)
     time_units = {"self_ps": units.column_unit(times)}
     shares = units.shares(times, total_ps) if any(times) else [None] * len(times)
     rounded = units.rounded_parts(times, total_ps, units.PS_PER[time_units["self_ps"]] // 1000)
     shown = [
-        {"path": name, "count": count, "self_ps": ps, "share": share, "top_ops": names}
-        for (name, count, _, names), ps, share in zip(lines, rounded, shares, strict=True)
+        {**row, "path": row["name"], "self_ps": ps, "share": share}
+        for row, ps, share in zip(rows, rounded, shares, strict=True)
     ]
     # An op of several annotations counts in each.
     ops = sum(device["ops"] for device in devices)
@@ -184,7 +186,7 @@ def _op_names(row: Mapping[str, Any]) -> str:
     return ", ".join([*names, f"{units.count(more)} more"] if more else names)
 
 
-def _print_top(out: Console, top: list[NameTime], unit: str) -> None:
+def _print_events(out: Console, top: list[NameTime], unit: str) -> None:
     cells = {"name": lambda event: units.cut_middle(event["name"])}
     time_units = dict.fromkeys(("total_ps", "self_ps"), unit)
     out.print(common.table(WINDOW_EVENTS, top, cells, time_units=time_units))

@@ -40,7 +40,7 @@ class WorkTable:
     total: Row
 
 
-def by_annotation(work: Row, max_rows: int) -> WorkTable:
+def work_by_annotation(work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `device_work` by annotation, with at most `max_rows` rows (see `fit_rows`)."""
     rows = _limit_rows(fit_rows(work["annotations"], max_rows), max_rows)
     return _table(WORK_BY_ANNOTATION, rows, work["total"])
@@ -83,7 +83,7 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     return rows
 
 
-def by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
+def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last part if
     that is unique in the table; kernels without a program have one row per name."""
     total_ps = work["total"]["self_ps"]
