@@ -35,15 +35,15 @@ from tb_xla_insights.report.compile_text import (
 )
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.host_parts import (
+from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
     empty_graph_row,
     idle_between_programs,
-    parts_of_hosts,
     sum_of_idle,
+    view_data_of_hosts,
 )
-from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _steps_of_cores(session: SessionTrace, device_ids: _DeviceIds) -> float | No
     """`per_step` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
     runs of a whole step on a core."""
     counts = (
-        parts_of_hosts(session, "runs")
+        view_data_of_hosts(session, "runs")
         if device_ids is None
         else [count_runs(trace, device_ids) for trace in session.traces]
     )
@@ -172,7 +172,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
     time."""
     idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
-        parts_of_hosts(session, "idle_between")
+        view_data_of_hosts(session, "idle_between")
         if device_ids is None
         else [idle_between_programs(trace, device_ids) for trace in session.traces]
     )
@@ -302,7 +302,7 @@ def _graphs(session: SessionTrace) -> dict[str, Any]:
     """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
     graphs: dict[str, Any] = {}
     offset = 0
-    hosts = zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True)
+    hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
     for steps, graphs_of_host in hosts:
         for name, row in graphs_of_host.items():
             graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))

@@ -20,8 +20,8 @@ from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of
 from tb_xla_insights.report.gap_findings import places
 from tb_xla_insights.report.gap_views import gaps
-from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.view_data import view_data_of_hosts
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _overview(session: SessionTrace) -> Overview:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(parts_of_hosts(session, "partial_steps")),
+            "partial": sum(view_data_of_hosts(session, "partial_steps")),
             "columns": _step_columns(shown),
             "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown]),
         },
