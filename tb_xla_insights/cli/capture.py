@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import THIN
 
@@ -50,7 +50,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             default=getattr(Options, name),
             help=f"{text} (default: %(default)s)",
         )
-    common.add_json(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
 from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
@@ -45,17 +45,17 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _print_sessions(out: Console, document: Document) -> None:
-    common.print_paragraph(out, document["verdict"]["text"], style="bold")
+    elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for letter in "ab":
         side, name = document[letter], "path" if has_same_name else "name"
         counts = [plural(side[f"{noun}s"], noun) for noun in ("step", "device")]
-        common.print_paragraph(
+        elements.print_paragraph(
             out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
         )
     if document["chance"]["text"]:
-        common.print_paragraph(out, document["chance"]["text"])
+        elements.print_paragraph(out, document["chance"]["text"])
     out.print()
     _print_measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
@@ -91,15 +91,15 @@ def _print_step_differences(
     listed = [row for row in rows if row["difference_ps"]]
     if not listed:
         return
-    shown = sorted(listed, key=lambda row: not _is_notable(row))[: common.ROWS]
-    more = f"; {common.ROWS} of {units.count(len(listed))}" if len(listed) > common.ROWS else ""
+    shown = sorted(listed, key=lambda row: not _is_notable(row))[: elements.MAX_ROWS]
+    more = f"; {elements.MAX_ROWS} of {units.count(len(listed))}" if len(listed) > elements.MAX_ROWS else ""
     cells = {
         **cells,
         **_CELLS,
         "of_step": _step_share_text,
         "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
-    out.print(common.table(definition, shown, cells, title=definition.title + more))
+    out.print(elements.table(definition, shown, cells, title=definition.title + more))
 
 
 def _step_share_text(row: Document) -> str:
@@ -126,7 +126,7 @@ def _overhead_rows(rows: Sequence[Document]) -> list[tuple[str, Document]]:
 
 def _print_measures(out: Console, rows: Sequence[Document]) -> None:
     cells = {"a": lambda row: _value_text(row, "a"), "b": lambda row: _value_text(row, "b"), **_CELLS}
-    out.print(common.table(MEASURES, rows, cells))
+    out.print(elements.table(MEASURES, rows, cells))
 
 
 def _value_text(row: Document, letter: str) -> str:
@@ -161,8 +161,8 @@ def _print_differences(
     named = [{**row, "name": name} for name, row in rows if row["a_ps"] or row["b_ps"]]
     if not named:
         return
-    shown = named if summed else named[: common.ROWS]
-    more = f"; the first {common.ROWS} of {len(named)}" if len(shown) < len(named) else ""
+    shown = named if summed else named[: elements.MAX_ROWS]
+    more = f"; the first {elements.MAX_ROWS} of {len(named)}" if len(shown) < len(named) else ""
     sums = None
     if summed:
         a, b = (sum(row[key] or 0 for row in named) for key in ("a_ps", "b_ps"))
@@ -173,7 +173,7 @@ def _print_differences(
             "difference_ps": b - a,
             "ratio": b / a if a else None,
         }
-    out.print(common.table(definition, shown, _CELLS, title=definition.title + more, sums=sums))
+    out.print(elements.table(definition, shown, _CELLS, title=definition.title + more, sums=sums))
 
 
 def _print_lazy_dynamo(out: Console, document: Document) -> None:
@@ -183,21 +183,21 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
         row = document["step"][document[kind]]
         steps.append({**row, "kind": kind, "executions": f"{round(row['executions'] or 0, 2):g}"})
     ratios = {f"{key}_ps": _ratio_text(ratio) for key, ratio in document["speedup"].items()}
-    out.print(common.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
+    out.print(elements.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
     executions = [
         {**row, "program": f"{kind}: {row['program']}", "per_step": f"{row['per_step'] or 0:g}"}
         for kind in kinds
         for row in document["executions"][document[kind]]
     ]
     cells = {"device_ps": lambda row: _precise_ms(row["device_ps"])}
-    out.print(common.table(LAZY_DYNAMO_EXECUTIONS, executions, cells))
+    out.print(elements.table(LAZY_DYNAMO_EXECUTIONS, executions, cells))
     between = [
         {**gap, "before": f"{kind}: {gap['before']}"}
         for kind in kinds
-        for gap in document["between"][document[kind]][: common.ROWS]
+        for gap in document["between"][document[kind]][: elements.MAX_ROWS]
     ]
     if between:
-        out.print(common.table(BETWEEN_EXECUTIONS, between))
+        out.print(elements.table(BETWEEN_EXECUTIONS, between))
 
 
 def _precise_ms(ps: int | None) -> str:
@@ -225,7 +225,7 @@ def _print_pairs(out: Console, pairs: Document) -> None:
     counts = sorted(set(pairs["counts"]))
     name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
     means = {f"speedup_{n}": _speedup_text(mean) for n, mean in enumerate(pairs["means"])}
-    out.print(common.table(definition, rows, sums={"model": name, **means}))
+    out.print(elements.table(definition, rows, sums={"model": name, **means}))
 
 
 def _speedup_text(value: float | None) -> str:

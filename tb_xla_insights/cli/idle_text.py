@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.devices import GAP_PATTERNS, GAPS, IDLE
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def print_idle(
     activity before the first and after the last run if that is long."""
     _print_step_idle(out, step_idle, [row["steps"] for row in hosts if row["steps"]])
     if outside is not None and outside["text"]:
-        common.print_paragraph(out, outside["text"])
+        elements.print_paragraph(out, outside["text"])
         out.print()
 
 
@@ -58,16 +58,18 @@ def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) ->
         )
         scope = f"{step_count}, mean {step}" if step_idle["steps"] else "First to last run"
         waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
-        common.print_paragraph(out, f"{scope}: a core works for {work}{waits} and is idle for {idle} of it.")
+        elements.print_paragraph(
+            out, f"{scope}: a core works for {work}{waits} and is idle for {idle} of it."
+        )
     if note := left_out_note(step_idle):
-        common.print_paragraph(out, note)
+        elements.print_paragraph(out, note)
     if not idle_rows(step_idle):
         out.print()
         return
     rows, sums = idle_table(step_idle)
-    cells = {"class": lambda row: common.class_text(row["class"]) if row["class"] else SHORT_GAPS}
+    cells = {"class": lambda row: elements.class_text(row["class"]) if row["class"] else SHORT_GAPS}
     out.print(
-        common.table(
+        elements.table(
             IDLE, rows, cells, sums={**sums, "class": "all"}, title=f"{IDLE.title} ({basis_text(step_idle)})"
         )
     )
@@ -87,15 +89,15 @@ def print_input(out: Console, pipeline: Document, hosts: int) -> None:
     head = _INPUT_VERDICTS[pipeline["verdict"]]
     if pipeline["late_hosts"]:
         head = f"Loading on {_names_text(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
-    common.print_paragraph(
+    elements.print_paragraph(
         out, f"{head}: {idle if pipeline['idle_ps'] else 'no idle time'} is spent waiting for data{infeed}."
     )
     driving = "the driving thread" if hosts == 1 else "driving threads"
-    common.print_paragraph(out, f"{_loader_text(pipeline, driving)}.")
+    elements.print_paragraph(out, f"{_loader_text(pipeline, driving)}.")
     for activity, key in (("Loading", "load"), ("Sending to devices", "send")):
         if pipeline[f"{key}_hidden"] is not None:
             time, hidden = units.time_text(pipeline[f"{key}_ps"]), units.share(pipeline[f"{key}_hidden"])
-            common.print_paragraph(
+            elements.print_paragraph(
                 out, f"{activity} takes {time}; during {hidden} of that some device works."
             )
     out.print()
@@ -136,8 +138,8 @@ def _print_patterns(out: Console, gaps: Document) -> None:
     from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
     if gaps["patterns"]:
-        rows = patterns_with_kind(gaps)[: common.ROWS]
-        out.print(common.table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": cause_text}))
+        rows = patterns_with_kind(gaps)[: elements.MAX_ROWS]
+        out.print(elements.table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": cause_text}))
 
 
 def _print_longest_gaps(out: Console, document: Document) -> None:
@@ -155,12 +157,12 @@ def _print_longest_gaps(out: Console, document: Document) -> None:
     def whole_host_text(gap: Document) -> str:
         return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
 
-    table = common.table(
+    table = elements.table(
         GAPS.without("before", "after"),
-        gaps["items"][: common.ROWS],
+        gaps["items"][: elements.MAX_ROWS],
         {
             "device": device_text,
-            "step": common.step_text,
+            "step": elements.step_text,
             "all_cores_idle_ps": whole_host_text,
             "cause": cause_text,
         },

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 
@@ -32,7 +32,7 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
         shown.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]
     shown.append({"path": "no annotation", "device_ps": unannotated_ps})
-    out.print(common.table(ANNOTATIONS, shown, sums={"path": "all ops", "device_ps": total_ps}))
+    out.print(elements.table(ANNOTATIONS, shown, sums={"path": "all ops", "device_ps": total_ps}))
     if total_ps:
         _print_origins(out, propagation)
         _print_order(out, [program for program in propagation["programs"] if program["phases"]])
@@ -46,23 +46,23 @@ def _print_origins(out: Console, propagation: Document) -> None:
     names = ("direct", "recovered", "bare", "none")
     shares = units.shares([propagation[f"{name}_ps"] for name in names], total_ps)
     parts = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
-    common.print_paragraph(out, f"Of {units.time_text(total_ps)} in ops, all cores: {', '.join(parts)}.")
+    elements.print_paragraph(out, f"Of {units.time_text(total_ps)} in ops, all cores: {', '.join(parts)}.")
     out.print()
 
 
 def _print_order(out: Console, programs: Sequence[Document]) -> None:
     if not programs:
         return
-    out.print(common.table(PHASES, programs[: common.ROWS]))
+    out.print(elements.table(PHASES, programs[: elements.MAX_ROWS]))
 
 
 def _print_ops(out: Console, definition: Definition, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    longest = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
+    longest = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
     cells = {"op": lambda row: units.cut_middle(row.get("name") or row["op"]), "parts": _parts_text}
     title = f"{definition.title} (all cores{longest})"
-    out.print(common.table(definition, rows[: common.ROWS], cells, title=title))
+    out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
 
 def _parts_text(row: Document) -> str:
@@ -75,7 +75,7 @@ def _print_lost(out: Console, rows: Sequence[Document]) -> None:
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
         names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
-        common.print_paragraph(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
+        elements.print_paragraph(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
     if any(row["lost"] for row in rows):
         out.print()
 

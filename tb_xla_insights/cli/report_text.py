@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.cli.condensed_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import (
@@ -34,10 +34,10 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     from tb_xla_insights.report.throughput import throughput_text
 
     session = document["session"]
-    common.print_paragraph(out, document["verdict"]["text"], style="bold")
+    elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     if session["description"]:
-        common.print_paragraph(out, session["description"])
+        elements.print_paragraph(out, session["description"])
         out.print()
     out.print(f"Session   {escape_text(session['name'])}")
     out.print(f"System    {escape_text(_system_text(document))}")
@@ -51,7 +51,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _print_steps(out, document["steps"])
     if document["throughput"]:
-        common.print_paragraph(out, f"Throughput: {throughput_text(document['throughput'])}.")
+        elements.print_paragraph(out, f"Throughput: {throughput_text(document['throughput'])}.")
         out.print()
     print_gaps(out, document)
     print_early_executions(out, document["early_executions"], document["steps"])
@@ -66,7 +66,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _print_files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:
         host = f" ({diagnostic['host']})" if "host" in diagnostic else ""
-        common.print_paragraph(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
+        elements.print_paragraph(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
 
 
 def _print_files(out: Console, hosts: Sequence[Document]) -> None:
@@ -75,9 +75,9 @@ def _print_files(out: Console, hosts: Sequence[Document]) -> None:
     ordered = hosts
     if len(hosts) >= CONDENSED_FROM:
         ordered = sorted(hosts, key=lambda host: -host["bytes"])
-        ordered = [*ordered[: common.ROWS - 1], ordered[-1]]
+        ordered = [*ordered[: elements.MAX_ROWS - 1], ordered[-1]]
         title += f" ({units.count(len(hosts))}; the largest and the smallest)"
-    out.print(common.table(FILES, ordered, title=title))
+    out.print(elements.table(FILES, ordered, title=title))
 
 
 def _print_findings(out: Console, document: Document) -> None:
@@ -88,7 +88,7 @@ def _print_findings(out: Console, document: Document) -> None:
     number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
     for group in finding_groups(document):
         gain = f"; {group.gain}" if group.gain else ""
-        common.print_paragraph(
+        elements.print_paragraph(
             out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold"
         )
         for finding in group.findings:
@@ -100,9 +100,9 @@ def _print_findings(out: Console, document: Document) -> None:
                 else "costs no idle time"
             )
             title = f"{number}. {severity}: {finding['title']}  {gain_of(finding, document).text}"
-            common.print_paragraph(out, f"{title} ({finding['id']}, {cost})")
-            common.print_paragraph(out, finding["detail"], indent="   ")
-            common.print_paragraph(out, f"Do: {finding['advice']}", indent="   ")
+            elements.print_paragraph(out, f"{title} ({finding['id']}, {cost})")
+            elements.print_paragraph(out, finding["detail"], indent="   ")
+            elements.print_paragraph(out, f"Do: {finding['advice']}", indent="   ")
         out.print()
 
 
@@ -114,11 +114,11 @@ def _print_devices(out: Console, devices: Sequence[Document], duty: str) -> None
     else:
         rows = [device_row(device, duty) for device in devices]
         mean = mean_device_row(devices, duty) if len(devices) > 1 else None
-        out.print(common.table(DEVICES, rows, sums=mean))
+        out.print(elements.table(DEVICES, rows, sums=mean))
     definitions = (
         f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
     )
-    common.print_paragraph(out, definitions)
+    elements.print_paragraph(out, definitions)
     out.print()
 
 
@@ -135,26 +135,26 @@ def _print_steps(out: Console, steps: Sequence[Document]) -> None:
     hosts = Counter(step["host"] for step in steps)
     step_count = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
     title = f"Steps ({step_count}, mean {mean}, median {median}"
-    if len(hosts) >= common.ROWS:  # rows per host would show a single step
+    if len(hosts) >= elements.MAX_ROWS:  # rows per host would show a single step
         print_steps(out, steps, title)
         return
     title += f"{_longest_note(steps)})"
-    longest = sorted(steps, key=lambda step: -step["duration_ps"])[: common.ROWS]
+    longest = sorted(steps, key=lambda step: -step["duration_ps"])[: elements.MAX_ROWS]
     rows = sorted(longest, key=lambda step: step["index"])
     cells = {
         "number": lambda step: f"{step['name']} {units.step_name(step['index'], step['number'])}",
     }
-    out.print(common.table(common.without_single_host(STEPS, steps), rows, cells, title=title))
+    out.print(elements.table(elements.without_single_host(STEPS, steps), rows, cells, title=title))
 
 
 def _longest_note(rows: Sequence[Any]) -> str:
-    return f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
+    return f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
 
 
 def _print_collectives(out: Console, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    out.print(common.table(COLLECTIVES, rows[: common.ROWS]))
+    out.print(elements.table(COLLECTIVES, rows[: elements.MAX_ROWS]))
 
 
 def _print_stalls(out: Console, devices: Sequence[Document]) -> None:
@@ -164,7 +164,7 @@ def _print_stalls(out: Console, devices: Sequence[Document]) -> None:
     if not rows:
         return
     title = f"{STALLS.title} ({STALLS.note}{_longest_note(rows)})"
-    out.print(common.table(STALLS, rows[: common.ROWS], title=title))
+    out.print(elements.table(STALLS, rows[: elements.MAX_ROWS], title=title))
 
 
 def _system_text(document: Document) -> str:

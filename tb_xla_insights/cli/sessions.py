@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, elements, printing
 from tb_xla_insights.tables.sidecars import SESSIONS
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     parser.add_argument("logdir", metavar="LOGDIR", help="a logdir; local or a URL")
-    common.add_json(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -46,7 +46,7 @@ def run(options: Any) -> int:
         for session in listed.sessions
         for index, host in enumerate(session.hosts)
     ]
-    printing.console().print(common.table(SESSIONS, rows))
+    printing.console().print(elements.table(SESSIONS, rows))
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, elements, printing, reading
 from tb_xla_insights.cli.window_condensed import (
     condense_threads,
     needs_condensing,
@@ -40,7 +40,8 @@ _MAX_TIME_PS = 10**18
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    common.add_path(parser)
+    arguments.add_session(parser)
+    arguments.add_json(parser)
     for name, position in (("start", "first"), ("end", "last")):
         parser.add_argument(
             f"--{name}-ms",
@@ -59,13 +60,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def run(options: Any) -> int:
     if options.end_ms <= options.start_ms:
         options.parser.error("--end-ms must be greater than --start-ms")
-    session = common.read(options)
+    session = reading.read_session(options)
     try:
-        with common.reading(session):
+        with reading.show_progress(session):
             answer = session.window(options.start_ms, options.end_ms, options.device)
     except NoDeviceError as error:
         options.parser.error(str(error))
-    common.warn(session)
+    reading.print_warnings(session)
     if options.json:
         printing.print_json(answer)
     else:
@@ -98,7 +99,7 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
             for (ps, name), rounded in zip(parts, shown, strict=True)
         ]
         title = f"What {host['host']} did"
-        out.print(common.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
+        out.print(elements.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
     print_other_hosts(out, others, duration, unit, len(named))
     _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
@@ -110,13 +111,13 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
 
 
 def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
-    definition = common.without_single_host(WINDOW_THREADS, threads)
+    definition = elements.without_single_host(WINDOW_THREADS, threads)
     cells = {"by_class_ps": _class_times, "top": _event_times}
-    out.print(common.table(definition, threads, cells, time_units={"busy_ps": unit}))
+    out.print(elements.table(definition, threads, cells, time_units={"busy_ps": unit}))
 
 
 def _class_times(thread: Mapping[str, Any]) -> str:
-    classes = [common.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
+    classes = [elements.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
     if thread["no_class_ps"]:
         classes.append(f"none {units.time_text(thread['no_class_ps'])}")
     return ", ".join(classes)
@@ -132,7 +133,7 @@ def _event_times(thread: Mapping[str, Any]) -> str:
 def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None:
     if devices:
         time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-        out.print(common.table(WINDOW_DEVICES, devices, time_units=time_units))
+        out.print(elements.table(WINDOW_DEVICES, devices, time_units=time_units))
 
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
@@ -150,9 +151,9 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
         }
         for row in annotations
     ]
-    rows = fit_rows(tree, common.ROWS)
-    if len(rows) > common.ROWS:
-        rows, rest = rows[: common.ROWS - 1], rows[common.ROWS - 1 :]
+    rows = fit_rows(tree, elements.MAX_ROWS)
+    if len(rows) > elements.MAX_ROWS:
+        rows, rest = rows[: elements.MAX_ROWS - 1], rows[elements.MAX_ROWS - 1 :]
         rest_sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
         rows.append({"name": f"{units.count(len(rest))} others", **rest_sums})
     times = [row["self_ps"] for row in rows]
@@ -167,7 +168,7 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
     # An op of several annotations counts in each.
     ops = sum(device["ops"] for device in devices)
     sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0}
-    out.print(common.table(WINDOW_ANNOTATIONS, shown, sums=sums, time_units=time_units))
+    out.print(elements.table(WINDOW_ANNOTATIONS, shown, sums=sums, time_units=time_units))
 
 
 def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:
@@ -189,4 +190,4 @@ def _op_names(row: Mapping[str, Any]) -> str:
 def _print_events(out: Console, top: list[NameTime], unit: str) -> None:
     cells = {"name": lambda event: units.cut_middle(event["name"])}
     time_units = dict.fromkeys(("total_ps", "self_ps"), unit)
-    out.print(common.table(WINDOW_EVENTS, top, cells, time_units=time_units))
+    out.print(elements.table(WINDOW_EVENTS, top, cells, time_units=time_units))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
@@ -76,7 +76,7 @@ def print_other_hosts(out: Console, hosts: Sequence[Row], duration_ps: int, unit
     rows.sort(key=lambda row: -row["median_ps"])
     title = f"What {units.count(len(hosts))} {'other ' if named else ''}hosts did, by class"
     time_units = dict.fromkeys(("median_ps", "min_ps", "max_ps"), unit)
-    out.print(common.table(WINDOW_CLASSES_OF_HOSTS, rows, title=title, time_units=time_units))
+    out.print(elements.table(WINDOW_CLASSES_OF_HOSTS, rows, title=title, time_units=time_units))
 
 
 def condense_threads(threads: Sequence[Row], named: Sequence[Row]) -> list[Row]:
@@ -113,11 +113,11 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
         label = f"{units.count(len(others))} {'others' if named else 'devices'}, median"
         rows.append(_merged_row(others, label, "") | {"devices": others})
     time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-    out.print(common.table(WINDOW_DEVICES, rows, time_units=time_units))
+    out.print(elements.table(WINDOW_DEVICES, rows, time_units=time_units))
     if len(others) > 1:
         busy = [device["busy_ps"] for device in others]
         low, high = (others[busy.index(extreme)] for extreme in (min(busy), max(busy)))
-        common.print_paragraph(
+        elements.print_paragraph(
             out,
             f"Of {'these' if not named else 'the others'}, {low['id']} is busy for the least time, "
             f"{units.time_text(min(busy))}, and {high['id']} for the most, {units.time_text(max(busy))}.",
@@ -138,10 +138,10 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
             "self_ps": self_ps,
         }
         for row, ops in ops_of_rows
-        for op, (count, self_ps) in ops[: common.ROWS]
+        for op, (count, self_ps) in ops[: elements.MAX_ROWS]
     ]
     if op_rows:
-        out.print(common.table(WINDOW_OPS, op_rows))
+        out.print(elements.table(WINDOW_OPS, op_rows))
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:
