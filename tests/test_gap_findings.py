@@ -10,7 +10,13 @@ from launching import demo
 
 from tb_xla_insights.report import gap_views, views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, reason_of_gap, why_gap
+from tb_xla_insights.report.gap_findings import (
+    explained_gaps,
+    findings_of_gap,
+    more_to_gain,
+    reason_of_gap,
+    why_gap,
+)
 from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
 
@@ -89,14 +95,14 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
 
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
-    document = places(groups)["early_sync"]
+    document = explained_gaps(groups)["early_sync"]
     assert (document["count"], [row["duration_ps"] for row in document["places"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in places(groups)["early_sync"]["places"]]
+    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["places"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 

@@ -214,17 +214,17 @@ def _print_pairs(out: Console, pairs: Document) -> None:
     rows = [
         {
             "model": row["model"],
-            **{f"speedup_{n}": _speedup_text(value) for n, value in enumerate(row["speedups"])},
+            **{f"speedup_{index}": _speedup_text(value) for index, value in enumerate(row["speedups"])},
             **{
-                f"verdict_{n}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
-                for n, pair in enumerate(row["pairs"])
+                f"verdict_{index}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
+                for index, pair in enumerate(row["pairs"])
             },
         }
         for row in pairs["rows"]
     ]
     counts = sorted(set(pairs["counts"]))
     name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
-    means = {f"speedup_{n}": _speedup_text(mean) for n, mean in enumerate(pairs["means"])}
+    means = {f"speedup_{index}": _speedup_text(mean) for index, mean in enumerate(pairs["means"])}
     out.print(elements.table(definition, rows, sums={"model": name, **means}))
 
 

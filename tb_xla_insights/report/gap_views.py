@@ -66,10 +66,10 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
         candidates = reversed(recent_groups.get(key, []))
         group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
         if group is None:
-            explained = findings_of_gap(gap, host, report)
-            reason = reason_of_gap(gap, explained, report)
+            times_by_finding = findings_of_gap(gap, host, report)
+            reason = reason_of_gap(gap, times_by_finding, report)
             group = _item_without_cores(
-                gap, host, all_cores_idle_ps, explained, reason["id"] if reason else None
+                gap, host, all_cores_idle_ps, times_by_finding, reason["id"] if reason else None
             )
             groups.append(group)
             recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
@@ -189,7 +189,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     pattern_keys = [_pattern_key(pattern) for pattern in document["patterns"]]
     pattern = pattern_keys.index(_pattern_key(row))
     report = whole_report(session)
-    explained = findings_of_gap(row, host, report)
+    times_by_finding = findings_of_gap(row, host, report)
     findings = {finding["id"]: finding for finding in report["findings"]}
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
     sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
@@ -200,7 +200,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "by_finding_ps": explained,
+        "by_finding_ps": times_by_finding,
         "findings": [
             {
                 "id": id_,
@@ -208,10 +208,10 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
                 "title": findings[id_]["title"],
                 "advice": findings[id_]["advice"],
             }
-            for id_ in explained
+            for id_ in times_by_finding
         ],
-        "sentence": why_gap(row, explained, report) + sentence,
-        "more": more_to_gain(row, explained, report),
+        "sentence": why_gap(row, times_by_finding, report) + sentence,
+        "more": more_to_gain(row, times_by_finding, report),
         "gap_of_other_host": (
             _gap_of_host(session, row, name_of_other, list(all_gaps.values()))
             if name_of_other != host

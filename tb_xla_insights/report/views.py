@@ -18,7 +18,7 @@ from tb_xla_insights.report.device_columns import (
 )
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of
-from tb_xla_insights.report.gap_findings import places
+from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.view_data import view_data_of_hosts
@@ -55,7 +55,7 @@ def overview(session: SessionTrace) -> Overview:
       sums; `gap_causes`: the classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
-    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `places`).
+    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `explained_gaps`).
     - the report's `input_pipeline` (`input`), `transfers` and `mistakes`, its `collectives` and the `stalls` of all
       devices (see `_longest`), and `counts`.
     """
@@ -83,7 +83,7 @@ def _overview(session: SessionTrace) -> Overview:
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explains": places(gaps(session)["items"]),
+        "explains": explained_gaps(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
