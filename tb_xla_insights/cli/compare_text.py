@@ -88,18 +88,22 @@ def _print_device_work(out: Console, work: Document) -> None:
 def _print_step_differences(
     out: Console, definition: Definition, rows: Sequence[Document], cells: Mapping[str, Callable[[Any], str]]
 ) -> None:
-    listed = [row for row in rows if row["difference_ps"]]
-    if not listed:
+    differing_rows = [row for row in rows if row["difference_ps"]]
+    if not differing_rows:
         return
-    shown = sorted(listed, key=lambda row: not _is_notable(row))[: elements.MAX_ROWS]
-    more = f"; {elements.MAX_ROWS} of {units.count(len(listed))}" if len(listed) > elements.MAX_ROWS else ""
+    shown_rows = sorted(differing_rows, key=lambda row: not _is_notable(row))[: elements.MAX_ROWS]
+    count_note = (
+        f"; {elements.MAX_ROWS} of {units.count(len(differing_rows))}"
+        if len(differing_rows) > elements.MAX_ROWS
+        else ""
+    )
     cells = {
         **cells,
         **_CELLS,
         "of_step": _step_share_text,
         "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
-    out.print(elements.table(definition, shown, cells, title=definition.title + more))
+    out.print(elements.table(definition, shown_rows, cells, title=definition.title + count_note))
 
 
 def _step_share_text(row: Document) -> str:
@@ -158,14 +162,16 @@ def _print_differences(
     out: Console, definition: Definition, rows: Sequence[tuple[str, Document]], summed: bool = False
 ) -> None:
     """Prints A, B, B - A and B / A of times with their verdicts; with a total if the rows are parts of a whole."""
-    named = [{**row, "name": name} for name, row in rows if row["a_ps"] or row["b_ps"]]
-    if not named:
+    named_rows = [{**row, "name": name} for name, row in rows if row["a_ps"] or row["b_ps"]]
+    if not named_rows:
         return
-    shown = named if summed else named[: elements.MAX_ROWS]
-    more = f"; the first {elements.MAX_ROWS} of {len(named)}" if len(shown) < len(named) else ""
+    shown_rows = named_rows if summed else named_rows[: elements.MAX_ROWS]
+    count_note = (
+        f"; the first {elements.MAX_ROWS} of {len(named_rows)}" if len(shown_rows) < len(named_rows) else ""
+    )
     sums = None
     if summed:
-        a, b = (sum(row[key] or 0 for row in named) for key in ("a_ps", "b_ps"))
+        a, b = (sum(row[key] or 0 for row in named_rows) for key in ("a_ps", "b_ps"))
         sums = {
             "name": "all",
             "a_ps": a,
@@ -173,7 +179,7 @@ def _print_differences(
             "difference_ps": b - a,
             "ratio": b / a if a else None,
         }
-    out.print(elements.table(definition, shown, _CELLS, title=definition.title + more, sums=sums))
+    out.print(elements.table(definition, shown_rows, _CELLS, title=definition.title + count_note, sums=sums))
 
 
 def _print_lazy_dynamo(out: Console, document: Document) -> None:

@@ -97,8 +97,8 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
 def _same_name_graphs_text(row: Document) -> str:
     """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
     graphs = row["graphs_of_same_name"]
-    shown = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
-    return ", ".join([*shown, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
+    names = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
+    return ", ".join([*names, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
 
 
 def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:

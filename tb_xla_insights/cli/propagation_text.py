@@ -24,15 +24,15 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     if not rows:
         return
     total_ps = propagation["device_ps"]
-    shown: list[Document] = [
+    shown_rows: list[Document] = [
         {**row, "path": "  " * row["path"].count("/") + _leaf(row["path"]), "lost": row["lost"] or ""}
         for row in rows[:_MAX_ANNOTATIONS]
     ]
     if len(rows) > _MAX_ANNOTATIONS:
-        shown.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
+        shown_rows.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]
-    shown.append({"path": "no annotation", "device_ps": unannotated_ps})
-    out.print(elements.table(ANNOTATIONS, shown, sums={"path": "all ops", "device_ps": total_ps}))
+    shown_rows.append({"path": "no annotation", "device_ps": unannotated_ps})
+    out.print(elements.table(ANNOTATIONS, shown_rows, sums={"path": "all ops", "device_ps": total_ps}))
     if total_ps:
         _print_origins(out, propagation)
         _print_order(out, [program for program in propagation["programs"] if program["phases"]])

@@ -24,15 +24,15 @@ def run(options: Any) -> int:
     """Raises InputError if there is no session."""
     from tb_xla_insights.logdir.sessions import sessions_at
 
-    listed = sessions_at(options.logdir)
-    if listed.note:
-        printing.print_note(listed.note)
+    listing = sessions_at(options.logdir)
+    if listing.note:
+        printing.print_note(listing.note)
     if options.json:
         printing.print_json(
             {
                 "logdir": options.logdir,
-                "sessions": [_session_document(session) for session in listed.sessions],
-                "note": listed.note,
+                "sessions": [_session_document(session) for session in listing.sessions],
+                "note": listing.note,
             }
         )
         return 0
@@ -43,7 +43,7 @@ def run(options: Any) -> int:
             "bytes": host.file.bytes if _has_size(host.file) else "",
             "modified": units.moment(host.file.modified_ns),
         }
-        for session in listed.sessions
+        for session in listing.sessions
         for index, host in enumerate(session.hosts)
     ]
     printing.console().print(elements.table(SESSIONS, rows))

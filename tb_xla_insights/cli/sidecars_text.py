@@ -57,13 +57,13 @@ def print_sidecars(out: Console, document: Document) -> None:
 
 def _counter_texts(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
-    shown = []
+    texts = []
     at_least = "at least " if metrics["cleared"] else ""
     names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not at_least)]
     for name in [*names, *(f"aten::{op}" for op in metrics["fallbacks"])]:
         in_capture = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
-        shown.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
-    return shown
+        texts.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
+    return texts
 
 
 def _counts_table(metrics: Document) -> Any:

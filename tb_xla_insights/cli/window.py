@@ -90,18 +90,20 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
     out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
     unit = units.column_unit([duration])
-    named, others = split_hosts(answer) if condensed else (answer["hosts"], [])
-    for host in named:
+    named_hosts, other_hosts = split_hosts(answer) if condensed else (answer["hosts"], [])
+    for host in named_hosts:
         parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
-        shown = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
+        rounded_times = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
         rows = [
             {"class": name, "ps": rounded, "share": ps / duration}
-            for (ps, name), rounded in zip(parts, shown, strict=True)
+            for (ps, name), rounded in zip(parts, rounded_times, strict=True)
         ]
         title = f"What {host['host']} did"
         out.print(elements.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
-    print_other_hosts(out, others, duration, unit, len(named))
-    _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
+    print_other_hosts(out, other_hosts, duration, unit, len(named_hosts))
+    _print_threads(
+        out, condense_threads(answer["threads"], named_hosts) if condensed else answer["threads"], unit
+    )
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
@@ -153,22 +155,22 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
     ]
     rows = fit_rows(tree, elements.MAX_ROWS)
     if len(rows) > elements.MAX_ROWS:
-        rows, rest = rows[: elements.MAX_ROWS - 1], rows[elements.MAX_ROWS - 1 :]
-        rest_sums = {key: sum(row[key] for row in rest) for key in ("count", "self_ps")}
-        rows.append({"name": f"{units.count(len(rest))} others", **rest_sums})
+        rows, unlisted_rows = rows[: elements.MAX_ROWS - 1], rows[elements.MAX_ROWS - 1 :]
+        unlisted_sums = {key: sum(row[key] for row in unlisted_rows) for key in ("count", "self_ps")}
+        rows.append({"name": f"{units.count(len(unlisted_rows))} others", **unlisted_sums})
     times = [row["self_ps"] for row in rows]
     total_ps = sum(times)
     time_units = {"self_ps": units.column_unit(times)}
     shares = units.shares(times, total_ps) if any(times) else [None] * len(times)
     rounded = units.rounded_parts(times, total_ps, units.PS_PER[time_units["self_ps"]] // 1000)
-    shown = [
+    table_rows = [
         {**row, "path": row["name"], "self_ps": ps, "share": share}
         for row, ps, share in zip(rows, rounded, shares, strict=True)
     ]
     # An op of several annotations counts in each.
     ops = sum(device["ops"] for device in devices)
     sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0}
-    out.print(elements.table(WINDOW_ANNOTATIONS, shown, sums=sums, time_units=time_units))
+    out.print(elements.table(WINDOW_ANNOTATIONS, table_rows, sums=sums, time_units=time_units))
 
 
 def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:

@@ -85,11 +85,11 @@ def table_cell(rows: Sequence[Row]) -> Markup:
     column."""
     if not rows:
         return _cell(element("p", "No rows."))
-    shown = list(islice(rows, _MAX_ROWS))
-    keys = dict.fromkeys(key for row in shown for key in row)
-    note = f"The first {_MAX_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(shown) else None
+    first_rows = list(islice(rows, _MAX_ROWS))
+    keys = dict.fromkeys(key for row in first_rows for key in row)
+    note = f"The first {_MAX_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(first_rows) else None
     return _cell(
-        table(shown, *(_column(key, [row.get(key) for row in shown]) for key in keys)),
+        table(first_rows, *(_column(key, [row.get(key) for row in first_rows]) for key in keys)),
         element("p", note, class_="note") if note else None,
     )
 

@@ -106,8 +106,8 @@ def steps_card(document: Row) -> Markup | None:
         return None
     hosts = len({step["host"] for step in steps})
     only_longest = hosts >= CONDENSED_FROM
-    chosen = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
-    rows = chosen[:_MAX_STEPS]
+    chosen_steps = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
+    rows = chosen_steps[:_MAX_STEPS]
     definition = STEPS if hosts > 1 else STEPS.without("host")
     cells = {"number": lambda row: units.step_name(row["index"], row["number"])}
     steps_table = defined_table(definition, rows, cells)
@@ -115,7 +115,7 @@ def steps_card(document: Row) -> Markup | None:
     legend = element("div", (element("span", class_chip(name)) for name in classes), class_="legend")
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
     selection = f"; for each step number, the longest of {hosts} hosts" if only_longest else ""
-    selection += f"; the first {_MAX_STEPS}" if len(chosen) > _MAX_STEPS else ""
+    selection += f"; the first {_MAX_STEPS}" if len(chosen_steps) > _MAX_STEPS else ""
     line = "the line is the device work that the step launched, of the busiest core"
     note = f"{units.count(len(steps))}{selection}; mean {units.time_text(mean)}; {line}"
     if document["throughput"]:
@@ -145,12 +145,14 @@ def gaps_card(document: Row) -> Markup | None:
     columns = columns_of(definition, rows, cells).values()
     limit_note = f"; the {units.count(len(rows))} longest" if len(rows) < gaps["count"] else ""
     note = f"{units.count(gaps['count'])} from 10 µs up{limit_note}"
-    rest = rows[_MAX_VISIBLE_GAPS:]
-    more = element("details", element("summary", f"{units.count(len(rest))} more"), table(rest, *columns))
+    hidden_rows = rows[_MAX_VISIBLE_GAPS:]
+    hidden_gaps = element(
+        "details", element("summary", f"{units.count(len(hidden_rows))} more"), table(hidden_rows, *columns)
+    )
     heading = element("h2", "What led to the end of the longest")
     chains = [_chain(gap, document) for gap in _one_per_pair_of_runs(rows)[:_MAX_CHAINS]]
     visible = table(rows[:_MAX_VISIBLE_GAPS], *columns)
-    return card(GAPS.title, note, visible, more if rest else None, heading, chains, wide=True)
+    return card(GAPS.title, note, visible, hidden_gaps if hidden_rows else None, heading, chains, wide=True)
 
 
 def _cause_chip(row: Row) -> Markup:

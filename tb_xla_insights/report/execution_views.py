@@ -88,7 +88,7 @@ def executions(
         None if devices is None else frozenset(devices).intersection(device.id for device in session.devices)
     )
     sums = _cached_executions(session, device_ids)
-    chosen = usual_step(report) if step is None else step
+    step_index = usual_step(report) if step is None else step
     return {
         "executions": sums["executions"],
         "kinds": sums["kinds"],
@@ -97,8 +97,8 @@ def executions(
         "between": sums["between"],
         "lead": sums["lead"],
         "steps": _step_numbers(steps),
-        "step": chosen,
-        "runs": None if chosen is None else _runs_of_step(session, chosen, device_ids),
+        "step": step_index,
+        "runs": None if step_index is None else _runs_of_step(session, step_index, device_ids),
     }
 
 

@@ -47,8 +47,8 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
         if name in findings:
             times[name] = times.get(name, 0) + ps
     min_ps = _MIN_EXPLAINED_SHARE * gap["duration_ps"]
-    listed = ((id_, ps) for id_, ps in times.items() if ps >= min_ps)
-    return dict(sorted(listed, key=lambda pair: -pair[1]))
+    relevant_times = ((id_, ps) for id_, ps in times.items() if ps >= min_ps)
+    return dict(sorted(relevant_times, key=lambda pair: -pair[1]))
 
 
 def reason_of_gap(

@@ -58,8 +58,8 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
     groups: list[GapItem] = []
     recent_groups: dict[tuple[Any, ...], list[GapItem]] = {}
     multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
-    listed = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
-    for gap in sorted(listed, key=lambda gap: gap["start_ps"]):
+    listed_gaps = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
+    for gap in sorted(listed_gaps, key=lambda gap: gap["start_ps"]):
         host = hosts[gap["device"]]
         all_cores_idle_ps = gap["all_cores_idle_ps"] if host in multi_core_hosts else None
         key = host, gap["step"], gap["before"], gap["after"], gap["kind"]
@@ -286,6 +286,6 @@ def _includes_gap(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
 def _gaps_by_start(session: SessionTrace) -> dict[tuple[str, int], Gap]:
     """Gaps by device and start: all gaps of the hosts in memory if these are chosen hosts, and the longest gaps of the
     session."""
-    chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
-    items = [*chosen, *whole_report(session)["gaps"]["items"]]
+    gaps_of_chosen_hosts = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
+    items = [*gaps_of_chosen_hosts, *whole_report(session)["gaps"]["items"]]
     return {(item["device"], item["start_ps"]): item for item in items}

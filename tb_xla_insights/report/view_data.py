@@ -59,10 +59,10 @@ class IdleBetween(NamedTuple):
 
 def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
     """Counts the runs on all cores, or on the devices `device_ids`."""
-    chosen = runs_on(trace, device_ids)
+    is_chosen = runs_on(trace, device_ids)
     cores = sum(device_ids is None or device.id in device_ids for device in trace.devices)
-    in_steps = chosen & (find_launches(trace).step_of_run >= 0)
-    return Runs(int(chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
+    in_steps = is_chosen & (find_launches(trace).step_of_run >= 0)
+    return Runs(int(is_chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
 
 
 def idle_between_programs(

@@ -66,8 +66,8 @@ def _overview(session: SessionTrace) -> Overview:
     report = whole_report(session)
     hosts_in_memory = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
-    shown = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
-    shown = shown[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
+    shown_steps = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
+    shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
     return {
         "verdict": report["verdict"],
         "figures": headline_figures(report),
@@ -78,8 +78,8 @@ def _overview(session: SessionTrace) -> Overview:
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
             "partial": sum(view_data_of_hosts(session, "partial_steps")),
-            "columns": _step_columns(shown),
-            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown]),
+            "columns": _step_columns(shown_steps),
+            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown_steps]),
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
@@ -113,12 +113,12 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
-    listed, others = [*rows[:MAX_OPS]], rows[MAX_OPS:]
-    if not others:
-        return listed
-    names = [name for name in others[0] if name not in ("op", "kind")]
-    sums = {name: sum(row[name] for row in others) for name in names}
-    return [*listed, {"op": None, "more": len(others)} | sums]
+    listed_rows, other_rows = [*rows[:MAX_OPS]], rows[MAX_OPS:]
+    if not other_rows:
+        return listed_rows
+    names = [name for name in other_rows[0] if name not in ("op", "kind")]
+    sums = {name: sum(row[name] for row in other_rows) for name in names}
+    return [*listed_rows, {"op": None, "more": len(other_rows)} | sums]
 
 
 def counts(session: SessionTrace) -> ViewCounts:

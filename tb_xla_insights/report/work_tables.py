@@ -169,9 +169,9 @@ def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
     if len(ordered) <= max_rows:
         return list(ordered)
     unknown = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
-    others = units.count(len(ordered) - max_rows + 1)
-    rest = {"name": f"{others} others", "self_ps": _unlisted_ps(ordered, max_rows)}
-    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **rest}]
+    other_count = units.count(len(ordered) - max_rows + 1)
+    other_sums = {"name": f"{other_count} others", "self_ps": _unlisted_ps(ordered, max_rows)}
+    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **other_sums}]
 
 
 def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable:

@@ -59,7 +59,7 @@ def merge_devices(sections: Sections, duration_ps: int) -> list[Device]:
 def merge_step_idle(sections: Sections) -> StepIdle:
     """The report's `step_idle`; if any host has steps, only hosts with steps count."""
     in_steps = any(section.steps for section in sections)
-    counted = [
+    counted_sections = [
         section
         for section in sections
         if section.rows["step_idle"]["devices"] and (section.steps or not in_steps)
@@ -70,13 +70,15 @@ def merge_step_idle(sections: Sections) -> StepIdle:
             "reason": "no_steps" if section.rows["step_idle"]["devices"] else "no_device_work",
         }
         for section in sections
-        if section not in counted
+        if section not in counted_sections
     ]
     durations = [
-        ps for section in counted or sections for ps in section.rows["steps"].durations_ps().tolist()
+        ps for section in counted_sections or sections for ps in section.rows["steps"].durations_ps().tolist()
     ]
     return step_idle_from_rows(
-        [row for section in counted for row in section.rows["step_idle"]["devices"]], durations, left_out
+        [row for section in counted_sections for row in section.rows["step_idle"]["devices"]],
+        durations,
+        left_out,
     )
 
 

@@ -90,8 +90,8 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
     one by gain if more than half of the hosts have the finding, else of the one that loses most."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     on_minority = 2 * len(rows) <= len(sections)
-    shown = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
-    host = next(section.host for section in sections if rows.get(section.number) is shown)
+    shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
+    host = next(section.host for section in sections if rows.get(section.number) is shown_row)
     weight = _weight_function(sections)
     recurrences = Counter(row["recurs"] for row in rows.values())
 
@@ -99,14 +99,14 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
         return weighted_mean((rows.get(section.number, {}).get(key), weight(section)) for section in sections)
 
     finding = Finding(
-        id=shown["id"],
-        title=shown["title"],
-        brief=shown["brief"] + _host_phrase(len(rows), len(sections), host),
-        detail=_detail_of_hosts(shown["detail"], len(rows), len(sections), host, on_minority),
-        advice=shown["advice"],
+        id=shown_row["id"],
+        title=shown_row["title"],
+        brief=shown_row["brief"] + _host_phrase(len(rows), len(sections), host),
+        detail=_detail_of_hosts(shown_row["detail"], len(rows), len(sections), host, on_minority),
+        advice=shown_row["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
-        evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(sections), "host": host},
-        windows=[Window(**window) for window in shown["windows"]],
+        evidence=shown_row["evidence"] | {"hosts": len(rows), "of_hosts": len(sections), "host": host},
+        windows=[Window(**window) for window in shown_row["windows"]],
         recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
         ),

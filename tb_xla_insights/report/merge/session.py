@@ -226,15 +226,15 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
     host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown, as in
     `trace.build.join_hosts`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = earliest(bases) if bases else 0
+    first_unix_ns = earliest(bases) if bases else 0
     shifts: list[int] = []
     unknown_clocks: list[DiagnosticRow] = []
     for host in hosts:
-        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first)
-        shifts.append((host.base_unix_ns - first) * 1000 if near else 0)
+        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
+        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if near else 0)
         if not near:
             unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
-    return shifts, first, unknown_clocks
+    return shifts, first_unix_ns, unknown_clocks
 
 
 def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:

@@ -96,24 +96,25 @@ def _without_straggler_causes(
     """Removes the findings that only late hosts have and that repeat why they are late. A removed finding about
     recompilations contributes its detail (what is compiled and why) and its advice to the straggler finding."""
     ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
-    removed = [
+    removed_findings = [
         finding
         for finding in findings
         if is_straggler_cause(finding.evidence, straggler.evidence)
         and (finding.id in ids or _only_reports_idle_time(finding))
     ]
-    recompilation = next((finding for finding in removed if finding.id in _RECOMPILATIONS), None)
+    recompilation = next((finding for finding in removed_findings if finding.id in _RECOMPILATIONS), None)
     if recompilation and straggler.evidence["cause"] == straggler.evidence["causes"][0]:
         reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
         detail = f"{straggler.detail.removesuffix('.')}: {reason}."
         straggler = replace(straggler, detail=detail, advice=recompilation.advice)
     removed_mistakes = sum(
-        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed
+        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE
+        for finding in removed_findings
     )
-    evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed]}
-    rest = [finding for finding in findings if finding not in removed]
-    counted: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
-    return rest, replace(straggler, evidence=evidence), counted
+    evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed_findings]}
+    remaining_findings = [finding for finding in findings if finding not in removed_findings]
+    remaining_mistakes: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
+    return remaining_findings, replace(straggler, evidence=evidence), remaining_mistakes
 
 
 def _only_reports_idle_time(finding: Finding) -> bool:
@@ -205,8 +206,8 @@ def _without_waiting(
     if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
         step_without_limit = without_mistakes - scaled(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
-    others = [finding for finding in findings if finding is not exposed]
-    return [*others, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
+    other_findings = [finding for finding in findings if finding is not exposed]
+    return [*other_findings, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
 
 
 def _add_to_mistakes(
