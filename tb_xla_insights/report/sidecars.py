@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tb_xla_insights.analysis.sidecars import (
     DESCRIPTION_FILE,
     RECORD_FILE,
-    DebugLogBlock,
     GraphBreaks,
     Guard,
     Metrics,
@@ -65,70 +64,70 @@ def read_sidecars(session: SessionTrace) -> Sidecars:
 
 
 def _read(session: SessionTrace) -> Sidecars:
-    reports: list[Metrics] = []
-    breaks: GraphBreaks | None = None
-    guards: list[Guard] = []
-    compilations: list[DebugLogBlock] = []
-    executions: list[DebugLogBlock] = []
-    advice: list[str] = []
+    contents: list[_Contents] = []
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
     unread: list[UnparsedLine] = []
-    for name, text, is_cut in _text_files(session, unread):
-        if name == RECORD_FILE:
+    for file in _text_files(session, unread):
+        if file.name == RECORD_FILE:
             from tb_xla_insights.report.record_text import parse_record  # few captures have this file
 
-            values, unread_values = parse_record(text, name)
+            values, unread_values = parse_record(file.text, file.name)
             recorded = recorded or values
             unread += unread_values
-            continue
-        if name == DESCRIPTION_FILE:
-            description = description or _description(text)
-            continue
-        try:
-            report, explained, log, failed_guards = _parse(_LONG_LINE.sub(r"\1…", text), name)
-        except Exception as error:  # a fault in a parser must not prevent the report
-            _log.exception("%s cannot be read", escape_text(name))
-            unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
-            continue
-        unread_lines = [
-            *(report.unread if report else ()),
-            *(explained.unread if explained else ()),
-            *log.unread,
-        ]
-        if report or explained or failed_guards or log.compilations or log.executions or log.advice:
-            files.append(name)
-            unread += [
-                *unread_lines,
-                *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if is_cut else []),
-            ]
-        reports += [report] if report else []
-        breaks = breaks or explained
-        guards += failed_guards
-        compilations += log.compilations
-        executions += log.executions
-        advice += [line for line in log.advice if line not in advice]
-    before, after = _pair_reports(reports)
+        elif file.name == DESCRIPTION_FILE:
+            description = description or _description(file.text)
+        elif content := _parse(file, unread):
+            files.append(file.name)
+            contents.append(content)
+    before, after = _pair_reports([content.report for content in contents if content.report])
     return Sidecars(
-        after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
+        metrics=after,
+        before=before,
+        breaks=next((content.breaks for content in contents if content.breaks), None),
+        guards=[guard for content in contents for guard in content.guards],
+        compilations=[block for content in contents for block in content.log.compilations],
+        executions=[block for content in contents for block in content.log.executions],
+        advice=[*dict.fromkeys(line for content in contents for line in content.log.advice)],
+        recorded=recorded,
+        files=files,
+        unread=unread,
+        description=description,
     )
 
 
-def _parse(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
-    """Parses a file's text as each of the formats; several may apply, or none."""
+class _Contents(NamedTuple):
+    """The contents of one file in each of the formats; several may apply."""
+
+    report: Metrics | None
+    breaks: GraphBreaks | None
+    log: DebugText
+    guards: list[Guard]
+
+
+def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
+    """Parses a file; None if no format applies. Adds the lines that are not understood to `unread`."""
     # Imported here because most captures have no such files.
     from tb_xla_insights.report.debug_text import parse_debug
     from tb_xla_insights.report.explain_text import parse_explain
     from tb_xla_insights.report.guards_text import parse_guards
     from tb_xla_insights.report.metrics_text import parse_metrics
 
-    return (
-        parse_metrics(text, name),
-        parse_explain(text, name),
-        parse_debug(text, name),
-        parse_guards(text, name),
-    )
+    name, text = file.name, _LONG_LINE.sub(r"\1…", file.text)
+    try:
+        report, breaks = parse_metrics(text, name), parse_explain(text, name)
+        log, guards = parse_debug(text, name), parse_guards(text, name)
+    except Exception as error:  # a fault in a parser must not prevent the report
+        _log.exception("%s cannot be read", escape_text(name))
+        unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
+        return None
+    if not (report or breaks or guards or log.compilations or log.executions or log.advice):
+        return None
+    unread += [*(report.unread if report else ()), *(breaks.unread if breaks else ()), *log.unread]
+    if file.is_cut:
+        unread.append(UnparsedLine(name, file.text.count("\n") + 1, "what follows is not read"))
+    return _Contents(report, breaks, log, guards)
 
 
 def _pair_reports(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
