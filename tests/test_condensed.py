@@ -193,6 +193,7 @@ class TestPod:
         table = text[text.index("Hosts side by side") :].split("\n\n")[0]
         assert table.count("t1v-n-7f-w-") == 16
         assert "input, 38.0 ms a step longer" in table
+        assert "Others wait, s" in table
 
     def test_the_page_has_the_same_table(self) -> None:
         text = text_of(report())
@@ -200,6 +201,9 @@ class TestPod:
         page = Page(report_html(report()))
         shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
         assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
+
+    def test_the_sentence_about_a_gap_names_its_host(self) -> None:
+        assert "Nothing was queued: t1v-n-7f-w-" in report_html(report())
 
     def test_hosts_that_are_not_compared_have_milliseconds_as_units(self) -> None:
         rows = [row | {"others_wait_ps": None} for row in report()["hosts"]]
