@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once it is written"
-STOPPED_MESSAGE = "{}: not read, reading was stopped before; reload the session to read it"
+STOPPED_MESSAGE = "{}: not read, because reading was stopped; reload the session to read it"
+
+_BINARY = getattr(os, "O_BINARY", 0)
+"""Without this flag, Windows translates line ends."""
 
 
 class Source(ABC):
@@ -66,9 +70,10 @@ class _LocalFile(Source):
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._descriptor = os.open(path, os.O_RDONLY | _BINARY)
         except OSError as error:
             raise InputError(f"{path}: {reason(error)}") from error
+        self._position_lock = threading.Lock()
         status = os.fstat(self._descriptor)
         self.size = status.st_size
         self.fingerprint = local_fingerprint(status)
@@ -78,7 +83,7 @@ class _LocalFile(Source):
         filled = 0
         try:
             while filled < len(buffer):
-                count = os.preadv(self._descriptor, [buffer.data[filled:]], offset + filled)
+                count = self._read_at(offset + filled, buffer.data[filled:])
                 if count == 0:
                     break
                 filled += count
@@ -88,6 +93,17 @@ class _LocalFile(Source):
         if modified != self._modified:  # earlier reads returned other content
             raise InputError(CHANGED_MESSAGE.format(self.path))
         return filled
+
+    def _read_at(self, offset: int, buffer: memoryview) -> int:
+        """Reads once from `offset`, at most the buffer's length. Returns the number of bytes, 0 at the end of the
+        file."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self._descriptor, [buffer], offset)
+        with self._position_lock:  # Windows reads only from the file's position, which all threads share
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            data = os.read(self._descriptor, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         os.close(self._descriptor)

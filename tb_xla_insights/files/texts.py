@@ -9,7 +9,12 @@ import stat
 from typing import Any, NoReturn
 
 MAX_TEXT_BYTES = 8_000_000
-"""Of one file."""
+"""The size limit of one file."""
+
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Without O_BINARY, Windows translates line ends. Without O_NONBLOCK, which Windows lacks, opening a pipe would wait for
+its writer."""
+
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -18,7 +23,8 @@ _BYTE_ORDER_MARKS = (
 
 
 class TextError(ValueError):
-    """Why a file is no valid text, as a short phrase; `at` is the position, as in `, line 3, column 2`, if known."""
+    """Why a file is not valid text, as a short phrase; `at` is the position, such as `, line 3, column 2`, empty if
+    unknown."""
 
     def __init__(self, reason: str, at: str = "") -> None:
         super().__init__(reason)
@@ -31,11 +37,11 @@ def read_text(path: str) -> str:
     A pipe is read to its end, and is empty without a writer; a device is read up to the limit. Raises TextError and
     OSError.
     """
-    # Without O_NONBLOCK, opening a pipe would wait for its writer.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+    with os.fdopen(os.open(path, _OPEN_FLAGS), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_TEXT_BYTES:
-            os.set_blocking(file.fileno(), True)
+            if hasattr(os, "O_NONBLOCK"):
+                os.set_blocking(file.fileno(), True)
             content = bytearray()
             while chunk := file.read(MAX_TEXT_BYTES + 1 - len(content)):
                 content += chunk
