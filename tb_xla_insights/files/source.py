@@ -50,8 +50,8 @@ class Source(ABC):
         buffer = np.empty(max(0, min(length, self.size - offset)), np.uint8)
         return buffer[: self.read_into(offset, buffer)]
 
-    def check(self) -> None:  # noqa: B027  local files are checked at each read
-        """Raises InputError if the file was replaced while it was read, for remote files."""
+    def check_unchanged(self) -> None:  # noqa: B027  local files are checked at each read
+        """Raises InputError if a remote file was replaced while it was read."""
 
     def cache_ranges(self, ranges: Iterable[tuple[int, int]]) -> None:  # noqa: B027  the system caches local files
         """Caches ranges (offset, length) for later readers of the file."""
@@ -128,18 +128,18 @@ def open_source(
     path: str,
     *,
     whole: bool = False,
-    arrived: Callable[[int], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
+    on_bytes: Callable[[int], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Source:
     """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError if that fails.
 
-    A remote file is fetched block by block: `whole` prefetches all of it, `arrived` is called with the number of bytes
-    that have arrived, and once `stop` returns True, reading bytes that have not arrived raises InputError.
+    A remote file is fetched block by block: `whole` prefetches all of it, `on_bytes` is called with the number of bytes
+    that have arrived, and once `should_stop` returns True, reading bytes that have not arrived raises InputError.
     """
     if is_url(path):
         from tb_xla_insights.files.remote import RemoteFile
 
-        return RemoteFile(path, whole, arrived, stop)
+        return RemoteFile(path, whole, on_bytes, should_stop)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
         raise InputError(f"{path}: is a directory; name a .xplane.pb file")

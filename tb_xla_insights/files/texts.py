@@ -12,8 +12,8 @@ MAX_TEXT_BYTES = 8_000_000
 """The size limit of one file."""
 
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Without O_BINARY, Windows translates line ends. Without O_NONBLOCK, which Windows lacks, opening a pipe would wait for
-its writer."""
+"""Without O_BINARY, Windows translates line ends. Without O_NONBLOCK, which Windows lacks, opening a pipe would wait
+for its writer."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -171,7 +171,7 @@ class Pod:
 
         host = self._captures[index]
         trace = read_host(host.path, host.name, self._catalog)
-        host.check(trace)
+        host.check_unchanged(trace)
         trace.shift(host.shift_ps)
         return HostTimeline(index, trace, self.report["session"]["duration_ps"])
 
