@@ -82,8 +82,8 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
     calls = on_host & (ids.values > 0)
     correlation_ids = ids.at(kernels, 0)
-    launching = StatColumn(ids.rows[calls], ids.values[calls], False)
-    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], False)
+    launching = StatColumn(ids.rows[calls], ids.values[calls], is_text=False)
+    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], is_text=False)
     flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
     return trace.flows.with_added(flows.producer, flows.consumer)
 

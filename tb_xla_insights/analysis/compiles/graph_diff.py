@@ -21,7 +21,7 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
 from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
-from tb_xla_insights.xplane.read import PROGRAMS
+from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
@@ -126,7 +126,7 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
 
 def _program_names(trace: Trace) -> dict[int, str]:
     """Returns the module names of the programs in the file, by program id."""
-    planes = {plane.index for plane in trace.planes if plane.name == PROGRAMS}
+    planes = {plane.index for plane in trace.planes if plane.name == PROGRAM_PLANE}
     texts = (
         trace.strings[text]
         for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)

@@ -1,4 +1,4 @@
-"""Captures that something took for text on their way."""
+"""Files of another format, and captures that a transfer as text has damaged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def capture() -> bytes:
         (lambda data: data.decode("cp437").encode("utf-8-sig"), "was decoded as text and written as UTF-8"),
     ],
 )
-def test_errors_of_a_mangled_capture_name_the_conversion(
+def test_errors_of_a_converted_capture_name_the_conversion(
     capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"
