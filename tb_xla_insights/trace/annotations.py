@@ -63,7 +63,7 @@ def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
     return name_codes
 
 
-def annotated(trace: Trace) -> NDArray[np.bool_]:
+def annotation_mask(trace: Trace) -> NDArray[np.bool_]:
     """Whether each event is an annotation."""
     mask = np.zeros(len(trace), np.bool_)
     mask[trace.annotations] = True

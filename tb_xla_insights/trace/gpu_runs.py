@@ -33,7 +33,6 @@ from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
 
-
 _EXECUTIONS = ("gpu_run", "run_start", "launch")
 """Tags of events that may mark an execution, the narrowest first."""
 

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
@@ -26,7 +26,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
     execution")"""
     rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
-    annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
+    annotations, frames = annotation_mask(trace), has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():
         is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.metadata_index[enclosing]]

@@ -32,7 +32,7 @@ from tb_xla_insights.catalog.classes import (
     UNRECORDED,
     WAIT,
 )
-from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
@@ -153,7 +153,7 @@ def host_class_segments(trace: Trace) -> Segments:
 
 def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """Returns the driving thread's timeline with its backward passes merged in."""
-    annotations = annotated(trace)
+    annotations = annotation_mask(trace)
     is_loading_frame = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[
         trace.metadata_index[driving.row]
     ]

@@ -79,7 +79,7 @@ class CausalPaths:
 
 
 @memoised
-def event_flags(trace: Trace) -> Int16:
+def metadata_flags(trace: Trace) -> Int16:
     """Returns the flags of `codes`, by index of event metadata."""
     flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
     for metadata_index, text in enumerate(trace.metadata.name):
@@ -95,7 +95,7 @@ def _flags_of_tags(tags: frozenset[str]) -> int:
 @memoised
 def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     """Returns the events whose metadata has flags, in row order, and these flags."""
-    flags = event_flags(trace)
+    flags = metadata_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
     rows = trace.rows_with_metadata(flags != 0)
@@ -154,7 +154,7 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(
-        rows.astype(np.int32), event_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
+        rows.astype(np.int32), metadata_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
         trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host,
         _cpu_runs(trace), path, dynamo, hops,
     )  # fmt: skip

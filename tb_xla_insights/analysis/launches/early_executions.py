@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.codes import DYNAMO, MARKER, READ, SYNC
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation, enclosing_path
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.launches.causality import event_flags, rows_flagged
+from tb_xla_insights.analysis.launches.causality import metadata_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_annotation_rows
@@ -91,9 +91,9 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     launches = find_launches(trace)
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
-    flags = event_flags(trace)[trace.metadata_index[rows]]
+    flags = metadata_flags(trace)[trace.metadata_index[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
-    synced = synced[event_flags(trace)[trace.metadata_index[launches.sync[synced]]] & SYNC != 0]
+    synced = synced[metadata_flags(trace)[trace.metadata_index[launches.sync[synced]]] & SYNC != 0]
     is_bridge = find_extractions(trace).is_bridge_event(trace)
     synced = synced[~is_bridge[launches.sync[synced]]]
     following = _next_events(trace, rows, launches.sync[synced])

@@ -17,8 +17,8 @@ from tb_xla_insights.analysis.codes import DYNAMO, LAUNCH, SCHEDULE, SYNC
 from tb_xla_insights.analysis.launches.causality import (
     CausalPaths,
     causal_paths,
-    event_flags,
     execute_calls,
+    metadata_flags,
     rows_flagged,
 )
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, list_programs
@@ -188,7 +188,9 @@ def _requests(trace: Trace) -> Int32:
     schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
         scheduled = causal_paths(trace, schedules).sync
-        rows = rows[np.isin(rows, scheduled) | (event_flags(trace)[trace.metadata_index[rows]] & DYNAMO != 0)]
+        rows = rows[
+            np.isin(rows, scheduled) | (metadata_flags(trace)[trace.metadata_index[rows]] & DYNAMO != 0)
+        ]
     return rows[np.argsort(trace.start_ps[rows], kind="stable")]
 
 
