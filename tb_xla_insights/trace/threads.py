@@ -46,7 +46,7 @@ _ROLE_OF_CLASS: dict[str, Role] = {
     "input": "loader",
 }
 _LOADER, _STEP_MARKER, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
-"""Flags of event names: by the catalog's tags below; names that the catalog does not know; calls that launch."""
+"""Flags of event names: by the catalogue's tags below; names that the catalogue does not know; calls that launch."""
 
 _LOADER_TAGS = {"loader", "loading_frame"}
 _STEP_MARKER_TAGS = {"step_marker", "sync", "dynamo"}
