@@ -70,7 +70,7 @@ TaskResult: TypeAlias = HostResult[Result] | Failure
 class Task(Generic[Result]):
     """The task for every host: `function` takes the trace, shifted by the host's `shift_ps`.
 
-    The function and its result must be picklable, so it is a function of a module, or a `partial` of one. `progress`
+    The function and its result must be picklable, so it is a module-level function, or a `partial` of one. `progress`
     records the bytes read.
     """
 
@@ -139,5 +139,5 @@ def read_host(
 def fault_text(path: str, error: Exception) -> str:
     """A one-line message for an internal error, whose traceback goes to the log."""
     _log.error("%s cannot be read", escape_text(path), exc_info=error)
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"{path}: cannot be read ({reason}); report this with the file"
+    detail = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{path}: cannot be read ({detail}); report this with the file"
