@@ -129,9 +129,8 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     np.minimum.at(first_run, runs.program, runs.start_ps)
     names = np.array([name for name, _ in launches.programs], object)
     by_first_run = np.argsort(first_run, kind="stable")
-    by_first_run = by_first_run[
-        names[by_first_run] != UNNAMED
-    ]  # without runs that do not record their program
+    records_program = names[by_first_run] != UNNAMED
+    by_first_run = by_first_run[records_program]
     claimed: set[int] = set()
     syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
     next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)

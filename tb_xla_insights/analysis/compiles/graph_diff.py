@@ -36,8 +36,8 @@ MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
 
 _MAX_ALIGNED_PARAMETERS = 500
-"""Parameters up to which graphs with different numbers of parameters are aligned to find the ones that only one graph
-has."""
+"""If two graphs have different numbers of parameters, of at most this many, the sequences are aligned to find the
+parameters that only one graph has."""
 
 _MAX_CODE_COMPARISONS = 4
 """Programs without common parameters whose instructions are compared."""
@@ -196,14 +196,14 @@ def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequenc
         if 2 * len(differences) <= max(len(before), len(after))
     ]
     if not near:
-        same_count = [
+        equally_many = [
             (earlier_id, differences)
             for earlier_id, before, differences in candidates
             if len(before) == len(after)
         ]
         near = [
             (earlier_id, differences)
-            for earlier_id, differences in same_count[:_MAX_CODE_COMPARISONS]
+            for earlier_id, differences in equally_many[:_MAX_CODE_COMPARISONS]
             if programs.code(earlier_id).structure == programs.code(id_).structure
         ]
     if not near:

@@ -1,9 +1,9 @@
 """Causal paths: from an event back to the execute call that it belongs to, and to what requested that call.
 
 The cause of an event is, in this order: the producer of the flow that ends at the event; the event that encloses it on
-its thread; at the top of a thread pool's task the task itself, which begins with a `ThreadpoolListener::StartRegion`,
-the consumer of its own flow. The path ends on the driving thread (or the thread of its backward pass): what encloses
-the event there is read from nesting.
+its thread; for an outermost event in a task of a thread pool, the `ThreadpoolListener::StartRegion` that begins the
+task, at which a flow ends. From the driving thread (or the thread of its backward pass) on, the path follows only the
+nesting of events.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class CausalPaths:
-    """What lies on the causal path of each of some events, as rows of the trace; -1: none.
+    """The events on the causal path of each of some events, as rows of the trace; -1: none.
 
     `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
     driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or dynamo call there.
@@ -80,7 +80,7 @@ class CausalPaths:
 
 @memoised
 def metadata_flags(trace: Trace) -> Int16:
-    """Returns the flags of `codes`, by index of event metadata."""
+    """Returns the flags (see `codes`) of each event metadata's name."""
     flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
     for metadata_index, text in enumerate(trace.metadata.name):
         flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)

@@ -51,7 +51,7 @@ class EarlyExecutions:
     input_syncs: Int32
     reads: Int32
 
-    def only(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
+    def select(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
         """Returns the same with the early executions that a mask selects."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
@@ -158,13 +158,13 @@ def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int
 
 
 def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
-    """Returns one entry per early execution, in order of hosts and time.
+    """Returns one row per early execution, in order of hosts and time.
 
-    `step` is an index into the report's `steps`. `how` is `read` (a value was fetched) or `step_marker`. `annotation`
-    is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of its runs, an
-    upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
+    `step` is an index into the report's `steps`. `trigger` is `read` (a value was fetched) or `step_marker`.
+    `annotation` is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of
+    its runs, an upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
     """
-    entries: list[EarlyLaunch] = []
+    rows: list[EarlyLaunch] = []
     for trace, offset in traces_with_step_offsets(session):
         early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
@@ -173,7 +173,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                 int(early.step[i]),
                 int(launches.program[launch]),
             )
-            entries.append(
+            rows.append(
                 {
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
@@ -187,7 +187,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                     "idle_ps": int(early.idle_ps[i]),
                 }
             )
-    return entries
+    return rows
 
 
 def reads_report(trace: Trace) -> dict[str, Any]:

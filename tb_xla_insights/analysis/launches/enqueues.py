@@ -193,7 +193,7 @@ def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) 
 
 
 class _Candidates:
-    """Rows that share a key, the preferred ones last. `first` stands for an instant before all of them."""
+    """Rows that share a key, the preferred ones last. `first` is the row for an instant before all of them."""
 
     def __init__(self, trace: Trace, rows: list[int], first: int) -> None:
         start = trace.start_ps[rows].tolist()

@@ -88,9 +88,8 @@ def find_launches(trace: Trace) -> Launches:
     sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
     kind = np.where(paths.dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
-    program[runs.launch[enqueued][::-1]] = runs.program[enqueued][
-        ::-1
-    ]  # a launch's first run is written last
+    last_first = enqueued[::-1]  # a launch's first run is written last
+    program[runs.launch[last_first]] = runs.program[last_first]
     step = _steps(trace, paths, runs, len(row))
     times = _handed_over_times(trace, step, runs)
     if times is not None:
@@ -159,14 +158,14 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
 def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) -> CausalPaths:
     """Completes the causal paths of calls that lead to no driving thread: these calls take, in order, the requests (see
     `_requests`) that no other call comes from."""
-    lost = paths.origin < 0
+    is_lost = paths.origin < 0
     requests = _requests(trace)
-    if not lost.any() or not requests.size:
+    if not is_lost.any() or not requests.size:
         return paths
     index_of_request = {request: index for index, request in enumerate(requests.tolist())}
     # A call with a complete path takes no request, but bounds the calls around it.
     taken = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
-    candidates = np.flatnonzero(lost | (taken >= 0))
+    candidates = np.flatnonzero(is_lost | (taken >= 0))
     matched = np.full(len(row), -1, np.int64)
     matched[candidates] = match_by_order(
         trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[requests]
@@ -205,7 +204,7 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
         return recorded_steps_at(trace, instants)
     row, plane = steps[0].row, trace.line_of(steps[0].row).plane
     # Steps may be on a plane that is no device's: then they count as the first device's.
-    of_steps = next(
+    steps_device = next(
         (
             number
             for number, device in enumerate(trace.devices)
@@ -214,7 +213,7 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
         0,
     )
     # In reverse: a launch's first run is written last.
-    on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == of_steps))[::-1]
+    on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == steps_device))[::-1]
     instants[runs.launch[on_device]] = runs.start_ps[on_device]
     return recorded_steps_at(trace, instants)
 

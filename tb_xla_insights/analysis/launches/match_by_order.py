@@ -32,13 +32,13 @@ def match_by_order(run_start: Int64, taken: Int64, call_start: Int64) -> Int64:
         first, last = int(low[group[0]]) + 1, int(high[group[0]])
         calls = (np.flatnonzero(free[first:last]) + first).tolist() if last > first else []
         runs = order[group].tolist()
-        if first == 0 and last < len(call_start):
+        is_backward = first == 0 and last < len(call_start)
+        if is_backward:
             calls.reverse()
             runs.reverse()
         next_call = 0
-        backward = first == 0 and last < len(call_start)
         for run in runs:
-            while backward and next_call < len(calls) and call_start[calls[next_call]] > run_start[run]:
+            while is_backward and next_call < len(calls) and call_start[calls[next_call]] > run_start[run]:
                 next_call += 1
             if next_call < len(calls) and call_start[calls[next_call]] <= run_start[run]:
                 matched[run] = calls[next_call]
