@@ -94,9 +94,7 @@ def _match_launches(
     return {int(launch[index]): blocks[offsets[0] + index] for index in np.flatnonzero(is_certain).tolist()}
 
 
-def _recorded_graphs(
-    trace: Trace, program: Int32, blocks: Sequence[DebugLogBlock], graphs: Int32
-) -> Int32:
+def _recorded_graphs(trace: Trace, program: Int32, blocks: Sequence[DebugLogBlock], graphs: Int32) -> Int32:
     """Returns, per launch, the number of its graph if the capture has its compilation, else -1; -2: not in the log."""
     number_of_graph = {block.graph: number for block, number in zip(blocks, graphs.tolist(), strict=True)}
     compilations = find_compilations(trace)
@@ -155,7 +153,6 @@ def _distance_to_last(values: Int32) -> Int64:
         distances[index] = index - last.get(value, index)
         last[value] = index
     return distances
-
 
 
 def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
