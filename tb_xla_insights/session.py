@@ -56,7 +56,8 @@ class Session:
 
     @property
     def trace_if_small(self) -> SessionTrace | None:
-        """The events of all hosts, read now if the hosts are few and fit into half of the free memory; else None."""
+        """The events of all hosts, if they have been read or are few enough to fit into half of the free memory; else
+        None."""
         return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property
@@ -149,7 +150,7 @@ class Session:
         from tb_xla_insights.analysis.window.window import merge_windows, window
 
         if end_ps <= start_ps:
-            raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
+            raise InputError(f"{self.hosts.files.path}: the window is empty; give an end after its start")
         if self.trace_if_small is not None:
             self._check_device(device, [trace_device.id for trace_device in self.trace_if_small.devices])
             return window(self.trace_if_small, start_ps, end_ps, device)

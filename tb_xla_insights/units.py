@@ -201,8 +201,8 @@ def cut_middle(text: str, max_length: int = 60) -> str:
 
 
 def parse_time(text: str) -> int:
-    """The exact picoseconds of a decimal number of milliseconds, of at most nine decimals. Raises ValueError if the
-    text is not such a number."""
+    """The exact picoseconds of a decimal number of milliseconds; decimals after the ninth are ignored. Raises
+    ValueError if the text is not such a number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
     if not match or not (match[2] or match[3]):
         raise ValueError(f"not a number of milliseconds: {text!r}")

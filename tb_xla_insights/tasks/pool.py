@@ -23,7 +23,7 @@ from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskR
 from tb_xla_insights.tasks.in_flight import run_bounded
 
 _BYTES_PER_FILE_BYTE = 3
-"""The memory limit of a task, per byte of its file (see benchmarks/bench_pod.py) …"""
+"""The memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
 _BYTES_PER_WORKER = 120_000_000
 """… plus a constant: the interpreter, NumPy, and data that does not grow with the file."""
 _MIN_REMOTE_WORKERS = 4
