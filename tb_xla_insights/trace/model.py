@@ -155,10 +155,12 @@ class Device:
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last module or op; (0, 0) without any."""
-        parts = [part for part in (self.modules, self.ops) if len(part)]
-        if not parts:
+        columns = [spans for spans in (self.modules, self.ops) if len(spans)]
+        if not columns:
             return 0, 0
-        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
+        return min(int(spans.start_ps[0]) for spans in columns), max(
+            int(spans.end_ps.max()) for spans in columns
+        )
 
 
 @dataclass(frozen=True)
@@ -338,7 +340,8 @@ class Trace:
             return
         # First, since they may be views of the column.
         self.devices = [
-            replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
+            replace(device, modules=device.modules.shifted(by_ps), ops=device.ops.shifted(by_ps))
+            for device in self.devices
         ]
         self.start_ps += by_ps
         self.__dict__.pop("span_ps", None)
@@ -390,7 +393,7 @@ class SessionTrace:
 
     @property
     def start_unix_ns(self) -> int:
-        """Epoch nanoseconds of the session's start, 0 where no host records it."""
+        """Epoch nanoseconds of the session's start, 0 if no host records it."""
         return next((trace.base_unix_ns for trace in self.traces if trace.base_unix_ns), 0)
 
     @property
@@ -399,7 +402,7 @@ class SessionTrace:
 
     @property
     def all_diagnostics(self) -> list[Diagnostic]:
-        return [*self.diagnostics, *(d for trace in self.traces for d in trace.diagnostics)]
+        return [*self.diagnostics, *(diagnostic for trace in self.traces for diagnostic in trace.diagnostics)]
 
     @property
     def nbytes(self) -> int:

@@ -225,7 +225,8 @@ class _Reader:
         first = 0
         for plane, tables in zip(self.planes, self.tables, strict=True):
             plane.event_metadata += [
-                EventMetadata(i, f"event {i}", "") for i in tables.metadata.ids[len(plane.event_metadata) :]
+                EventMetadata(id_, f"event {id_}", "")
+                for id_ in tables.metadata.ids[len(plane.event_metadata) :]
             ]
             plane.first_metadata = first
             for line in plane.lines:

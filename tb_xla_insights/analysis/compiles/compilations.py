@@ -190,7 +190,7 @@ def _warm_up(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
             )
             warm_up[index] = start < first_execution or is_new
         elif index + 1 < len(calls):
-            # Compiling goes on before anything runs.
+            # During warm-up, another compilation follows before anything runs.
             warm_up[index] = step_numbers[index + 1] is None and starts[index + 1] < first_execution
         if module_name is not None:
             compiled.add(module_name)

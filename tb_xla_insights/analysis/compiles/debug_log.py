@@ -106,8 +106,8 @@ def _recorded_graphs(trace: Trace, program: Int32, blocks: Sequence[DebugLogBloc
 
 
 def _possible_offsets(recorded: Int32, program: Int32, graphs: Int32) -> list[int]:
-    """Returns where the sequence of programs can begin in that of graphs: equal programs meet equal graphs, different
-    programs different graphs, and recorded graphs meet themselves."""
+    """Returns the positions at which the sequence of programs can begin in that of graphs: equal programs must meet
+    equal graphs, different programs different graphs, and recorded graphs themselves."""
     count = len(program)
     index = np.arange(count)
     distances, graph_distances = _distance_to_last(program), _distance_to_last(graphs)

@@ -80,7 +80,8 @@ class Runs:
 @memoised
 def list_programs(trace: Trace) -> list[tuple[str, str]]:
     """Returns name and id of each program that the devices ran, as in Launches.programs."""
-    texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
+    names = [device.modules.name for device in trace.devices]
+    texts = np.unique(np.concatenate(names or [np.zeros(0, np.int32)]))
     return [program_of(trace.strings[text]) for text in texts.tolist()]
 
 
@@ -89,12 +90,12 @@ def find_runs(trace: Trace) -> Runs:
     devices = trace.devices
     modules = [device.modules for device in devices]
     empty = np.zeros(0, np.int64)
-    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(m) for m in modules])
-    module = np.concatenate([np.arange(len(m)) for m in modules] or [empty]).astype(np.int32)
-    start = np.concatenate([m.start_ps for m in modules] or [empty])
-    end = np.concatenate([m.end_ps for m in modules] or [empty])
-    row = np.concatenate([m.row for m in modules] or [empty.astype(np.int32)])
-    name = np.concatenate([m.name for m in modules] or [empty.astype(np.int32)])
+    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(spans) for spans in modules])
+    module = np.concatenate([np.arange(len(spans)) for spans in modules] or [empty]).astype(np.int32)
+    start = np.concatenate([spans.start_ps for spans in modules] or [empty])
+    end = np.concatenate([spans.end_ps for spans in modules] or [empty])
+    row = np.concatenate([spans.row for spans in modules] or [empty.astype(np.int32)])
+    name = np.concatenate([spans.name for spans in modules] or [empty.astype(np.int32)])
     on_cpu = bool(devices) and devices[0].from_host_events
     enqueue, join = (
         _cpu_enqueues(trace, device, row, start) if on_cpu else _device_enqueues(trace, device, row, start)
