@@ -11,9 +11,6 @@ from typing import Any, NoReturn
 MAX_TEXT_BYTES = 8_000_000
 """The size limit of one file."""
 
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Without O_BINARY, Windows translates line ends. Without O_NONBLOCK, which Windows lacks, opening a pipe would wait
-for its writer."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -37,7 +34,7 @@ def read_text(path: str) -> str:
     A pipe is read to its end, and is empty without a writer; a device is read up to the limit. Raises TextError and
     OSError.
     """
-    with os.fdopen(os.open(path, _OPEN_FLAGS), "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0, opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_TEXT_BYTES:
             if hasattr(os, "O_NONBLOCK"):
@@ -48,6 +45,11 @@ def read_text(path: str) -> str:
             if len(content) <= MAX_TEXT_BYTES:
                 return decode_text(bytes(content))
     raise TextError(f"larger than {MAX_TEXT_BYTES // 10**6} MB")
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Opens a file; a pipe also without a writer, for which opening would otherwise wait. Windows has no such flag."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decode_text(content: bytes, errors: str = "strict") -> str:

@@ -57,7 +57,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
         _run_names(trace, runs, keys.run_of_op, rows),
     )
     devices = []
-    # Usually all ops are on one core: comparing them is faster than sorting them.
+    # Usually empty: comparing is faster than sorting the cores of all ops.
     other_cores = core_of_op[core_of_op != core[0]]
     runs_by_core, ops_by_core, no_entries = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
     for number in np.union1d(core, other_cores).tolist():
