@@ -34,15 +34,15 @@ def capture() -> bytes:
         (lambda data: data.replace(b"\n", b"\r\n"), "had its line ends converted as those of text"),
         (
             lambda data: data.decode("ascii", "ignore").encode(),
-            "was taken for ASCII text, and has lost its bytes above 127",
+            "was treated as ASCII text, and has lost its bytes above 127",
         ),
         (
             lambda data: data.decode("ascii", "replace").encode("ascii", "replace"),
-            "was taken for ASCII text, and has lost",
+            "was treated as ASCII text, and has lost",
         ),
         (
             lambda data: bytes(item & 0x7F for item in data),
-            "was taken for ASCII text, and has lost its bytes above 127",
+            "was treated as ASCII text, and has lost its bytes above 127",
         ),
         (
             lambda data: data.decode("cp437").encode("utf-16"),

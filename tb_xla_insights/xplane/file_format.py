@@ -63,7 +63,7 @@ def _lossy_transfer(head: bytes) -> str | None:
     if high_bytes >= _MIN_OCCURRENCES and _is_utf8(head):
         return _LOSSY_TRANSFER.format("was decoded as text and written as UTF-8")
     if not high_bytes and len(head) >= _MIN_ASCII_BYTES:
-        return _LOSSY_TRANSFER.format("was taken for ASCII text, and has lost its bytes above 127")
+        return _LOSSY_TRANSFER.format("was treated as ASCII text, and has lost its bytes above 127")
     if head.count(b"\r\n") == head.count(b"\n") >= _MIN_OCCURRENCES:
         return _LOSSY_TRANSFER.format("had its line ends converted as those of text")
     return None

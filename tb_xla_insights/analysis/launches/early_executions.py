@@ -92,16 +92,18 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
     flags = metadata_flags(trace)[trace.metadata_index[rows]]
-    synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
-    synced = synced[metadata_flags(trace)[trace.metadata_index[launches.sync[synced]]] & SYNC != 0]
+    sync_launches = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
+    sync_launches = sync_launches[
+        metadata_flags(trace)[trace.metadata_index[launches.sync[sync_launches]]] & SYNC != 0
+    ]
     is_bridge = find_extractions(trace).is_bridge_event(trace)
-    synced = synced[~is_bridge[launches.sync[synced]]]
-    following = _next_events(trace, rows, launches.sync[synced])
+    sync_launches = sync_launches[~is_bridge[launches.sync[sync_launches]]]
+    following = _next_events(trace, rows, launches.sync[sync_launches])
     following_flags = np.append(flags, 0)[following]
     is_read = following_flags & READ != 0
-    marked = _markers_below_steps(trace, launches)
-    launch = np.concatenate((synced[is_read], marked)).astype(np.int32)
-    read = np.concatenate((rows[following[is_read]], np.full(len(marked), -1))).astype(np.int32)
+    marker_launches = _markers_below_steps(trace, launches)
+    launch = np.concatenate((sync_launches[is_read], marker_launches)).astype(np.int32)
+    read = np.concatenate((rows[following[is_read]], np.full(len(marker_launches), -1))).astype(np.int32)
     order = np.argsort(launch)
     launch, read = launch[order], read[order]
     device_ps, idle_ps = _costs(trace, launches, launch)
@@ -111,7 +113,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     reads = rows[flags & READ != 0]
     return EarlyExecutions(
         launch, read, annotation, launches.step[launch], device_ps, idle_ps,
-        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
+        sync_launches[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
     )  # fmt: skip
 
 
@@ -135,9 +137,11 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     """Returns the launches whose step marker is inside an annotation below a step's annotation that is no step itself.
     For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
-    marked = np.flatnonzero(launches.marker >= 0)
-    marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
-    marker = launches.marker[marked]
+    marker_launches = np.flatnonzero(launches.marker >= 0)
+    marker_launches = marker_launches[
+        ~find_extractions(trace).is_bridge_event(trace)[launches.marker[marker_launches]]
+    ]
+    marker = launches.marker[marker_launches]
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(trace.is_on_lines(marker, trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
@@ -145,7 +149,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     annotation = nearest_enclosing(
         trace.parent, enclosing, np.setdiff1d(trace.annotations, step_annotation_rows(trace))
     )
-    return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
+    return marker_launches[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
 def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int64, Int64]:

@@ -139,18 +139,18 @@ def _match_remaining_on_cores(
         return _match_remaining(trace, exact, helpers, start)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     index_of_call = {row: index for index, row in enumerate(calls.tolist())}
-    call_index = {
+    call_index_of_helper = {
         helper: index_of_call.get(row, -1)
         for helper, row in zip(helpers.tolist(), call.tolist(), strict=True)
     }
-    taken = np.array([call_index.get(helper, -1) for helper in exact.tolist()], np.int64)
+    call_index = np.array([call_index_of_helper.get(helper, -1) for helper in exact.tolist()], np.int64)
     free_helpers: dict[int, list[int]] = {}
     for helper in np.setdiff1d(helpers, exact)[::-1].tolist():
-        free_helpers.setdefault(call_index[helper], []).append(helper)
+        free_helpers.setdefault(call_index_of_helper[helper], []).append(helper)
     matched = np.full(len(device), -1, np.int32)
     for core in cores:
         runs = np.flatnonzero(device == core)
-        indices = match_by_order(start[runs], taken[runs], trace.start_ps[calls]).tolist()
+        indices = match_by_order(start[runs], call_index[runs], trace.start_ps[calls]).tolist()
         for run, index in zip(runs.tolist(), indices, strict=True):
             if index >= 0 and free_helpers.get(index):
                 matched[run] = free_helpers[index].pop()
@@ -213,8 +213,8 @@ def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64
     """Matches the runs that are not joined exactly with the remaining candidates, in order of time."""
     candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
     index_of_row = {row: index for index, row in enumerate(candidates.tolist())}
-    taken = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
-    matched = match_by_order(start, taken, trace.start_ps[candidates])
+    candidate_index = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
+    matched = match_by_order(start, candidate_index, trace.start_ps[candidates])
     return np.where((matched >= 0) & (exact < 0), candidates[matched] if candidates.size else -1, -1).astype(
         np.int32
     )

@@ -122,7 +122,7 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)
     index_of_call = {row: index for index, row in enumerate(calls.tolist())}
-    taken = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
+    call_index = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
     device, program = runs.device[enqueued], runs.program[enqueued]
     program_of_call: Int32 | None = None
     for core in np.argsort(-np.bincount(device), kind="stable").tolist():
@@ -142,17 +142,17 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
             candidate_of_call[candidates] = np.arange(len(candidates))
             matched = match_by_order(
                 trace.start_ps[enqueue[group]],
-                candidate_of_call[taken[group]],
+                candidate_of_call[call_index[group]],
                 trace.start_ps[calls[candidates]],
             )
             is_matched = matched >= 0
-            taken[group[is_matched]] = candidates[matched[is_matched]]
+            call_index[group[is_matched]] = candidates[matched[is_matched]]
             runs.join[enqueued[group[is_matched]]] = ORDERED
         if program_of_call is None:
             program_of_call = np.full(len(calls), -1, np.int32)
-            has_call = of_core[taken[of_core] >= 0]
-            program_of_call[taken[has_call]] = program[has_call]
-    return np.where(call >= 0, call, np.where(taken >= 0, calls[taken], enqueue)).astype(np.int32)
+            has_call = of_core[call_index[of_core] >= 0]
+            program_of_call[call_index[has_call]] = program[has_call]
+    return np.where(call >= 0, call, np.where(call_index >= 0, calls[call_index], enqueue)).astype(np.int32)
 
 
 def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) -> CausalPaths:
@@ -164,11 +164,11 @@ def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) ->
         return paths
     index_of_request = {request: index for index, request in enumerate(requests.tolist())}
     # A call with a complete path takes no request, but bounds the calls around it.
-    taken = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
-    candidates = np.flatnonzero(is_lost | (taken >= 0))
+    request_index = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
+    candidates = np.flatnonzero(is_lost | (request_index >= 0))
     matched = np.full(len(row), -1, np.int64)
     matched[candidates] = match_by_order(
-        trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[requests]
+        trace.start_ps[row[candidates]], request_index[candidates], trace.start_ps[requests]
     )
     completed = np.flatnonzero(matched >= 0)
     request_paths = causal_paths(trace, requests[matched[completed]])
