@@ -161,7 +161,7 @@ def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) ->
     counts: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
     for launch, block in match_logged_executions(session, blocks).items():
         launches = find_launches(session.traces[0])
-        name = launches.programs[int(launches.program[launch])][0]
+        name = launches.programs[int(launches.program[launch])].name
         counts.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
     return {
         name: [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import program_of
+from tb_xla_insights.analysis.names import parse_program_name
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
@@ -111,7 +111,7 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
     name, those compiled in the capture are the latest. If a compilation did not finish, all ids are unknown then.
     """
     compilations, programs = find_compilations(trace), find_launches(trace).programs
-    texts = [programs[index][1] if index >= 0 else "" for index in compilations.program.tolist()]
+    texts = [programs[index].id if index >= 0 else "" for index in compilations.program.tolist()]
     ids = [int(text) % 2**64 if text else None for text in texts]
     if compilations.cut.any() or any(name != UNNAMED for name, _ in programs):
         return ids
@@ -132,7 +132,7 @@ def _program_names(trace: Trace) -> dict[int, str]:
         for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
         if plane in planes
     )
-    names = {int(id_) % 2**64: name for name, id_ in map(program_of, texts) if id_}
+    names = {int(id_) % 2**64: name for name, id_ in map(parse_program_name, texts) if id_}
     return {id_: name for id_, name in names.items() if id_ in trace.programs}
 
 

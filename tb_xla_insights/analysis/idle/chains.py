@@ -222,7 +222,7 @@ def _label_without_event(
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return shorten_name(find_launches(trace).programs[gaps.after[gap]][0]), device
+        return shorten_name(find_launches(trace).programs[gaps.after[gap]].name), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NO_EVENT:

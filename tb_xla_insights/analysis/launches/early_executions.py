@@ -184,7 +184,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                     "annotation": enclosing_path(trace, int(early.annotation[i])),
                     "thread": labels[trace.line_of(sync).index],
                     "trigger": "read" if early.read[i] >= 0 else "step_marker",
-                    "program": launches.programs[program][0] if program >= 0 else None,
+                    "program": launches.programs[program].name if program >= 0 else None,
                     "start_ps": int(trace.start_ps[sync]),
                     "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),
                     "device_ps": int(early.device_ps[i]),

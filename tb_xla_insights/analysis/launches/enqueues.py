@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE, HELPER, LAUNCH
 from tb_xla_insights.analysis.launches.causality import causal_paths, execute_calls, rows_flagged
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import program_of
+from tb_xla_insights.analysis.names import ProgramName, parse_program_name
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
@@ -78,11 +78,11 @@ class Runs:
 
 
 @memoised
-def list_programs(trace: Trace) -> list[tuple[str, str]]:
-    """Returns name and id of each program that the devices ran, as in Launches.programs."""
+def list_programs(trace: Trace) -> list[ProgramName]:
+    """Returns the programs that the devices ran, as in Launches.programs."""
     names = [device.modules.name for device in trace.devices]
     texts = np.unique(np.concatenate(names or [np.zeros(0, np.int32)]))
-    return [program_of(trace.strings[text]) for text in texts.tolist()]
+    return [parse_program_name(trace.strings[text]) for text in texts.tolist()]
 
 
 def find_runs(trace: Trace) -> Runs:

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs,
 from tb_xla_insights.analysis.launches.handed_over_steps import handed_over_times
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.names import ProgramName
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -40,9 +41,9 @@ class Launches:
     `row`: the outermost call. `line`: its thread. `sync`: the synchronisation (or dynamo call, or step marker) on the
     driving or an autograd thread that requested it. `marker`: the step marker around `sync`. `origin`: the event on
     that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
-    KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: names and ids of
-    programs; an id is a decimal string, empty if none is recorded. `handed_over_times`: start and end of the whole
-    steps if the host only hands their work over, else None.
+    KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: the programs that
+    the devices ran. `handed_over_times`: start and end of the whole steps if the host only hands their work over, else
+    None.
     """
 
     row: Int32
@@ -53,7 +54,7 @@ class Launches:
     step: Int32
     kind: Int8
     program: Int32
-    programs: list[tuple[str, str]]
+    programs: list[ProgramName]
     runs: Runs
     handed_over_times: tuple[Int64, Int64] | None
 
