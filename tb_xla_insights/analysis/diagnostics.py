@@ -118,7 +118,8 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Sever
         yield (
             "low_host_level",
             "warning",
-            "The host was traced at level 1, without step markers, transfers and op events. Capture with --host-level 2.",
+            "The host was traced at level 1, without step markers, transfers and op events. "
+            "Capture with --host-level 2.",
         )
     dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED_EVENTS_STATS)
     if dropped:
