@@ -115,12 +115,8 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Sever
         text = "No event of PyTorch/XLA, JAX or TensorFlow was recognised, so advice is general."
         yield "unknown_framework", "info", text
     if _has_low_host_level(trace):
-        yield (
-            "low_host_level",
-            "warning",
-            "The host was traced at level 1, without step markers, transfers and op events. "
-            "Capture with --host-level 2.",
-        )
+        text = "The host was traced at level 1, without step markers, transfers and op events."
+        yield "low_host_level", "warning", f"{text} Capture with --host-level 2."
     dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED_EVENTS_STATS)
     if dropped:
         yield (
