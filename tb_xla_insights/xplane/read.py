@@ -252,9 +252,9 @@ class _Reader:
                 self._add_damage(error.offset, location, is_file_end=error.is_file_end)
                 return
             self._add_damage(self.source.size, location, is_file_end=True)
-            number, payload = cut
-            if number in ranges_by_field and not location:
-                ranges_by_field[number].append((payload, self.source.size - payload))
+            cut_number, payload = cut
+            if cut_number in ranges_by_field and not location:
+                ranges_by_field[cut_number].append((payload, self.source.size - payload))
 
     def _add_damage(self, offset: int, location: str, *, is_file_end: bool) -> None:
         if is_file_end and not any(diagnostic.id == "truncated_file" for diagnostic in self.diagnostics):
