@@ -14,7 +14,7 @@ import {
   linkedColumn,
   showButton,
   tableCard,
-  windowPlace,
+  windowLinkState,
 } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
@@ -55,7 +55,7 @@ export function compilesView(app) {
   let grid = null;
 
   const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
-    windowPlace(start_ps, start_ps + duration_ps);
+    windowLinkState(start_ps, start_ps + duration_ps);
   /** The link's compilation, otherwise the longest one after the warm-up. */
   const chosen = () => {
     const longest =
@@ -176,17 +176,17 @@ export function compilesView(app) {
           key: 'idle',
         }),
         definedColumn(TABLES.compiles.step, {
-          of: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
+          field: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
           cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING),
         }),
         definedColumn(TABLES.compiles.graph_hash, {
-          of: (/** @type {CompileRow} */ row) => nameOf(row).join(),
+          field: (/** @type {CompileRow} */ row) => nameOf(row).join(),
           key: 'graph',
           title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
           cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)],
         }),
         definedColumn(TABLES.compiles.annotation, {
-          of: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
+          field: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
           key: 'during',
         }),
         definedColumn(TABLES.compiles.state, { key: 'when' }),
@@ -318,7 +318,7 @@ function columnsWithValues(items) {
   const { difference, cause, frame } = TABLES.compiles;
   return [
     ...(items.some((row) => row.what_is_new)
-      ? [definedColumn(difference, { of: (/** @type {CompileRow} */ row) => row.what_is_new, key: 'new' })]
+      ? [definedColumn(difference, { field: (/** @type {CompileRow} */ row) => row.what_is_new, key: 'new' })]
       : []),
     ...(items.some((row) => row.cause) ? [definedColumn(cause)] : []),
     ...(items.some((row) => row.frame)
@@ -353,7 +353,7 @@ function metricsCard(metrics) {
       items: rows,
       columns: [
         definedColumn(TABLES.counts_against_trace.operation, {
-          of: (/** @type {MetricsRow} */ { operation }) => COUNTED[/** @type {keyof typeof COUNTED} */ (operation)],
+          field: (/** @type {MetricsRow} */ { operation }) => COUNTED[/** @type {keyof typeof COUNTED} */ (operation)],
         }),
         definedColumn(TABLES.counts_against_trace.metrics),
         definedColumn(TABLES.counts_against_trace.time_ps),

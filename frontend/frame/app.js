@@ -272,7 +272,7 @@ export function createApp() {
     if (counted) return;
     counted = true;
     const requested = session;
-    get('counts', requested.of)
+    get('counts', requested.query)
       .then(({ counts }) => { if (requested === session) app.counts(counts); })
       .catch(() => {});
   }
@@ -309,7 +309,7 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) {
+    if (session?.chosen && hostSelection.requested(session.session) !== session.query.hosts) {
       void open(session.session.name);
     } else show();
   }

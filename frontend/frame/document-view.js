@@ -47,8 +47,8 @@ export function createDocumentView(
     }, CARD_AFTER_MS);
     try {
       const answer = await (more
-        ? channel.get({ ...requested.of, ...more(requested) })
-        : getShared(route, requested.of));
+        ? channel.get({ ...requested.query, ...more(requested) })
+        : getShared(route, requested.query));
       if (requested !== session) return;
       drawn = requested;
       app.setState(draw(answer, requested));

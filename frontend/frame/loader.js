@@ -41,7 +41,7 @@ export function createLoader(on) {
             return on.ready({
               ...answer,
               devices: deviceRows(answer.devices),
-              of: { session, hosts: answer.chosen ? hosts : null },
+              query: { session, hosts: answer.chosen ? hosts : null },
               loaded_ms: performance.now() - started,
             });
           }
@@ -54,7 +54,7 @@ export function createLoader(on) {
               ...head,
               devices: deviceRows(head.devices),
               state: 'ready',
-              of: { session, hosts: null },
+              query: { session, hosts: null },
               partial,
               loading: answer,
             });

@@ -41,7 +41,7 @@ export function createHostSelection(link, learned) {
   async function resolveRanks() {
     const requested = session;
     if (!requested || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const document = await getShared('hosts', requested.of).catch(() => null);
+    const document = await getShared('hosts', requested.query).catch(() => null);
     if (requested !== session || document?.median_host == null) return;
     const { hosts, order, median_host } = document;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };

@@ -160,7 +160,7 @@ function placeAround(start, end, marginShare = 0.4) {
 }
 
 /** Link state of a window in the timeline. @param {number} start @param {number} end */
-export const windowPlace = (start, end) => ({
+export const windowLinkState = (start, end) => ({
   v: 'timeline',
   w: placeAround(start, end),
   sel: `win:${spanText(start, end)}`,
@@ -168,7 +168,7 @@ export const windowPlace = (start, end) => ({
 });
 
 /** Link state of a gap in the timeline. @param {{device: string, start_ps: number, duration_ps: number}} gap */
-export const gapPlace = (gap) => ({
+export const gapLinkState = (gap) => ({
   v: 'timeline',
   w: placeAround(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5),
   sel: gapText(gap),

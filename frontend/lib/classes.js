@@ -19,7 +19,7 @@ export const sortByTime = (parts) =>
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
 /** A colour of the style sheet with that of text on it. @param {string} color its name */
-export const inked = (color) => ({
+export const fillColors = (color) => ({
   '--k': `var(--${color})`,
   color: `var(--on-${color.replace('c-', '')}, var(--dark))`,
 });

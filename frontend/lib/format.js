@@ -77,7 +77,7 @@ export function briefTimes(...ps) {
 export const briefTime = (ps) => briefTimes(ps)[0];
 
 /** A place in the session, always in ms: `715.080 ms`. @param {number} ps */
-export function placeText(ps, decimals = 3) {
+export function instantText(ps, decimals = 3) {
   return digits(ps / UNITS.ms.ps, decimals) + JOIN + 'ms';
 }
 
@@ -88,7 +88,7 @@ export function placeText(ps, decimals = 3) {
 export function rangeText(start, end) {
   const length = Math.max(1, end - start);
   const decimals = length >= 1e7 ? 3 : Math.min(9, 3 - Math.floor(Math.log10(length / 1e9)));
-  return `${digits(start / 1e9, decimals)} – ${placeText(end, decimals)}`;
+  return `${digits(start / 1e9, decimals)} – ${instantText(end, decimals)}`;
 }
 
 /** A headline figure, without more digits than it needs: `242.6 ms`, `1 163 ms`. @param {number} ps */

@@ -3,7 +3,7 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, deviceName, hosts, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
@@ -58,7 +58,7 @@ export function propagationView(app) {
   let names = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
-    app.open(windowPlace(start_ps, end_ps));
+    app.open(windowLinkState(start_ps, end_ps));
   const pendingPick = () => app.link.state.sel !== shownSelection && pickedQuery(app.link.state.sel);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const chosen = app.selectedDevices(devices);
@@ -96,7 +96,7 @@ export function propagationView(app) {
   function select([start_ps, end_ps], row, depth) {
     const selection = ofWindow(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
-    app.link.set({ sel: shownSelection, w: windowPlace(start_ps, end_ps).w }, 'push');
+    app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
     mark();
   }
 

@@ -110,17 +110,17 @@ export function createGaps(model, lanes, on) {
   /** The last merged slices and their sources. @type {{from: unknown[], slices: Slices|null}} */
   let cached = { from: [], slices: null };
 
-  /** @param {Ready['of']} of */
-  async function fetchGaps(of) {
+  /** @param {Ready['query']} query */
+  async function fetchGaps(query) {
     try {
-      const nextAnswer = await getShared('gaps', of);
-      if (on.session()?.of !== of) return;
+      const nextAnswer = await getShared('gaps', query);
+      if (on.session()?.query !== query) return;
       const { items } = answer = nextAnswer;
       gapsByDevice = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
       columns = new Map([...gapsByDevice].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
       on.arrived();
     } catch (error) {
-      if (on.session()?.of === of) on.failed(/** @type {Error} */ (error));
+      if (on.session()?.query === query) on.failed(/** @type {Error} */ (error));
     }
   }
 
@@ -171,13 +171,13 @@ export function createGaps(model, lanes, on) {
     /** Per device the causes over the whole session. */
     get strip() { return answer?.strip; },
     /** Requests a session's gaps. @param {Ready} session */
-    open({ of, devices }) {
+    open({ query, devices }) {
       answer = null;
       originGap = null;
       gapsByDevice = new Map();
       columns = new Map();
       gapChannel.cancel();
-      ready = devices.length ? fetchGaps(of) : Promise.resolve();
+      ready = devices.length ? fetchGaps(query) : Promise.resolve();
     },
     /**
      * Fetches a gap with its chain. If all gaps are loaded, an unknown one fails without a request.

@@ -151,10 +151,10 @@ export function createOverviewStrip(on) {
     if (event.button !== 0 || !session) return null;
     return (moved) => {
       const ps = clamp(locatePointer(moved).at, 0, whole.end_ps);
-      if (near) on.window(ordered(ps, near === 'start' ? end_ps : start_ps));
+      if (near) on.window(spanBetween(ps, near === 'start' ? end_ps : start_ps));
       else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) {
         on.window({ start_ps: start_ps + ps - at, end_ps: end_ps + ps - at });
-      } else if (Math.abs(whole.x(ps) - x) > 3) on.window(ordered(at, ps));
+      } else if (Math.abs(whole.x(ps) - x) > 3) on.window(spanBetween(at, ps));
     };
   });
   /** @param {number} part of the window; it keeps its length, also where it would go beyond the session */
@@ -189,4 +189,4 @@ export function createOverviewStrip(on) {
 }
 
 /** @param {number} a @param {number} b @returns {Span} */
-export const ordered = (a, b) => ({ start_ps: Math.min(a, b), end_ps: Math.max(a, b) });
+export const spanBetween = (a, b) => ({ start_ps: Math.min(a, b), end_ps: Math.max(a, b) });

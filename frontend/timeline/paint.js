@@ -1,7 +1,7 @@
 /** Draws one frame of the lanes: grid, slices, veil, selection, arrows, ruler, labels. */
 
 import { clamp } from '../lib/axis.js';
-import { digits, placeText, timeText } from '../lib/format.js';
+import { digits, instantText, timeText } from '../lib/format.js';
 import { MIN_TEXT_PX } from './draw.js';
 import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
@@ -206,9 +206,9 @@ export function paint(
       // An arrow that leaves the screen ends at the border, labelled with its target's time.
       const cut = (/** @type {number} */ x) => clamp(x, left + 4, right - 2);
       drawArrow(cut(x0 > right ? right - 40 : x0), y0, cut(x1), y1);
-      if (x1 > right) drawNote(`→ ${placeText(times.end_ps)}`, y1);
-      if (x1 < left) tag(palette.surface, palette.ink2, `← ${placeText(times.end_ps)}`, left + 12, y1);
-      if (x0 < left) tag(palette.surface, palette.ink2, `${placeText(times.start_ps)} →`, left + 12, y0);
+      if (x1 > right) drawNote(`→ ${instantText(times.end_ps)}`, y1);
+      if (x1 < left) tag(palette.surface, palette.ink2, `← ${instantText(times.end_ps)}`, left + 12, y1);
+      if (x0 < left) tag(palette.surface, palette.ink2, `${instantText(times.start_ps)} →`, left + 12, y0);
     }
     if (arrows.length > MAX_ARROWS) drawNote(`+${arrows.length - MAX_ARROWS} more`, top + 8);
   }
@@ -272,7 +272,7 @@ export function paint(
     }
     if (pointer === null) return;
     // The time under the pointer; only the line where the tag of the selection has the place.
-    const text = placeText(scale.ps(pointer), Math.min(6, decimals + 2));
+    const text = instantText(scale.ps(pointer), Math.min(6, decimals + 2));
     const x = Math.min(right - tagWidth(text), pointer + 3);
     box(palette.ink, Math.round(pointer), 2, 1, RULER);
     if (x > to + 4 || x + tagWidth(text) < from - 4) tag(palette.surface, palette.ink, text, x, 10);

@@ -1,8 +1,8 @@
 /** The links and buttons of the panel, as changes of the timeline and of the link. */
 
-import { findingPlace } from '../overview/findings.js';
+import { findingLinkState } from '../overview/findings.js';
 import { patternText } from '../gaps/group.js';
-import { windowPlace } from '../lib/cards.js';
+import { windowLinkState } from '../lib/cards.js';
 import { filtersText } from '../lib/filters.js';
 import { inLaneOrder } from './lanes.js';
 import { ofBrief, ofGap } from './selection.js';
@@ -65,7 +65,7 @@ export function createPanelActions(app, model, parts) {
         return opened ? inLaneOrder(devices, opened) : devices;
       },
       rowLabel: (row) => session()?.rows.find(({ id }) => id === row)?.label ?? row,
-      openFinding: (finding) => withOverview((answer) => app.open(findingPlace(finding, answer))),
+      openFinding: (finding) => withOverview((answer) => app.open(findingLinkState(finding, answer))),
     },
     details: {
       markPiece: (piece) => void gaps.mark(piece),
@@ -86,7 +86,7 @@ export function createPanelActions(app, model, parts) {
       showStep: (gap) =>
         withOverview(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
           const at = index.indexOf(gap.step ?? -1);
-          if (at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
+          if (at >= 0) app.open(windowLinkState(start_ps[at], start_ps[at] + duration_ps[at]));
         }),
       // The panel's answer completes selections from links and clicks.
       gapLoaded(gap) {

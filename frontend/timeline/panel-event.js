@@ -3,7 +3,7 @@
 import { h, button } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
+import { bytes, count, instantText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
@@ -34,7 +34,7 @@ export function eventContent(detail, act, hosts) {
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
     ['Class', className && h('span', null, classCell(className))],
-    ['Start', time(start_ps, placeText(start_ps, 6))],
+    ['Start', time(start_ps, instantText(start_ps, 6))],
     ['Duration', time(duration_ps)],
     ['Own time', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],

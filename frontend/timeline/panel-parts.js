@@ -5,7 +5,7 @@
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
+import { CLASSES, LABELS, classChip, fillColors, tone } from '../lib/classes.js';
 import { cutMiddle, deviceTimeCell, digits, MISSING, share, timeText } from '../lib/format.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
@@ -93,7 +93,7 @@ export function stackedBar(parts, open) {
       h(
         'span',
         {
-          ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
+          ...tone(name, { ...fillColors(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
           onclick: () => open?.(name),
           title: `${LABELS[name]} ${timeText(ps)}`,
         },

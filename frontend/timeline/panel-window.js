@@ -103,7 +103,7 @@ export function windowContent(answer, act, hosts, slowest) {
             items: threads,
             columns: [
               definedColumn(TABLES.window_threads.name, {
-                of: (/** @type {Thread} */ { row }) => act.rowLabel(row),
+                field: (/** @type {Thread} */ { row }) => act.rowLabel(row),
                 cell: ({ row }) => link(act.rowLabel(row), () => act.revealRow(row), { title: act.rowLabel(row) }),
               }),
               quietColumn(TABLES.window_threads.role.head, ({ role }) => role.replace('_', ' ')),
@@ -112,7 +112,7 @@ export function windowContent(answer, act, hosts, slowest) {
               shareColumn('Of the window', busy),
               definedColumn(TABLES.window_threads.events),
               definedColumn(TABLES.window_threads.top, {
-                of: (/** @type {Thread} */ { top: [first] }) => first?.name,
+                field: (/** @type {Thread} */ { top: [first] }) => first?.name,
                 title: (/** @type {Thread} */ { top: names }) =>
                   names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
                 cell: ({ top: [first] }) =>

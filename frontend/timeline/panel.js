@@ -191,7 +191,7 @@ export function createPanel(act, on) {
           return gapContent(answer, act, on);
         });
       } else {
-        void load(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) =>
+        void load(channel.window.get({ ...session.query, start_ps, end_ps }), (answer) =>
           windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name),
         );
       }

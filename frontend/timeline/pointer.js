@@ -5,7 +5,7 @@
 
 import { clamp } from '../lib/axis.js';
 import { RULER } from './paint.js';
-import { ordered } from './overview-strip.js';
+import { spanBetween } from './overview-strip.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 
@@ -58,7 +58,7 @@ export function followPointer(element, act) {
       drag.moved = true;
       act.hover(x, y, null);
       if (drag.mode === 'pan') act.pan(drag.at - scale.ps(x));
-      else act.preview(ordered(at, drag.anchor));
+      else act.preview(spanBetween(at, drag.anchor));
     }
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
@@ -67,7 +67,7 @@ export function followPointer(element, act) {
       const { x, y, at } = locate(event);
       drag = null;
       if (name === 'pointerup' && ended && !ended.moved) act.click(x, y);
-      else if (name === 'pointerup' && ended?.mode === 'select') act.select(ordered(at, ended.anchor));
+      else if (name === 'pointerup' && ended?.mode === 'select') act.select(spanBetween(at, ended.anchor));
       act.preview(null);
     });
   }

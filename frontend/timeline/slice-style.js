@@ -1,7 +1,7 @@
 /** Tone, sign and text of slices by the kind of their row, and their texts for screen readers. */
 
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { count, headline, placeText, plural, share, timeText } from '../lib/format.js';
+import { count, headline, instantText, plural, share, timeText } from '../lib/format.js';
 import { sliceOf } from './columns.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
@@ -132,7 +132,7 @@ export function sliceTexts(slice) {
           `most: ${name}`,
         ]
       : [...new Set([name || kindText, kindText]), length]),
-    `at ${placeText(real_ps)}`,
+    `at ${instantText(real_ps)}`,
     lane.row.label,
   ];
 }

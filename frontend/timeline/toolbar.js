@@ -13,7 +13,7 @@ const TYPING_MS = 150;
 
 /**
  * @param {object} on
- * @param {() => Record<string, any>} on.of query parameters of the session
+ * @param {() => Record<string, any>} on.query the arguments of requests about the session
  * @param {() => number} on.from the time at which searching begins
  * @param {(hits: number[], text: string, message: string) => void} on.showHits start times, text, and what to announce
  * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit @param {(error: Error) => void} on.error
@@ -84,7 +84,7 @@ export function createToolbar(on) {
 
   async function fetchHits() {
     try {
-      answer = await channel.get({ ...on.of(), q: text });
+      answer = await channel.get({ ...on.query(), q: text });
       at = -1;
       show();
     } catch (error) {

@@ -123,7 +123,7 @@ export function timelineView(app) {
     causes: () => gaps.strip,
   });
   const toolbar = createToolbar({
-    of: () => session?.of ?? {},
+    query: () => session?.query ?? {},
     from: () => state.window.start_ps,
     hit: open,
     error: failed,
@@ -189,7 +189,7 @@ export function timelineView(app) {
   function toggleAlign() { void align(!state.align); }
 
   /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/routes').Overview>} */
-  const overview = () => getShared('overview', /** @type {Ready} */ (session).of);
+  const overview = () => getShared('overview', /** @type {Ready} */ (session).query);
 
   const align = createAlign(model, app, {
     name,
@@ -202,7 +202,7 @@ export function timelineView(app) {
   async function loadFindings() {
     const requested = session;
     const answer = await overview().catch(() => null);
-    if (requested?.of !== session?.of || !session || !answer) return;
+    if (requested?.query !== session?.query || !session || !answer) return;
     panel.findings(answer.findings);
     if (!answer.ranks || session.ranks) return;
     session = { ...session, ranks: answer.ranks };
@@ -328,7 +328,7 @@ export function timelineView(app) {
   async function loadScopes() {
     const requested = session;
     if (!requested?.more_rows) return;
-    const { rows } = await get('scopes', requested.of).catch(() => requested);
+    const { rows } = await get('scopes', requested.query).catch(() => requested);
     if (requested !== session) return;
     session = { ...requested, rows };
     openRows(true);

@@ -107,18 +107,18 @@ export function waitArrows(bars, device) {
 export function createWaits(model, on) {
   const channel = createLatestChannel('waits');
   /**
-   * The loaded ops with their session, span and time per pixel.
-   * @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
+   * The loaded ops with their session's query as JSON, their span, and `step`, the time per pixel.
+   * @type {{query: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
    */
   let loaded = null;
   let pendingKey = '';
   /** Hosts wait for each other only where there are several. */
   const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
   /** Hosts with rows, if not all are in memory; a single one follows from the device. */
-  const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
+  const hostsWithRows = () => on.session()?.query.hosts ?? on.session()?.chosen?.join();
   // Aligned rows move by their own steps, so waits would not match the ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
-  const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
+  const current = () => (loaded?.query === JSON.stringify(on.session()?.query) ? loaded.ops : []);
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) =>
     isShown() ? barsOf(ops, lanes, on.short) : [];
 
@@ -127,7 +127,7 @@ export function createWaits(model, on) {
     if (!hasSeveralHosts()) return null;
     const stays = model.stays();
     try {
-      return (await get('collective', { ...on.session()?.of, hosts: hostsWithRows(), ...query })).collective;
+      return (await get('collective', { ...on.session()?.query, hosts: hostsWithRows(), ...query })).collective;
     } catch (error) {
       if (stays()) on.failed(/** @type {Error} */ (error));
       return null;
@@ -154,20 +154,20 @@ export function createWaits(model, on) {
     want(scale) {
       const { duration } = model;
       const step = resolution(scale.psPerPx);
-      const of = JSON.stringify(on.session()?.of);
+      const query = JSON.stringify(on.session()?.query);
       const covers =
-        loaded?.of === of &&
+        loaded?.query === query &&
         loaded.step === step &&
         loaded.start_ps <= Math.max(0, scale.start_ps) &&
         loaded.end_ps >= Math.min(duration, scale.end_ps);
       const span = fetchSpan(scale, scale.psPerPx, duration);
-      const key = of + JSON.stringify(span);
+      const key = query + JSON.stringify(span);
       if (!isShown() || covers || key === pendingKey) return;
       pendingKey = key;
       channel
-        .get({ ...on.session()?.of, ...span })
+        .get({ ...on.session()?.query, ...span })
         .then((waits) => {
-          loaded = { of, ...span, step, ops: opsOfWaits(waits) };
+          loaded = { query, ...span, step, ops: opsOfWaits(waits) };
           pendingKey = '';
           on.arrived();
         })
