@@ -361,7 +361,7 @@ export function createApp() {
     ...VIEWS.map(({ id, key }, index) => ({
       code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
-    { sign: '?', label: '?', does: 'this list', run: () => help() },
+    { character: '?', label: '?', does: 'this list', run: () => help() },
   ]);
   let timer = 0;
   onActivity((busy) => {

@@ -128,7 +128,7 @@ export const lengthBar = (share, color) => h('span', { class: color ? 'bar bare'
   h('i', { style: { width: percent(Math.min(1, Math.max(0, share))), ...(color && { background: color }) } }));
 
 /**
- * The colour of a class as a CSS value: that of the hatch for classes that are drawn with a pattern instead of a hue.
+ * The colour of a class as a CSS value: that of the hatch for classes that are drawn with a texture instead of a hue.
  * @param {ClassName} name
  */
 export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);

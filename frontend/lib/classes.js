@@ -1,4 +1,4 @@
-/** Order, labels, colours and patterns of the thirteen classes of host time. */
+/** Order, labels, colours and textures of the thirteen classes of host time. */
 
 import { LABELS } from './class-names.js';
 import { h } from './dom.js';
@@ -12,7 +12,7 @@ export const sortByTime = (parts) =>
   /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
 
 /**
- * Attributes of an element in the colour and with the pattern of a class.
+ * Attributes of an element in the colour and with the texture of a class.
  * @param {ClassName} name
  * @param {Record<string, string>} [style]
  */
@@ -27,12 +27,12 @@ export const fillColors = (color) => ({
 /**
  * A small square in a colour of the style sheet.
  * @param {string} color its name; empty for a square without colour
- * @param {string} [pattern] the CSS class of a pattern
+ * @param {string} [texture] the CSS class of a texture
  */
-export const chip = (color, pattern = '') =>
-  h('i', { class: `chip ${pattern}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
+export const chip = (color, texture = '') =>
+  h('i', { class: `chip ${texture}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
 
-/** A chip in the colour and with the pattern of a class, if there is a class. @param {ClassName|null|undefined} name */
+/** A chip in the colour and with the texture of a class, if there is a class. @param {ClassName|null|undefined} name */
 export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
 
 /** A class as chip and label. @param {ClassName} name */

@@ -9,7 +9,7 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/slice-style.js';
+import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -81,7 +81,7 @@ export function propagationView(app) {
   const stepOf = (/** @type {PropagationAnswer} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
-  const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
+  const toneOf = (/** @type {string} */ name) => (phaseTone(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path
       ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => choose(path), { title: path })
