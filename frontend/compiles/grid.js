@@ -122,7 +122,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       const title = `${graph.graph} compiled in ${stepText}: ${timeText(ps)}${plus}`;
       return h(
         'td',
-        { class: 'c' },
+        { class: 'compiled' },
         button(digits(ps / unit.ps, 1) + plus, () => choose(compiled[0]), {
           'data-testid': 'compile-cell',
           'data-ps': ps,
@@ -135,10 +135,10 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     return state
       ? h(
           'td',
-          { class: 'r', title: state === 'run' ? 'run from the cache' : state },
+          { class: 'cached', title: state === 'run' ? 'run from the cache' : state },
           h('span', { class: 'hidden' }, state),
         )
-      : h('td', { class: column.every(hasNoRuns) && 'u' });
+      : h('td', { class: column.every(hasNoRuns) && 'no-run' });
   }
 
   function drawRows() {

@@ -14,7 +14,7 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
  * @property {string} device
  * @property {number} depth of the op
  * @property {number} begin_ps when the core arrives
- * @property {number} start_ps start of the op that waits, which is later if the collective has two ops
+ * @property {number} start_ps start of its wait
  * @property {number} last_ps when the last host arrives
  * @property {number} waits_ps
  */
@@ -30,7 +30,11 @@ const coresOf = ({ cores }) =>
     waits_ps: cores.waits_ps[at],
   }));
 
-/** The number of waiting hosts and the longest wait, as text. @param {Collective} collective @param {string} lateHost */
+/**
+ * The number of waiting hosts and the longest wait, as text.
+ * @param {Collective} collective
+ * @param {string} lateHost its name, or `it`
+ */
 function waitingText({ hosts, waiting, longest_ps }, lateHost) {
   const subject =
     waiting < hosts - 1

@@ -130,8 +130,8 @@ export function gapContent(gap, act, on) {
 }
 
 /**
- * What to do about a gap: the advice of the link's finding, else of the one that explains most of the gap, with links to
- * the finding's other gaps.
+ * What to do about a gap: the advice of the link's finding, else of the one that explains most of the gap, with links
+ * to the finding's other gaps.
  * @param {GapDetail} gap
  * @param {GapActions} on
  */
@@ -209,7 +209,11 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 const pieceName = ({ name, class: className, event }, maxLetters) =>
   className === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, maxLetters);
 
-/** The host's work while a launch waited, muted because it is not a reason. @param {Piece} piece @param {number} maxNames */
+/**
+ * The host's work while a launch waited, muted because it is not a reason.
+ * @param {Piece} piece
+ * @param {number} maxNames
+ */
 function concurrentText({ meanwhile }, maxNames) {
   const recorded = meanwhile.filter((part) => part.class !== 'unrecorded');
   const names = recorded.slice(0, maxNames).map(({ name }) => cutMiddle(name, 20));

@@ -133,7 +133,13 @@ export function partsTable(parts, sumLabel, threadOf, { otherGap = null, narrow 
       ...(otherCells ? [otherCells.time] : []),
       part,
     ],
-    foot: [sumLabel, ...(narrow ? [] : ['']), sum, ...(otherCells ? [otherCells.sum] : []), share(items.length ? 1 : 0)],
+    foot: [
+      sumLabel,
+      ...(narrow ? [] : ['']),
+      sum,
+      ...(otherCells ? [otherCells.sum] : []),
+      share(items.length ? 1 : 0),
+    ],
   });
 }
 

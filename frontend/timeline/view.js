@@ -289,8 +289,8 @@ export function timelineView(app) {
 
   /** @param {'next'|'previous'} direction */
   function occurrence(direction) {
-    const brief = state.detail?.occurrences[direction];
-    if (brief) open(brief);
+    const event = state.detail?.occurrences[direction];
+    if (event) open(event);
   }
 
   function clearSearchOrSelection() {
