@@ -43,10 +43,10 @@ const OPTIONS = {
   devices: all.map(({ id }) => id),
   open: new Map(),
   requiredDepths: new Map(),
-  all,
+  allDevices: all,
   unit: 1,
-  shift: () => '',
-  several: true,
+  shiftText: () => '',
+  severalHosts: true,
 };
 const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
   layoutRows(rows, { ...OPTIONS, ...options }).lanes;
@@ -59,7 +59,8 @@ test('a head per host, its rows, its devices; the first one in full, others to c
 });
 
 test('the slowest host comes first, the median one last, others in their order', () => {
-  const lanes = lay({ first: ['w-2'], last: ['w-0'], ranks: new Map([['w-2', 'slowest'], ['w-0', 'median']]) });
+  const rankLabels = new Map([['w-2', 'slowest'], ['w-0', 'median']]);
+  const lanes = lay({ firstHosts: ['w-2'], lastHosts: ['w-0'], rankLabels });
   const heads = lanes.filter(({ row: { kind } }) => kind === 'steps').map(({ label, right }) => [label, right]);
   assert.deepEqual(heads, [['w-2', 'slowest'], ['w-1', ''], ['w-0', 'median']]);
 });

@@ -41,9 +41,9 @@ const OPTIONS = {
   devices: ['TPU:0', 'TPU:1'],
   open: new Map(),
   requiredDepths: new Map(),
-  all: [device('TPU:0'), device('TPU:1')],
+  allDevices: [device('TPU:0'), device('TPU:1')],
   unit: 1,
-  shift: () => '',
+  shiftText: () => '',
 };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
@@ -129,7 +129,7 @@ test('a closed row shows as many depths as the selection needs', () => {
 test('aligned devices say how far they are shifted in the place of their duty cycle', () => {
   const rights = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
   assert.deepEqual(rights({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
-  assert.deepEqual(rights({ shift: (id) => `shifted by ${id}` }), [
+  assert.deepEqual(rights({ shiftText: (id) => `shifted by ${id}` }), [
     ['h0.d0.modules/0', 'shifted by h0.d0.ops'],
     ['TPU:1', 'shifted by h0.d1.ops'],
   ]);
