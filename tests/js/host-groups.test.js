@@ -104,7 +104,8 @@ test('whatever is folded opens: a host, its rows, the rest of its devices, one o
 });
 
 test('what takes part in the selection is shown wherever it is', () => {
-  const lanes = labels(lay({ requiredDepths: new Map([['h1.t0', 0], ['h1.d2.ops', 0]]) }, [...rowsOf(0), ...rowsOf(1)]));
+  const requiredDepths = new Map([['h1.t0', 0], ['h1.d2.ops', 0]]);
+  const lanes = labels(lay({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
 });
 
