@@ -125,11 +125,13 @@ function createStack({ open, requiredDepths, unit, severalHosts, compact, tightP
   /** Adds a lane per depth of a row. @param {Row} row @param {Partial<Lane>} firstLane properties of the first lane */
   function addRow(row, firstLane) {
     const depths = Math.max(1, row.depths);
+    /** Rows with more depths are folded at first. */
     const maxDepths = compact
       ? COMPACT_DEPTHS[row.kind === 'annotations' || row.role === 'driving' ? 'host' : 'helpersAndDevices']
       : row.kind === 'annotations'
         ? ANNOTATION_DEPTHS
         : openDepths;
+    /** The depths that a folded row shows. */
     const closedDepths =
       row.kind === 'annotations' || (depths > maxDepths && row.role === 'driving')
         ? maxDepths
