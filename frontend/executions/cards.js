@@ -69,7 +69,9 @@ export function causesCard({ executions }) {
           items,
           columns: [
             definedColumn(TABLES.executions.program),
-            definedColumn(TABLES.executions.launches, { field: 'count' }),
+            definedColumn(TABLES.executions.launches, {
+              field: (/** @type {typeof items[number]} */ row) => row.count,
+            }),
             definedColumn(TABLES.compiles.cause),
             definedColumn(TABLES.compiles.frame),
           ],

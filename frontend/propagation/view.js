@@ -8,7 +8,7 @@ import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
-import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
+import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
@@ -94,7 +94,7 @@ export function propagationView(app) {
    * @param {number} [depth]
    */
   function select([start_ps, end_ps], row, depth) {
-    const selection = ofWindow(start_ps, end_ps);
+    const selection = windowSelection(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
     app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
     mark();

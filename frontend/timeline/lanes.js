@@ -15,6 +15,7 @@ import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('./layout.js').LayoutOptions} LayoutOptions */
 
 /** The y at which the first lane begins. */
 const TOP_PX = RULER_PX + 3;
@@ -67,7 +68,7 @@ export function createLanes(model, on) {
   function updateLayout() {
     if (!session) return;
     const { align, open, piece, selection, window: span } = state;
-    /** @type {import('./layout.js').LayoutOptions['requiredDepths']} */
+    /** @type {LayoutOptions['requiredDepths']} */
     const requiredDepths = new Map();
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : []), ...(piece ? [piece] : [])]) {
       requiredDepths.set(row, Math.max(depth, requiredDepths.get(row) ?? 0));
@@ -323,6 +324,7 @@ export function inLaneOrder(devices, session) {
 /**
  * The layout's options about hosts: the slowest host is at the top, the median one at the bottom.
  * @param {Ready} session
+ * @returns {Pick<LayoutOptions, 'severalHosts'|'shortNames'|'firstHosts'|'lastHosts'|'rankLabels'>}
  */
 function hostOptions({ session: { hosts }, ranks, chosen }) {
   const names = hosts.map(({ name }) => name);

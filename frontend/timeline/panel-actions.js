@@ -101,7 +101,7 @@ export function createPanelActions(app, model, parts) {
       },
       eventLoaded(detail) {
         if (state.selection?.kind === 'event') {
-          const selection = { ...ofBrief(detail), row: detail.row || state.selection.row };
+          const selection = { ...eventSelection(detail), row: detail.row || state.selection.row };
           parts.completeSelection({ detail, selection });
         }
       },
