@@ -63,7 +63,7 @@ def measure_program() -> None:
         program = Program(HloProto.FromString(data).hlo_module)
         for name in names:
             program.origin(name)
-        program.holders(names)
+        program.containers(names)
         program.scopes()
 
     for _ in range(3):

@@ -39,7 +39,8 @@ def lengthen(space: Any, times: int) -> bytes:
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(lines))
     space.ClearField("planes")
-    return b"".join(field(PLANES, plane) for plane in planes) + space.SerializeToString()
+    other_fields: bytes = space.SerializeToString()
+    return b"".join(field(PLANES, plane) for plane in planes) + other_fields
 
 
 def lengthen_line(line: Any, times: int, span: int, flow_stats: set[int]) -> bytes:
@@ -54,7 +55,7 @@ def lengthen_line(line: Any, times: int, span: int, flow_stats: set[int]) -> byt
             for stat in event.stats:
                 if stat.metadata_id in flow_stats:
                     kind = stat.WhichOneof("value")
-                    setattr(stat, kind, getattr(stat, kind) + FLOW_ID_STEP)
+                    setattr(stat, kind, (getattr(stat, kind) + FLOW_ID_STEP) % (1 << 63))
     return field(LINES, b"".join(parts))
 
 
