@@ -9,7 +9,7 @@ import { readPalette } from '../lib/theme.js';
 import { penOn } from '../timeline/draw.js';
 import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
 import { paint } from './paint.js';
-import { createBrush } from './brush.js';
+import { createStepBrush } from '../lib/step-brush.js';
 import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {import('./paint.js').Picture} Picture */
@@ -41,8 +41,8 @@ export function createHeat(on) {
     list,
   );
   const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
-  const brush = createBrush((at) => {
-    first = at;
+  const brush = createStepBrush('heat-brush', (step) => {
+    first = step;
     request();
   });
   /** @type {Omit<Picture, 'first'|'fits'>|null} */
