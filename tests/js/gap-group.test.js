@@ -4,7 +4,7 @@ import {
   eachCore,
   filterGaps,
   groupGaps,
-  patternsOf,
+  patternRows,
   patternText,
   stepOf,
   sumClasses,
@@ -77,7 +77,7 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     cause: 'compile',
     by_class_ps: { compile: 99 },
   });
-  const [listed, some] = patternsOf(
+  const [listed, some] = patternRows(
     [pattern('c'), pattern('b')],
     [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })],
   );
@@ -100,7 +100,7 @@ test('patterns have the figures of the given gaps and keep their positions', () 
 test('a pattern has its causes by time and count, and the median', () => {
   const row = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
   const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
-  const [pattern] = patternsOf(
+  const [pattern] = patternRows(
     [row],
     [
       gap('TPU:0', 0, 217, { cause: 'input', reason: 'early_sync' }),
