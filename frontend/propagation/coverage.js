@@ -30,8 +30,8 @@ export function coverageCard(document, stepName, choices) {
   );
   /** Indices of the states. */
   const items = [...STATES.keys()];
-  const inStep = partColumns('Time', items, (state) => stepParts[Number(state)]);
-  const inCapture = partColumns('Whole capture, all devices', items, (state) => captureParts[Number(state)]);
+  const inStep = partColumns('Time', items, (/** @type {number} */ at) => stepParts[at]);
+  const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ at) => captureParts[at]);
   const losesBackward = document.lost.some(({ reason }) => reason === 'autograd thread');
   const bar = STATES.map(([name], index) => {
     const text = `${name}${name === 'bare' && losesBackward ? ' (backward)' : ''} ${inStep.texts[index]}` +
