@@ -13,14 +13,14 @@ import {
   columnsThatFit,
   heatRows,
   labelEvery,
+  mergeNeighbours,
   onScale,
   percentile,
   rowAt,
-  runsOf,
 } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { dutyOf } from '../../frontend/hosts/table.js';
-import { sentence } from '../../frontend/hosts/difference.js';
+import { differenceSentence } from '../../frontend/hosts/difference.js';
 
 const POD = Array.from({ length: 64 }, (_, at) => `t1v-n-7f-w-${at}`);
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
@@ -123,7 +123,7 @@ test('a scale ends at the 95th percentile and clamps values beyond it', () => {
   assert.equal(percentile([3, 1], 0), 1);
   assert.deepEqual([onScale(-1, 0, 10), onScale(5, 0, 10), onScale(84, 0, 10), onScale(5, 5, 5)], [0, 0.5, 1, 0]);
   assert.equal(labelEvery(18, 40), 4);
-  assert.deepEqual(runsOf(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
+  assert.deepEqual(mergeNeighbours(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
 });
 
 test('rows of all steps equal the document; rows of single steps add up to them', () => {
@@ -138,10 +138,10 @@ test('rows of all steps equal the document; rows of single steps add up to them'
   );
   assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
   assert.equal(
-    whole[5].apart.find(({ name }) => name === 'input').us,
+    whole[5].differences.find(({ name }) => name === 'input').us,
     EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4],
   );
-  assert.ok(!whole[5].apart.some(({ name }) => name === 'device'), 'the device works beside the host');
+  assert.ok(!whole[5].differences.some(({ name }) => name === 'device'), 'the device works beside the host');
 });
 
 test('a range of steps has its own verdict', () => {
@@ -204,13 +204,13 @@ test('a longer class is named as the reason for waits only if the host arrives l
     steps: { number: [1, 2] },
     state: 'compared',
   };
-  const [host, second] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
+  const [host, second] = [{ index: 0, short: 'w-0' }, { index: 1, short: 'w-1' }];
   const items = [
     { name: 'input', host_us: 9000, median_us: 1000, difference_us: 8000 },
     { name: 'wait', host_us: 2000, median_us: 10000, difference_us: -8000 },
   ];
   const textOf = (/** @type {number} */ late) =>
-    sentence(
+    differenceSentence(
       {
         ...base,
         late_us: [
@@ -228,7 +228,7 @@ test('a longer class is named as the reason for waits only if the host arrives l
   assert.match(textOf(7000), /the time that w-0 takes longer, w-1 waits in the all-reduce\.$/);
   assert.match(
     textOf(1000),
-    /arrives 1\.00\u202fms late for it in the mean; the rest is made up by waiting less for its device\.$/,
+    /arrives 1\.00\u202fms late because of it, on average; it makes up the rest by waiting less for its device\.$/,
   );
   assert.match(textOf(0), /still does not arrive later/);
 });
