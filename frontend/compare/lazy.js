@@ -38,7 +38,8 @@ export function lazySteps(answer) {
 }
 
 /**
- * The card: a step of each, its executions, and the times between these. Null unless one session is lazy and one dynamo.
+ * The card: a step of each, its executions, and the times between these. Null unless one session is lazy and the other
+ * dynamo.
  * @param {LazyDynamo|null} answer
  */
 export function lazyCard(answer) {

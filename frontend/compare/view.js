@@ -63,7 +63,9 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
         { head: definition.name.head, cell },
         definedColumn(definition.a_ps, { timeUnit: unit }),
         definedColumn(definition.b_ps, { timeUnit: unit }),
-        ...(bars ? [{ head: `0 – ${digits(longest, longest < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
+        ...(bars
+          ? [{ head: `0 – ${digits(longest, longest < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }]
+          : []),
         definedColumn(definition.difference_ps, {
           timeUnit: unit,
           value: (/** @type {T} */ item) => item.difference_ps ?? 0,
