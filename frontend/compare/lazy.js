@@ -38,8 +38,8 @@ export function lazySteps(answer) {
 }
 
 /**
- * The card: a step of each, its executions, and the times between these. Null unless one session is lazy and the other
- * dynamo.
+ * The card: a step of each, its executions, and the times between these. Null unless dynamo launched
+ * in exactly one of the sessions.
  * @param {LazyDynamo|null} answer
  */
 export function lazyCard(answer) {

@@ -10,7 +10,7 @@ import { UNITS } from '../lib/format.js';
  * the column of the table that `column` names. Otherwise all columns after the first one contain speed-ups.
  * @param {string} text
  * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compareSessions returns their
- *   mean steps, ps
+ *   median steps, ps
  * @returns {Promise<PairsTable>} rejected with an `Error` that names the line which cannot be read
  */
 export async function readPairs(text, compareSessions) {

@@ -145,8 +145,9 @@ export function compareView(app) {
     file.value = '';
     try {
       const { columns, rows, means, counts } = await readPairs(await selectedFile.text(), async (a, b) => {
-        const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
-        return { times: [a_ps ?? 0, b_ps ?? 0], verdict };
+        const { measures } = await get('compare', { session: a, other: b });
+        const step = measures.find(({ name }) => name === 'step_median');
+        return { times: [step?.a_ps ?? 0, step?.b_ps ?? 0], verdict: step?.verdict ?? null };
       });
       if (selectedFile !== pairsFile) return;
       const hasVerdicts = columns.map((_, index) => rows.some(({ verdicts }) => verdicts[index]));

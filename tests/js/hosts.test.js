@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { findHosts, hostsText, linkedHosts, shortNames } from '../../frontend/lib/host-names.js';
 import { csvText } from '../../frontend/lib/csv.js';
 import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/rows.js';
 import {
@@ -22,17 +21,8 @@ import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verd
 import { dutyOf } from '../../frontend/hosts/table.js';
 import { differenceSentence } from '../../frontend/hosts/difference.js';
 
-const POD = Array.from({ length: 64 }, (_, at) => `t1v-n-7f-w-${at}`);
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
-const range = (/** @type {number} */ many) => Array.from({ length: many }, (_, at) => at);
-
-test('a short host name is the part that distinguishes it', () => {
-  assert.deepEqual(shortNames(POD).slice(4, 6), ['w-4', 'w-5']);
-  assert.deepEqual(shortNames(['gpu-a.cluster.local', 'gpu-b.cluster.local']), ['a', 'b']);
-  assert.deepEqual(shortNames(['host_3', 'host_12']), ['host_3', 'host_12']);
-  assert.deepEqual(shortNames(['vm']), ['vm']);
-  assert.deepEqual(shortNames(['a', 'a-1']), ['a', 'a-1']);
-});
+const indices = (/** @type {number} */ count) => [...Array(count).keys()];
 
 test('the duty cycle of several hosts is weighted by the spans of their devices', () => {
   const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
@@ -49,50 +39,16 @@ test('the duty cycle of several hosts is weighted by the spans of their devices'
   assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
 });
 
-test('hosts are found by number, range and part of a name', () => {
-  assert.deepEqual(findHosts('', POD), range(64));
-  assert.deepEqual(findHosts('0-3, 41', POD), [0, 1, 2, 3, 41]);
-  assert.deepEqual(findHosts('w-5', POD), [5, ...range(10).map((at) => 50 + at)]);
-  assert.deepEqual(findHosts('W-63, 7', POD), [7, 63]);
-  assert.deepEqual(findHosts('99', POD), []);
-  assert.deepEqual(findHosts('5-', POD), []);
-});
-
-test('chosen hosts are written as ranges, or by name where numbers are ambiguous', () => {
-  assert.equal(hostsText([41, 1, 0, 2, 63], POD), '0-2,41,63');
-  assert.equal(hostsText([0, 2], ['w-1', 'w-4', 'w-9']), '1,9');
-  assert.equal(hostsText([0, 1], ['w-1', 'w-4', 'w-9']), '1-4');
-  assert.equal(hostsText([0, 2], ['a-1', 'b-1', 'c']), 'a-1,c');
-  for (const chosen of [[3], [0, 5, 6, 7, 63], range(64)]) {
-    assert.deepEqual(
-      linkedHosts(hostsText(chosen, POD), POD, {}),
-      chosen.map((at) => POD[at]),
-    );
-  }
-});
-
-test('`slowest` and `median` in a link mean hosts of the open session', () => {
-  assert.deepEqual(linkedHosts('slowest,median,0-1', POD, { slowest: POD[5], median: POD[31] }), [
-    POD[0],
-    POD[1],
-    POD[5],
-    POD[31],
-  ]);
-  assert.deepEqual(linkedHosts('slowest,median', POD, {}), []);
-  assert.deepEqual(linkedHosts('t1v-n-7f-w-9,nobody', POD, {}), [POD[9]]);
-  assert.deepEqual(linkedHosts(undefined, POD, {}), []);
-});
-
 test('named hosts have high rows; all others share 90 px, with several hosts per row if needed', () => {
-  const { rows, bottom } = heatRows([5, 41], range(62));
+  const { rows, bottom } = heatRows([5, 41], indices(62));
   assert.deepEqual(rows.slice(0, 2).map(({ hosts, y, h }) => [hosts, y, h]), [[[5], HEAD, 33], [[41], HEAD + 36, 33]]);
   assert.equal(rows.length, 64);
   const thin = rows.slice(2);
   assert.ok(thin.every((row, at) => !at || row.y === thin[at - 1].y + thin[at - 1].h), 'no holes, no overlap');
   assert.equal(bottom - thin[0].y, 90);
-  const many = heatRows([], range(1000));
+  const many = heatRows([], indices(1000));
   assert.equal(many.hostsPerRow, 12);
-  assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), range(1000));
+  assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), indices(1000));
   assert.deepEqual(heatRows([1], []).rows.length, 1);
 });
 

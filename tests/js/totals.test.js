@@ -1,11 +1,11 @@
-/** What is told of many items. */
+/** Functions that take more items than a call can have arguments, or than recursion can have levels. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maximum, minimum } from '../../frontend/lib/totals.js';
 import { collapsedAtFirst } from '../../frontend/device/tree.js';
 
-test('the highest and the lowest of more numbers than a call has room for', () => {
+test('extremes of more numbers than a call can have arguments', () => {
   const values = Array.from({ length: 500_000 }, (_, at) => at - 7);
   assert.deepEqual(
     [minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)],
