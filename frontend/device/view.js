@@ -64,7 +64,7 @@ export function deviceView(app) {
   let session;
   /** @type {OpRow[]} */
   let rows = [];
-  /** Sums of the ops that `rows` has not. @type {RestRow[]} */
+  /** Sums of the ops that are not in `rows`. @type {RestRow[]} */
   let rest = [];
   /** @type {TreeRow[]} */
   let tree = [];
@@ -79,7 +79,7 @@ export function deviceView(app) {
   let showsAdvice = false;
   /** The query of the drawn document. */
   let requestedQuery = '';
-  /** The pending request for all ops of a document. @type {{of: DeviceAnswer, done: Promise<void>}|null} */
+  /** The pending request for all ops of a document. @type {{document: DeviceAnswer, done: Promise<void>}|null} */
   let loading = null;
 
   const roofline = createRoofline({ select, open, highlight: highlightRow });
@@ -249,14 +249,14 @@ export function deviceView(app) {
   /** Loads the ops that the first answer has only as sums. */
   function loadAllOps() {
     if (!rest.length) return;
-    if (loading?.of !== answer) loading = { of: answer, done: fetchAll(answer) };
+    if (loading?.document !== answer) loading = { document: answer, done: fetchAll(answer) };
     return loading.done;
 
     /** @param {DeviceAnswer} document */
     async function fetchAll(document) {
       try {
-        const next = await get('device', { ...session.of, ...query(session), whole: 1 });
-        if (document === answer) setDocument(next);
+        const complete = await get('device', { ...session.of, ...query(session), whole: 1 });
+        if (document === answer) setDocument(complete);
       } catch (error) {
         if (document !== answer) return;
         loading = null;
