@@ -41,7 +41,7 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
  * @param {(row: OpRow) => void} on.open
  * @param {(source: string) => void} on.copy
  * @param {(row: OpRow|null) => void} on.highlight
- * @param {{sort?: string, ordered: (order: string) => void}} on.order
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order
  */
 export function opsTable(
   document,
@@ -88,7 +88,7 @@ export function opsTable(
       cell: ({ category }) => h('span', { class: 'sec' }, category),
     }),
     definedColumn(TABLES.work_by_op.annotation, {
-      of: 'path',
+      field: 'path',
       title: ({ path }) => path ?? '',
       cell: ({ path }) => [
         toneChip(path, tones),
@@ -97,12 +97,12 @@ export function opsTable(
     }),
     definedColumn(TABLES.work_by_op.executions, { key: 'count', cell: ({ executions }) => executionsText(executions) }),
     definedColumn(TABLES.work_by_op.self_ps, {
-      of: 'ps',
+      field: 'ps',
       timeUnit: unit,
       cell: (row) => timeText([row]),
     }),
     { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / longest) },
-    definedColumn(TABLES.work_by_op.share, { of: 'ps', cell: (row) => shareText([row]) }),
+    definedColumn(TABLES.work_by_op.share, { field: 'ps', cell: (row) => shareText([row]) }),
     ...(withRates
       ? [
           definedColumn(TABLES.work_by_op.flops_share, { key: 'flops' }),

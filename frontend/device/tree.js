@@ -2,7 +2,7 @@
 
 import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
-import { card, lengthBar, link, windowPlace } from '../lib/cards.js';
+import { card, lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
@@ -123,7 +123,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
         h('span', { class: row.isOwnTime ? 'sec' : '' }, name),
       ),
       numberCell(
-        interval ? link(time, () => open(windowPlace(...interval)), { title: 'Show in the timeline' }) : time,
+        interval ? link(time, () => open(windowLinkState(...interval)), { title: 'Show in the timeline' }) : time,
         ps,
       ),
       h(

@@ -255,7 +255,7 @@ export function deviceView(app) {
     /** @param {DeviceAnswer} document */
     async function fetchAll(document) {
       try {
-        const complete = await get('device', { ...session.of, ...query(session), whole: 1 });
+        const complete = await get('device', { ...session.query, ...query(session), whole: 1 });
         if (document === answer) setDocument(complete);
       } catch (error) {
         if (document !== answer) return;

@@ -46,13 +46,13 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ { name }) => name }),
+        definedColumn(TABLES.executions.kind, { field: (/** @type {typeof items[number]} */ { name }) => name }),
         definedColumn(TABLES.executions.count, {
           cell: (/** @type {typeof items[number]} */ item) => runsText(item.count),
         }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            of: (/** @type {typeof items[number]} */ item) => item[key] / stepsAndCores,
+            field: (/** @type {typeof items[number]} */ item) => item[key] / stepsAndCores,
             timeUnit: unit,
           }),
         ),
@@ -75,7 +75,9 @@ export function causesCard({ executions }) {
           items,
           columns: [
             definedColumn(TABLES.executions.program),
-            definedColumn(TABLES.executions.launches, { of: (/** @type {typeof items[number]} */ row) => row.count }),
+            definedColumn(TABLES.executions.launches, {
+              field: (/** @type {typeof items[number]} */ item) => item.count,
+            }),
             definedColumn(TABLES.compiles.cause),
             definedColumn(TABLES.compiles.frame),
           ],

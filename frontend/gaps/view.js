@@ -9,7 +9,7 @@ import {
   cores,
   deviceName,
   emptyCard,
-  gapPlace,
+  gapLinkState,
   link,
   noDeviceCard,
   shortProgram,
@@ -136,7 +136,7 @@ export function gapsView(app) {
       {
         isChosen: (pattern) => pattern === chosenPattern(),
         choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
-        open: (gap) => app.open(gapPlace(gap)),
+        open: (gap) => app.open(gapLinkState(gap)),
       },
     );
     const [longestPattern] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
@@ -248,7 +248,7 @@ export function gapsView(app) {
           findings: answer.findings,
           openRows,
           select: (gap) => app.link.set({ sel: gapText(gap), f: filtersWithPattern() }, 'push'),
-          show: (gap) => app.open(gapPlace(gap)),
+          show: (gap) => app.open(gapLinkState(gap)),
           onRowCount: setRowCount,
         })
       : null;

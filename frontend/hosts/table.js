@@ -39,7 +39,7 @@ export function waitTexts(rows) {
  * @param {boolean} on.isFiltered whether a filter is set; then nothing folds
  * @param {number|null} on.selectedHost index
  * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
- * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order @param {boolean} on.partial
  */
 export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selectedHost, select, open, order, partial }) {
   const { unit, hasWaits, sum } = waitTexts(all);
@@ -74,17 +74,17 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
       cell: (row) => link(row.name, () => select(row)),
     }),
     definedColumn(TABLES.hosts.steps),
-    definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * PS_PER_US) }),
+    definedColumn(TABLES.hosts.step_ps, { field: ({ step_us }) => (step_us === null ? null : step_us * PS_PER_US) }),
     countColumn('Times last', 'last', { key: 'last' }),
-    definedColumn(TABLES.hosts.last_share, { key: 'share', of: 'share', cell: (row) => share(shareOf(row)) }),
+    definedColumn(TABLES.hosts.last_share, { key: 'share', field: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
-      of: ({ waits_us }) => (waits_us ?? 0) * PS_PER_US,
+      field: ({ waits_us }) => (waits_us ?? 0) * PS_PER_US,
       cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
     }),
     { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
-    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
+    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', field: 'duty' }),
     ...(hasDifferences
       ? [
           {

@@ -93,7 +93,7 @@ function inputCard({ input }, deviceCount) {
       columns: [
         textColumn('What', 'name'),
         definedColumn(TABLES.transfers.duration_ps, {
-          of: (/** @type {typeof items[number]} */ { ps }) => ps,
+          field: (/** @type {typeof items[number]} */ { ps }) => ps,
           timeUnit: columnUnit(items, 'ps'),
         }),
         shareColumn('While a device works', ({ hidden }) => hidden),
@@ -117,7 +117,7 @@ function transfersCard({ transfers }) {
           fixed: true,
           columns: [
             definedColumn(TABLES.transfers.direction, {
-              of: (/** @type {typeof items[number]} */ { name }) => name,
+              field: (/** @type {typeof items[number]} */ { name }) => name,
               cell: ({ name }) => [classChip(name), name.replace('_', ' ')],
             }),
             definedColumn(TABLES.transfers.count),

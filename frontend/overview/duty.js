@@ -158,12 +158,12 @@ function dutyTable(rows, deviceCount, session, app) {
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       definedColumn(TABLES.devices.name, {
-        of: (/** @type {DutyRow} */ { device }) => device.name,
+        field: (/** @type {DutyRow} */ { device }) => device.name,
         title: undefined,
         cell: ({ device }) => deviceLink(device, session, app),
       }),
       { head: '', name: 'Bar', cell: bar },
-      definedColumn(TABLES.devices.duty_cycle, { of: 'duty' }), time,
+      definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }), time,
     ],
     foot: [cores(deviceCount, rows.length), '', overallDuty(rows), sumText(sum)],
   });
@@ -212,7 +212,7 @@ function distribution(rows, deviceCount, session, app) {
       fixed: true,
       columns: [
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
-        definedColumn(TABLES.devices.duty_cycle, { of: 'duty' }),
+        definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }),
       ],
       foot: [cores(deviceCount, rows.length), overallDuty(rows)],
     }),

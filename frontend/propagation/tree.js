@@ -3,7 +3,7 @@
 import { h, onKeys } from '../lib/dom.js';
 import { maximum, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
-import { lengthBar, link, windowPlace } from '../lib/cards.js';
+import { lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 
@@ -74,7 +74,7 @@ export function treeTable(
     h(
       'td',
       { class: ps ? 'num' : 'num muted', 'data-ps': ps },
-      ps && interval ? link(timeCell(ps, unit), () => app.open(windowPlace(...interval))) : timeCell(ps, unit),
+      ps && interval ? link(timeCell(ps, unit), () => app.open(windowLinkState(...interval))) : timeCell(ps, unit),
     );
   const bars = ({ host, device } = unannotatedValues) =>
     h(
@@ -218,7 +218,7 @@ export function treeTable(
     Enter({ dataset }) {
       const row = tree.find(({ path }) => path === dataset.path);
       const interval = row?.host_interval ?? row?.device_interval;
-      if (interval) app.open(windowPlace(...interval));
+      if (interval) app.open(windowLinkState(...interval));
     },
   });
   return element;

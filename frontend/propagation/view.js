@@ -3,13 +3,13 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, deviceName, hosts, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
-import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/slice-style.js';
+import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
+import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -62,7 +62,7 @@ export function propagationView(app) {
   let names = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
-    app.open(windowPlace(start_ps, end_ps));
+    app.open(windowLinkState(start_ps, end_ps));
   /** The query for the link's selection, unless the view shows it already. */
   const pendingQuery = () => app.link.state.sel !== shownSelection && selectionQuery(app.link.state.sel);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
@@ -86,7 +86,7 @@ export function propagationView(app) {
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
   /** The tone of a phase or a path, 1 to 6; 0 without one. @param {string} name */
-  const toneOf = (name) => (phaseOf(name, tones) ?? -1) + 1;
+  const toneOf = (name) => (phaseTone(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path
       ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => selectPath(path), { title: path })
@@ -99,9 +99,9 @@ export function propagationView(app) {
    * @param {number} [depth]
    */
   function linkSelection([start_ps, end_ps], row, depth) {
-    const selection = ofWindow(start_ps, end_ps);
+    const selection = windowSelection(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
-    app.link.set({ sel: shownSelection, w: windowPlace(start_ps, end_ps).w }, 'push');
+    app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
     drawSelection();
   }
 
