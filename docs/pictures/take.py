@@ -17,7 +17,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
 
-from browser.conftest import ARGUMENTS  # noqa: E402
+from browser.conftest import CHROMIUM_ARGUMENTS  # noqa: E402
 from browser.driver import Xi  # noqa: E402
 from helpers import serving  # noqa: E402
 from playwright.sync_api import FloatRect, Page, ViewportSize, sync_playwright  # noqa: E402
@@ -92,7 +92,7 @@ def main(names: list[str]) -> None:
     serve = [sys.executable, str(ROOT / "tests/browser/serve.py"), str(ROOT / "demo_logs")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     # The scale is that of the context.
-    arguments = [text for text in ARGUMENTS if not text.startswith("--force-device-scale-factor")]
+    arguments = [text for text in CHROMIUM_ARGUMENTS if not text.startswith("--force-device-scale-factor")]
     chromium = os.environ.get("CHROMIUM") or None
     texts: dict[str, str] = json.loads(TEXTS.read_text()) if TEXTS.exists() else {}
     with serving(serve, stdin=subprocess.PIPE, env=environment) as address, sync_playwright() as playwright:
