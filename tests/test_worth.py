@@ -14,7 +14,8 @@ from launching import US, Tpu, event
 from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
-from tb_xla_insights.analysis.findings.base import Facts, Finding
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.worth import LIMITS, has_nothing_to_fix, sort_findings
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH, join_words
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_time, brief_times, change_text, share
 
 Row = dict[str, Any]

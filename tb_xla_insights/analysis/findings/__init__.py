@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
+from tb_xla_insights.analysis.findings.finding import Finding, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host import (
     dispatch_overhead,

@@ -7,13 +7,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
-    first_fitting_title,
-    longest_windows,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.host.callbacks import (
     callback_frame,
     callback_functions,

@@ -14,20 +14,6 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
-    first_fitting_title,
-    join_words,
-    longest_windows,
-    lower_first,
-    most_common,
-    plural,
-    step_names,
-    step_paths,
-    steps_text,
-)
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     advise_change,
@@ -41,10 +27,14 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     slow_first_runs,
     without_unknown_runs,
 )
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths, steps_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
+from tb_xla_insights.english import join_words, lower_first, plural
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
@@ -106,7 +96,7 @@ def recompilation(facts: Facts) -> Finding | None:
         unknown=unknown,
     )
     steps = set(compiles.step[indices].tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     compilations = _compilations(facts, indices.tolist())
     count, total = len(compilations), compile_intervals.total_ps
     where = _where(compilations, numbers, facts)

@@ -6,20 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Frequency,
-    Mean,
-    first_fitting_title,
-    mean_text,
-    most_common,
-)
+from tb_xla_insights.analysis.findings.facts import Facts, Mean
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
+from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without, work_aside_ps
 from tb_xla_insights.analysis.steps.step_times import steps_at
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time, byte_size, count, share
 

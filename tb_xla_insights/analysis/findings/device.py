@@ -9,14 +9,13 @@ import numpy as np
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, opcode
-from tb_xla_insights.analysis.findings.base import (
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
-    Facts,
     Finding,
     Frequency,
     Window,
     first_fitting_title,
-    join_words,
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import find_callbacks
@@ -31,6 +30,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share
 

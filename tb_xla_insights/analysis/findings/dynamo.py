@@ -10,22 +10,16 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.graphs import CUT
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    index_mask,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
-from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -35,6 +29,7 @@ from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
 
@@ -108,7 +103,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
     compiles = int(extractions.compiles.sum())
     steps = set(extractions.step.tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.steps)
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
@@ -193,7 +188,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         explanation is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP
     ):
         return None
-    taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
+    taken = facts.ledger.take(CUT, np.isin(facts.ledger.after, extra.launch))
     cost = int(taken.sum())
     steps = set(launches.step[extra.launch].tolist())
     reason = (

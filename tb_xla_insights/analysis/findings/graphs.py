@@ -8,17 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     step_paths,
     steps_text,
 )
@@ -27,6 +22,7 @@ from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, 
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -48,7 +44,7 @@ def early_sync(facts: Facts) -> Finding | None:
     syncs = launches.sync[early.launch]
     last_row = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     paths = enclosing_paths(trace, early.annotation.tolist())
     by_marker, marker_and_read = int((early.read < 0).sum()), _count_reads_after_markers(trace, early)
     on_autograd_thread = trace.is_on_lines(syncs, trace.lines_with("autograd"))

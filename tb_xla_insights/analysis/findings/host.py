@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Frequency,
-    join_words,
-    lower_first,
-    mean_text,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency
 from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
@@ -32,6 +26,7 @@ from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
 from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
+from tb_xla_insights.english import join_words, lower_first, mean_text
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 

@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts, mean_text
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 
 

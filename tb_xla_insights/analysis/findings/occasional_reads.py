@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     step_paths,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
@@ -28,6 +23,7 @@ from tb_xla_insights.analysis.launches.early_executions import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_times
 
@@ -55,7 +51,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         for path in enclosing_paths(trace, trace.parent[all_rows].tolist())
         if path not in step_paths(trace)
     )
-    where = steps_text(step_names(trace, steps), facts.steps)
+    where = steps_text(step_numbers(trace, steps), facts.steps)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
     nouns = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
     counts = [

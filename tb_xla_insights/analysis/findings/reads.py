@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Frequency,
-    Window,
-    enclosing_paths,
-    longest_windows,
-    lower_first,
-    most_common,
-    plural,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
+from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_intervals,
@@ -38,6 +30,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text
 

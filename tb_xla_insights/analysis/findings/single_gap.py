@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 

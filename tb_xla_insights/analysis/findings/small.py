@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.opcodes import is_container, is_element_wise
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    index_mask,
-    mean_text,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
@@ -22,6 +18,7 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
@@ -127,7 +124,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     per_step = count / facts.steps if facts.steps else 0.0
     if per_step < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
-    before_small = index_mask(len(all_launches) + 1, small_launches.small)[facts.ledger.after]
+    before_small = np.isin(facts.ledger.after, small_launches.small)
     taken = facts.ledger.take((*LAUNCHING, "wait"), before_small)
     cost, idle = int(taken.sum()), small_launches.idle_ps
     dynamo = int((all_launches.kind[small_launches.in_steps] == DYNAMO_KIND).sum())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import find_launches

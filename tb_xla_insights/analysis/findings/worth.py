@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,

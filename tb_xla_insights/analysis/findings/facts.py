@@ -1,107 +1,28 @@
-"""The `Finding` type, and the facts and text helpers that all findings share."""
+"""The facts that all findings of a host share: the ledger of idle time, means per core and step, and terms of texts."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.environment import framework_of
+from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
-from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
-from tb_xla_insights.analysis.steps.sources import recorded_steps, step_annotation_rows
+from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD, Severity
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
-from tb_xla_insights.units import brief_time, brief_times, count
-
-if TYPE_CHECKING:
-    from tb_xla_insights.schema.findings import Finding as FindingRow
-
-MAX_WINDOWS = 20
-"""The number of places that a finding lists; it lists the longest."""
-
-MAX_TITLE_LENGTH = 60
-"""Characters."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """A time range in which a finding can be seen; `device` is None for one on the host."""
-
-    start_ps: int
-    end_ps: int
-    device: str | None = None
-
-
-Frequency = Literal["every_step", "some_steps", "once"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding; see the report's `findings`.
-
-    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
-    in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
-    change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
-    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
-    `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
-    None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
-    `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
-    `step_if_fixed_at_worst_ps` at worst.
-    """
-
-    id: str
-    title: str
-    brief: str
-    detail: str
-    advice: str
-    cost_ps: int
-    evidence: dict[str, Any]
-    windows: list[Window] = field(default_factory=list)
-    recurs: Frequency | None = None
-    fix: Fix | None = None
-    gain: float | None = None
-    gain_at_worst: float | None = None
-    severity: Severity = "info"
-    step_if_fixed_ps: int | None = None
-    step_if_fixed_at_worst_ps: int | None = None
-    idle_ps: int | None = None
-
-    def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
-        """The finding's row in the report."""
-        return {
-            "id": self.id,
-            "severity": self.severity,
-            "title": self.title,
-            "brief": self.brief,
-            "detail": self.detail,
-            "advice": self.advice,
-            "cost_ps": self.cost_ps,
-            "step_if_fixed_ps": self.step_if_fixed_ps,
-            "step_if_fixed_at_worst_ps": self.step_if_fixed_at_worst_ps,
-            "gain": self.gain,
-            "gain_at_worst": self.gain_at_worst,
-            "recurs": self.recurs,
-            "evidence": self.evidence,
-            "windows": [
-                {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
-                for window in self.windows
-            ],
-            "kind": kind,
-            "step_ps": step_ps,
-        }
+from tb_xla_insights.english import join_words
+from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.units import brief_time, brief_times
 
 
 @dataclass(frozen=True)
@@ -268,76 +189,3 @@ class Facts:
         step = recorded_steps(self.trace)[index]
         start = np.array([step.start_ps], np.int64)
         return Fix(classes, windows=(start, start + step.duration_ps), aside=aside)
-
-
-def longest_windows(windows: Iterable[Window]) -> list[Window]:
-    return sorted(windows, key=lambda window: (window.start_ps - window.end_ps, window.start_ps))[
-        :MAX_WINDOWS
-    ]
-
-
-def first_fitting_title(*titles: str) -> str:
-    """The first title that is short enough; the last one is cut to fit."""
-    return next((title for title in titles if len(title) <= MAX_TITLE_LENGTH), titles[-1][:MAX_TITLE_LENGTH])
-
-
-def most_common(texts: Iterable[str | None]) -> str | None:
-    """The most frequent text, None without any."""
-    counts = Counter(text for text in texts if text)
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def step_paths(trace: Trace) -> set[str]:
-    """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
-    return {enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist()}
-
-
-def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
-    return [enclosing_path(trace, row) if row >= 0 else None for row in rows]
-
-
-def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:
-    """The numbers of steps (indices; -1, outside of steps, is left out), or their indices if they have no number;
-    distinct and sorted."""
-    all_steps = find_steps(trace)
-    numbers = {index: all_steps[index].number for index in set(steps) if index >= 0}
-    return sorted({index if number is None else number for index, number in numbers.items()})
-
-
-def steps_text(numbers: Sequence[int], total: int) -> str:
-    """`in step 1209`, `in steps 3, 6 and 9`, `in 12 of 40 steps`, `in every step`."""
-    if not numbers:
-        return "outside of steps"
-    if len(numbers) == total > 1:
-        return "in every step"
-    if len(numbers) == 1:
-        return f"in step {numbers[0]}"
-    if len(numbers) <= 3:
-        return f"in steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-    return f"in {count(len(numbers))} of {count(total)} steps"
-
-
-def plural(number: int, singular: str, plural_form: str | None = None) -> str:
-    """`1 gap`, `12 gaps`."""
-    return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
-
-
-def join_words(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def lower_first(text: str) -> str:
-    """The text with a lower-case first letter, for use within a sentence."""
-    return text[:1].lower() + text[1:]
-
-
-def mean_text(number: float) -> str:
-    """A mean count: `4`, `6.5`."""
-    return f"{number:.1f}".removesuffix(".0")
-
-
-def index_mask(size: int, indices: NDArray[Any]) -> NDArray[np.bool_]:
-    mask = np.zeros(size, np.bool_)
-    mask[indices] = True
-    return mask
