@@ -82,10 +82,10 @@ def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
-    once = facts.fix_without({2}, "input", "to_device")
+    once = facts.fix_removing({2}, "input", "to_device")
     assert once.windows is not None
     assert [window.tolist() for window in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
-    assert facts.fix_without({1, 2, 4}, "input").windows is None
+    assert facts.fix_removing({1, 2, 4}, "input").windows is None
 
 
 def test_findings_outside_of_steps_have_no_recurrence() -> None:

@@ -56,4 +56,4 @@ def slow_first_runs(trace: Trace, compiled_ps: Int64) -> tuple[Int64, NDArray[np
 
 def without_unknown_runs(fix: Fix) -> Fix:
     """The fix without unknown run times, for what happened in one step: the other steps show how long a step takes."""
-    return replace(fix, unknown=NO_LAUNCHES)
+    return replace(fix, unknown_launches=NO_LAUNCHES)

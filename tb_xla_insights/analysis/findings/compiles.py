@@ -93,7 +93,7 @@ def recompilation(facts: Facts) -> Finding | None:
         BUILDS,
         windows=(compiling_calls.start_ps, compiling_calls.end_ps),
         device_ps=slow_first_ps,
-        unknown=unknown,
+        unknown_launches=unknown,
     )
     steps = set(compiles.step[indices].tolist()) - {-1}
     numbers = step_numbers(trace, steps)
@@ -118,7 +118,7 @@ def recompilation(facts: Facts) -> Finding | None:
         f"{_duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken, total)}"
     )
-    if len(fix.unknown):
+    if len(fix.unknown_launches):
         detail += ", and the time of a later run is unknown"
     detail += f".{_new_text(compilations, main)}"
     if main is None and variants > 1:

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
-from tb_xla_insights.analysis.replay.what_if import Fix, step_without, work_aside_ps
+from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Int64
@@ -55,7 +55,7 @@ def input_bound(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     elsewhere, fix = (
         facts.idle_elsewhere(taken, frequency, "input"),
-        facts.fix_without(steps, "input", aside=True),
+        facts.fix_removing(steps, "input", in_other_thread=True),
     )
     return Finding(
         "input_bound",
@@ -82,7 +82,7 @@ def _at_once(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     """`, at least 3 batches at once`: so many loaders load the batches of a step as fast as the step is without
     loading. Empty if one does, or if it is unknown."""
     step_ps = step_without(facts.trace, fix) if frequency == "every_step" else None
-    loaders = -(-work_aside_ps(facts.trace, fix) // step_ps) if step_ps else 1
+    loaders = -(-removed_host_ps(facts.trace, fix) // step_ps) if step_ps else 1
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
@@ -142,6 +142,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken),
         frequency,
-        facts.fix_without(steps, "to_device", "from_device"),
+        facts.fix_removing(steps, "to_device", "from_device"),
         idle_ps=elsewhere.idle_ps,
     )

@@ -98,7 +98,9 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     taken = facts.ledger.take_within(_EXTRACTING, busy)
     cost = int(taken.sum())
     slow_first_ps, unknown = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
-    fix = Fix(_EXTRACTING, windows=(busy.start_ps, busy.end_ps), device_ps=slow_first_ps, unknown=unknown)
+    fix = Fix(
+        _EXTRACTING, windows=(busy.start_ps, busy.end_ps), device_ps=slow_first_ps, unknown_launches=unknown
+    )
     times = class_times(host_class_segments(trace), busy.start_ps, busy.end_ps).sum(axis=0)
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
     compiles = int(extractions.compiles.sum())
@@ -233,7 +235,9 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": explanation.reasons if explanation else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.frequency_of(steps), Fix(CUT, before=extra.launch) if extra_count else None,
+        facts.gap_windows(taken),
+        facts.frequency_of(steps),
+        Fix(CUT, before_launches=extra.launch) if extra_count else None,
     )  # fmt: skip
 
 

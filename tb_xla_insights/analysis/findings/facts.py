@@ -180,12 +180,12 @@ class Facts:
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 
-    def fix_without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
-        """The fix that removes host time of some classes (`aside`: moves it to another thread): in the one affected
-        step (an index) if it happens once, else everywhere."""
+    def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
+        """The fix that removes host time of some classes, or moves it to another thread: in the one affected step (an
+        index) if it happens once, else everywhere."""
         if self.frequency_of(steps) != "once":
-            return Fix(classes, aside=aside)
+            return Fix(classes, in_other_thread=in_other_thread)
         (index,) = steps
         step = recorded_steps(self.trace)[index]
         start = np.array([step.start_ps], np.int64)
-        return Fix(classes, windows=(start, start + step.duration_ps), aside=aside)
+        return Fix(classes, windows=(start, start + step.duration_ps), in_other_thread=in_other_thread)

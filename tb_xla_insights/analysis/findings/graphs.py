@@ -157,4 +157,10 @@ def one_graph(trace: Trace, early: EarlyExecutions, chosen: NDArray[np.intp], un
     cuts = union(trace.start_ps[all_launches.sync[launches]], trace.end_ps[until])
     repeated = launches[(early.read[chosen] >= 0) & (all_launches.kind[launches] == LAZY)]
     moved = () if len(repeated) == len(launches) else ("sync_prepare",)
-    return Fix(CUT, windows=(cuts.start_ps, cuts.end_ps), merged=launches, repeated=repeated, moved=moved)
+    return Fix(
+        CUT,
+        windows=(cuts.start_ps, cuts.end_ps),
+        merged_launches=launches,
+        repeated_launches=repeated,
+        moved_classes=moved,
+    )

@@ -64,7 +64,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     dominant_class = max(costs, key=lambda name: costs[name])
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
     advice = _advise_launching_less(facts, dominant_class)
-    fix = facts.fix_without(facts.steps_taken(launching), *LAUNCHING)
+    fix = facts.fix_removing(facts.steps_taken(launching), *LAUNCHING)
     load_frequency = facts.frequency_of(facts.steps_taken(by_class["program_load"]))
     if dominant_class == "program_load" and load_frequency in ("once", None):
         advice = _LOADS_ONCE
@@ -74,7 +74,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     elif unqueued_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
         # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
-        fix = Fix((*LAUNCHING, "wait"), waits=True)
+        fix = Fix((*LAUNCHING, "wait"), all_waits=True)
     if unqueued_ps:
         place = f" ({unqueued.place})" if unqueued.place else ""
         advice = advice.removesuffix(".") + "; d" if advice else "D"
@@ -254,7 +254,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken),
         frequency,
-        facts.fix_without(steps, *by_class),
+        facts.fix_removing(steps, *by_class),
         idle_ps=elsewhere.idle_ps,
     )
 

@@ -79,8 +79,8 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         Fix(
             ("from_device",) * has_reads + ("wait",) * has_waits,
             windows=(held.start_ps, held.end_ps),
-            reads=has_reads,
-            blocks=has_waits,
+            all_reads=has_reads,
+            blocking_waits=has_waits,
         ),
     )
 

@@ -227,9 +227,9 @@ def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
 def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
     """Removes all reads, the calls in which the program waits, or both."""
     if not waits:
-        return Fix(("from_device",), reads=True)
+        return Fix(("from_device",), all_reads=True)
     rows = find_early_executions(trace).reads
     read_intervals = union(trace.start_ps[rows], trace.end_ps[rows])
     blocked = union_all([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
-    return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), reads=reads, blocks=True)
+    return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), all_reads=reads, blocking_waits=True)

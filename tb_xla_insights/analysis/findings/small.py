@@ -200,8 +200,8 @@ def _one_program(facts: Facts, launches: _SmallLaunches) -> Fix:
     traced_once = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING, "wait", *traced_once),
-        before=launches.by_launch if traced_once else launches.small,
-        merged=launches.small,
-        unknown=launches.chained,
-        moved=("sync_prepare", *traced_once),
+        before_launches=launches.by_launch if traced_once else launches.small,
+        merged_launches=launches.small,
+        unknown_launches=launches.chained,
+        moved_classes=("sync_prepare", *traced_once),
     )

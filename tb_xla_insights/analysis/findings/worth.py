@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
-from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
+from tb_xla_insights.analysis.replay.what_if import Fix, removed_device_ps, step_without
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
@@ -100,7 +100,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
         return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
     if finding.id in LIMITS or not finding.fix or not step_ps:
         return finding.detail
-    saved_ps = shorter_runs(trace, finding.fix)
+    saved_ps = removed_device_ps(trace, finding.fix)
     if saved_ps < INFO_SHARE * step_ps:
         return finding.detail
     return (
