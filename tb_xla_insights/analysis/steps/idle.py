@@ -61,8 +61,8 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
         class_times_inside(host_class_segments(trace), intervals, start, end)
         for intervals in (union_all([*edges, listed_idle(trace, number)]), union_all(edges))
     )
-    first, last = np.array([device.span_ps], np.int64).T.copy()
-    in_span_ps = covered_times(first, last, start, end)
+    span_start, span_end = np.array([device.span_ps], np.int64).T.copy()
+    in_span_ps = covered_times(span_start, span_end, start, end)
     return DeviceTime(
         end - start,
         work_ps,
@@ -76,8 +76,9 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
 
 def _edges(trace: Trace, number: int, start: Int64, end: Int64) -> list[Intervals]:
     """Returns the time before the device's first and after its last work, from the first step to the last one."""
-    first, last = trace.devices[number].span_ps
-    return [span_intervals(*edge) for edge in ((int(start.min()), first), (last, int(end.max())))]
+    span_start, span_end = trace.devices[number].span_ps
+    edges = (int(start.min()), span_start), (span_end, int(end.max()))
+    return [span_intervals(*edge) for edge in edges]
 
 
 def devices_with_work(trace: Trace) -> list[int]:

@@ -87,9 +87,9 @@ def device_busy_ps(trace: Trace) -> Int64:
         if steps and steps[0].on_device:
             (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
         work = covered_times(busy_times.start_ps, busy_times.end_ps, start, end)
-        of_core = np.zeros(len(steps), np.int64)
-        np.add.at(of_core, step[step >= 0], work[step >= 0])
-        np.maximum(busiest, of_core, out=busiest)
+        core_busy_ps = np.zeros(len(steps), np.int64)
+        np.add.at(core_busy_ps, step[step >= 0], work[step >= 0])
+        np.maximum(busiest, core_busy_ps, out=busiest)
     return busiest
 
 

@@ -37,7 +37,7 @@ def events_by_name(
 def sums_by_name(
     name: Int32, time: Int64, index_of_name: OutInt32, names: OutInt32, count: OutInt64, total: OutInt64
 ) -> int:
-    """Counts entries and sums their time by name. `index_of_name`: the row of each name; -1 for all on entry. Returns
+    """Counts ops and sums their time by name. `index_of_name`: the row of each name; -1 for all on entry. Returns
     the number of names."""
     number: cython.Py_ssize_t = 0
     with cython.nogil:

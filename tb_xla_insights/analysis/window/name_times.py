@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Int32, Int64
 NO_CLASS = len(CLASSES)
 """The column of time without a class."""
 _OP_COLUMN = NO_CLASS + 1
-"""The column of the part of it that a device's ops take on a thread of the host."""
+"""The column of the part of the time without a class that is in device ops, which run on a thread of the host."""
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 @dataclass(frozen=True)
 class HostWindow:
     """One host's part of a window, independent of its trace. `ops`: the sums of each device; `own_ps`: by event name,
-    its own time by class, the last column without one; `events`: by name, the sums of its events. `number`: the host's
-    index in the session; `shift_ps`: the host's time 0 on the session's time base."""
+    its own time by class, with a last column for time without a class; `events`: by name, the sums of its events.
+    `number`: the host's index in the session; `shift_ps`: the host's time 0 on the session's time base."""
 
     host: str
     has_driving_thread: bool
@@ -80,7 +80,7 @@ class HostWindow:
     shift_ps: int = 0
 
     def at(self, number: int, shift_ps: int) -> HostWindow:
-        """The same with its index in the session and its shift."""
+        """This part with the host's index in the session and its shift."""
         return replace(self, number=number, shift_ps=shift_ps)
 
     def thread_rows(self) -> list[WindowThread]:
@@ -164,8 +164,8 @@ class _HostSums:
         self._threads: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
         self.own_ps: dict[str, Int64]
-        """By event name, its own time in the window by class, the last column without one. Device ops on a thread are
-        left out; they count with the device."""
+        """By event name, its own time in the window by class, with a last column for time without a class. Device ops
+        on a thread are left out; they count with the device."""
         name_sums = NameSums(len(host.strings))
         for thread in host.threads:
             times = name_sums.times(thread, start_ps, end_ps)
@@ -236,14 +236,14 @@ class _HostSums:
                 if (text := self._host.strings[name]) in rows_of_name:
                     rows_of_name[text].append((thread, times, row))
         for text, rows in rows_of_name.items():
-            thread, times, row = max(rows, key=lambda entry: entry[0].duration_ps[entry[1].longest[entry[2]]])
-            brief = self._brief(thread, int(times.longest[row]), _main_class(self.own_ps[text]))
-            count, total = (
-                sum(int(getattr(times, key)[row]) for _, times, row in rows) for key in ("count", "total_ps")
-            )
-            yield text, _EventSums(count, total, brief)
+            count = sum(int(times.count[row]) for _, times, row in rows)
+            total_ps = sum(int(times.total_ps[row]) for _, times, row in rows)
+            longest_events = [(thread, int(times.longest[row])) for thread, times, row in rows]
+            thread, event = max(longest_events, key=lambda pair: pair[0].duration_ps[pair[1]])
+            longest = self._longest_event(thread, event, _main_class(self.own_ps[text]))
+            yield text, _EventSums(count, total_ps, longest)
 
-    def _brief(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
+    def _longest_event(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
         return {
             "event": str(thread.first + event),
             "row": thread_row(thread.line),
