@@ -99,7 +99,7 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     facts = Facts(session(tpu.trace()), NO_SIDECARS)
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
-    steps = facts.steps_taken(taken)
+    steps = facts.affected_steps(taken)
     assert (steps, facts.frequency_of(steps)) == (set(), None)
 
 

@@ -112,10 +112,10 @@ def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
     for index, device in enumerate(trace.devices):
         runs = device.modules
         on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
-        driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
-        intervals.append(find_callbacks(trace, index).alone.within(driven))
-    held_up = union_all(intervals)
-    return held_up.start_ps, held_up.end_ps
+        driving_runs = union(runs.start_ps, runs.end_ps, on_driving_thread)
+        intervals.append(find_callbacks(trace, index).alone.within(driving_runs))
+    joined = union_all(intervals)
+    return joined.start_ps, joined.end_ps
 
 
 def _waiting_ps_of_runs(trace: Trace) -> Int64:

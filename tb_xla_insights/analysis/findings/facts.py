@@ -37,9 +37,10 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class IdleElsewhere:
     """Idle time of a finding's classes that is counted elsewhere. `idle_ps`: all idle time of these classes per step
-    (None if the finding does not recur); `parts`: the amounts counted elsewhere, as `6.49 ms in other findings`."""
+    and core (None if the finding does not recur); `parts`: the amounts counted elsewhere, as `6.49 ms in other
+    findings`."""
 
     idle_ps: int | None
     parts: Sequence[str]
@@ -96,6 +97,7 @@ class Facts:
         return host_activities(self.framework)
 
     def share(self, cost_ps: int) -> float:
+        """Idle time as a share of the devices' spans."""
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
     @cached_property
@@ -109,7 +111,7 @@ class Facts:
         return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
 
     def mean_of_runs(self, taken_ps: Int64, frequency: Frequency | None) -> Mean:
-        """The same for time taken from each run of Launches.runs."""
+        """The mean per core of the time taken from each run of Launches.runs, as in `mean_per_core`."""
         runs = find_launches(self.trace).runs
         return self._mean(taken_ps, runs.start_ps, runs.end_ps, frequency)
 
@@ -128,11 +130,11 @@ class Facts:
         happens in one step only or outside of steps."""
         return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
-    def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> Elsewhere:
+    def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> IdleElsewhere:
         """The idle time of some classes in whole steps that a finding has not taken. With `taken_ps` it adds up to the
         time of these classes in `step_idle`. (docs/definitions.md, "Findings")"""
         if frequency not in ("every_step", "some_steps"):
-            return Elsewhere(None, [])
+            return IdleElsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
         finding_ps = self.mean_per_core(taken_ps, frequency).ps
         starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), frequency).ps
@@ -144,9 +146,11 @@ class Facts:
             "before or after all runs": edges_ps,
             "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
-        listed = {place: ps for place, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
-        texts = brief_times(*listed.values(), like_ps=finding_ps)
-        return Elsewhere(total_ps, [f"{text} {place}" for text, place in zip(texts, listed, strict=True)])
+        significant = {phrase: ps for phrase, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
+        times = brief_times(*significant.values(), like_ps=finding_ps)
+        return IdleElsewhere(
+            total_ps, [f"{time} {phrase}" for time, phrase in zip(times, significant, strict=True)]
+        )
 
     @cached_property
     def _idle_in_steps(self) -> tuple[Int64, Int64]:
@@ -162,7 +166,7 @@ class Facts:
         largest = np.argsort(-taken_ps, kind="stable")[:MAX_WINDOWS].tolist()
         return [Window(*self.ledger.window(gap)) for gap in largest if taken_ps[gap]]
 
-    def steps_taken(self, taken_ps: Int64) -> set[int]:
+    def affected_steps(self, taken_ps: Int64) -> set[int]:
         """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly
         before the first step belongs to no step."""
         begin = min((step.start_ps for step in find_steps(self.trace)), default=0)
@@ -175,8 +179,8 @@ class Facts:
         capture is taken for a usual one."""
         if not self.steps or not steps:
             return None
-        edges = len({0, self.steps - 1} - steps)
-        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - edges):
+        unaffected_edges = len({0, self.steps - 1} - steps)
+        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - unaffected_edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 

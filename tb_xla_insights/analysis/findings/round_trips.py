@@ -19,12 +19,13 @@ def round_trips(facts: Facts) -> Int64:
     metrics = facts.metrics
     if metrics and not metrics.cleared and not metrics.fallbacks():
         return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
-    transfers: Int64 = _sent_back(facts.trace)
+    transfers: Int64 = _rows_sent_back(facts.trace)
     return transfers
 
 
 @memoised
-def _sent_back(trace: Trace) -> Int64:
+def _rows_sent_back(trace: Trace) -> Int64:
+    """As `round_trips`, regardless of metrics."""
     early, transfers = find_early_executions(trace), find_transfers(trace)
     driving_lines = trace.driving_lines
     sent = transfers.row[transfers.direction == 0]
@@ -37,9 +38,10 @@ def _sent_back(trace: Trace) -> Int64:
         line = trace.line_of(read)
         if line.index not in driving_lines:
             continue
-        later = sent[(sent >= read) & (sent < line.rows.stop)]
-        later = later[
-            (trace.start_ps[later] >= trace.end_ps[read]) & (trace.end_ps[later] <= trace.end_ps[annotation])
+        following = sent[(sent >= read) & (sent < line.rows.stop)]
+        following = following[
+            (trace.start_ps[following] >= trace.end_ps[read])
+            & (trace.end_ps[following] <= trace.end_ps[annotation])
         ]
-        sent_back[index] = later[0] if later.size else -1
+        sent_back[index] = following[0] if following.size else -1
     return sent_back

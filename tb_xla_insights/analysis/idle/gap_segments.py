@@ -92,9 +92,8 @@ def _hand_overs(
     # Without a thread that took over, the driving thread launched the work itself.
     by_driving_thread = has_launch & (hops < 0).all(axis=1)
     lines[by_driving_thread, -1] = trace.lines_of(enqueue[by_driving_thread])
-    hand_over_ps[by_driving_thread, -1] = take_up_ps[by_driving_thread, -1] = trace.start_ps[
-        enqueue[by_driving_thread]
-    ]
+    enqueue_start_ps = trace.start_ps[enqueue[by_driving_thread]]
+    hand_over_ps[by_driving_thread, -1] = take_up_ps[by_driving_thread, -1] = enqueue_start_ps
     first = hand_over_ps.min(axis=1, keepdims=True)
     hand_over_ps, take_up_ps = (
         np.where(times == never, first, times) for times in (hand_over_ps, take_up_ps)
