@@ -124,7 +124,7 @@ def execution_counts(trace: Trace, chosen: OpSelection) -> Int64:
     """Returns, per distinct op, the number of its executions among chosen ops."""
     ops = find_ops(trace)
     if all(device.kind != "gpu" for device in trace.devices):
-        return ops.sums(chosen)[2]
+        return ops.sums(chosen).op_count
     counts = np.zeros(len(ops.name), np.int64)
     for device, rows in chosen:
         key = ops.devices[device].key[rows]

@@ -54,7 +54,7 @@ def find_occurrences(selected: HostOps) -> dict[Key, Occurrence]:
         ):
             program = modules.get(ops.program[op]) or ops.program[op]
             occurrence = Occurrence(duration_ps, timeline_row, start_ps, depth, first_ps, last_ps)
-            for node in set(nodes.of_part[ops.first[op] : ops.first[op + 1]].tolist()):
+            for node in set(nodes.of_part[ops.first_part[op] : ops.first_part[op + 1]].tolist()):
                 name = program, ops.name[op], nodes.path[node] if node >= 0 else None
                 occurrences[name] = _join(occurrences.get(name), occurrence)
     return occurrences

@@ -72,6 +72,6 @@ def _select_ops(
     """Returns the ops of a step, of all steps (`in_steps`), or all; on a device or on all."""
     ops = find_ops(trace)
     if step is None and not in_steps:
-        return ops.whole if device is None else [(device, slice(None))]
+        return ops.all_ops if device is None else [(device, slice(None))]
     step_of_run = find_launches(trace).step_of_run
     return ops.of_runs(step_of_run >= 0 if step is None else step_of_run == step, device)

@@ -36,7 +36,7 @@ def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = No
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
     part_times, _, op_counts = ops.sums(chosen)
-    step_times = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(part_times)
+    step_times = ops.sums(in_steps).part_ps if in_steps is not None else np.zeros_like(part_times)
     executions = execution_counts(trace, chosen)
     modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
     metadata = op_metadata(trace)
@@ -83,11 +83,11 @@ def _by_annotation(
     ops: Ops, nodes: Nodes, op: int, part_times: Int64, step_times: Int64, totals: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yields an op's annotations, each with its part of the op's times and totals."""
-    parts = slice(int(ops.first[op]), int(ops.first[op + 1]))
+    parts = slice(int(ops.first_part[op]), int(ops.first_part[op + 1]))
     columns = [
         part_times[parts].tolist(),
         step_times[parts].tolist(),
-        *(divide_by_weights(total, ops.upto[parts]) for total in totals),
+        *(divide_by_weights(total, ops.cumulative_weights[parts]) for total in totals),
     ]
     values_of_node: dict[int, list[int]] = {}
     for node, *values in zip(nodes.of_part[parts].tolist(), *columns, strict=True):

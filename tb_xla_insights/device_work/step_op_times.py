@@ -34,7 +34,7 @@ def op_times(trace: Trace, max_cells: int = MAX_CELLS) -> OpTimes:
     """Returns the times of one host; a step's ops are those that it launched."""
     step_count, ops, nodes = len(find_steps(trace)), find_ops(trace), find_nodes(trace)
     step_of_run = np.ascontiguousarray(find_launches(trace).step_of_run)
-    part_times = ops.sums(ops.of_runs(step_of_run >= 0))[0]
+    part_times = ops.sums(ops.of_runs(step_of_run >= 0)).part_ps
     longest = np.argsort(-part_times, kind="stable")[: max_cells // max(1, step_count)]
     listed = longest[part_times[longest] > 0]
     # Rows of `sums`: the listed parts, then one per annotation, then one for no annotation.
@@ -43,9 +43,18 @@ def op_times(trace: Trace, max_cells: int = MAX_CELLS) -> OpTimes:
     row[listed] = np.arange(len(listed), dtype=np.int32)
     sums = np.zeros((len(listed) + len(nodes.path) + 1, step_count), np.int64)
     for device in ops.devices:
-        add_step_times(step_of_run, device.run, device.key, device.own_ps, ops.first, ops.upto, row, sums)
+        add_step_times(
+            step_of_run,
+            device.run,
+            device.key,
+            device.own_ps,
+            ops.first_part,
+            ops.cumulative_weights,
+            row,
+            sums,
+        )
     modules = module_names(trace)
-    op_of_part = np.repeat(np.arange(len(ops.name)), np.diff(ops.first))
+    op_of_part = np.repeat(np.arange(len(ops.name)), np.diff(ops.first_part))
     times: dict[Key, Int64] = {}
     for part, part_sums in zip(listed.tolist(), sums, strict=False):
         op, node = int(op_of_part[part]), int(nodes.of_part[part])

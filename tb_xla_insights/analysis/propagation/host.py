@@ -99,7 +99,7 @@ class _PathBuilder:
             pairs, inverse = np.unique((parent_path + 1) * width + self._text[level], return_inverse=True)
             paths = [self._add(pair // width - 1, pair % width, outer_path) for pair in pairs.tolist()]
             self.path[level] = np.array(paths, np.int32)[inverse]
-            in_level = np.zeros(len(self._parent) + 1, np.bool_)  # the last entry: no parent
+            in_level = np.zeros(len(self._parent) + 1, np.bool_)  # the last element: no parent
             in_level[level] = self.path[level] >= 0
             level = np.flatnonzero(in_level[self._parent])
 

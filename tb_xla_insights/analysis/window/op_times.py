@@ -36,8 +36,8 @@ class DistinctOps:
     annotation (None: none) in place of its scope."""
 
     name: list[str]
-    first: Int32
-    upto: Int64
+    first_part: Int32
+    cumulative_weights: Int64
     path: list[str | None]
     caller: Int32
     in_program: NDArray[np.bool_]
@@ -48,7 +48,7 @@ def distinct_ops(trace: Trace) -> DistinctOps:
     """The distinct ops of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
-    return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.in_program)
+    return DistinctOps(ops.name, ops.first_part, ops.cumulative_weights, path, ops.caller, ops.in_program)
 
 
 @dataclass(frozen=True)
@@ -113,15 +113,15 @@ class OpsOfWindow:
         sum_by_part(
             np.ascontiguousarray(self._key),
             np.ascontiguousarray(self._own_ps),
-            ops.first,
-            ops.upto,
+            ops.first_part,
+            ops.cumulative_weights,
             time,
             count,
         )
         sums: Sums = {}
         for key in np.flatnonzero(count).tolist():
             times: dict[str | None, int] = {}
-            for part in range(ops.first[key], ops.first[key + 1]):
+            for part in range(ops.first_part[key], ops.first_part[key + 1]):
                 path = ops.path[part]
                 times[path] = times.get(path, 0) + int(time[part])
             for path, ps in times.items():
