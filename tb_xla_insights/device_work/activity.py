@@ -53,8 +53,8 @@ def op_metadata(trace: Trace) -> list[int]:
 
 @memoised
 def op_categories(trace: Trace) -> list[str]:
-    """Returns the compiler's category of each distinct op: the capture's, else the program's opcode, else the opcode in
-    its name; `kernel` for a kernel without a program."""
+    """Returns the category of each distinct op: the compiler's, as the capture records it, else the opcode in the
+    program, else the opcode in the op's name; `kernel` for a kernel without a program."""
     ops, category_of_metadata = find_ops(trace), trace.metadata.text.get("hlo_category")
     categories = []
     for op, metadata in enumerate(op_metadata(trace)):
@@ -120,13 +120,13 @@ def starts_execution(trace: Trace, device: int) -> NDArray[np.bool_]:
     return starts
 
 
-def execution_counts(trace: Trace, chosen: OpSelection) -> Int64:
-    """Returns, per distinct op, the number of its executions among chosen ops."""
+def execution_counts(trace: Trace, selection: OpSelection) -> Int64:
+    """Returns, per distinct op, the number of its executions among selected ops."""
     ops = find_ops(trace)
     if all(device.kind != "gpu" for device in trace.devices):
-        return ops.sums(chosen).op_count
+        return ops.sums(selection).op_count
     counts = np.zeros(len(ops.name), np.int64)
-    for device, rows in chosen:
+    for device, rows in selection:
         key = ops.devices[device].key[rows]
         if trace.devices[device].kind == "gpu":
             key = key[starts_execution(trace, device)[rows]]

@@ -35,9 +35,9 @@ def session_work(
     device: str | None = None,
     user_peaks: tuple[float, float] | None = None,
 ) -> WorkKeys:
-    """Returns the same keys for one step (an index into the report's `steps`) or the whole capture, on one device (by
-    its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises InputError if the
-    session has no such step or device."""
+    """Returns the keys `ops` and `device_work` for one step (an index into the report's `steps`) or the whole capture,
+    on one device (by its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises
+    InputError if the session has no such step or device."""
     merger, has_match = WorkMerger(), step is None and device is None
     for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         ids = [core.id for core in trace.devices]

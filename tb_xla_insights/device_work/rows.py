@@ -20,14 +20,14 @@ from tb_xla_insights.trace.model import Int64, Trace
 Row = dict[str, Any]
 
 
-def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
-    """Returns rows of chosen ops, those with most time first; `in_steps`: the ones of them that steps launched.
+def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
+    """Returns rows of selected ops, those with most time first; `in_steps`: the selected ops that steps launched.
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
     is known). `kind`: one of activity.KINDS. `counted`: the source of the FLOPs. `count`: number of ops; `executions`:
-    of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps` and
-    `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
+    number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps`
+    and `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
     `hbm_bytes` (None: not known).
 
     Programs of the same name are joined; if their ops differ, the properties with most time count. An op of several
@@ -35,9 +35,9 @@ def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = No
     (docs/definitions.md, "Ops")
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
-    part_times, _, op_counts = ops.sums(chosen)
+    part_times, _, op_counts = ops.sums(selection)
     step_times = ops.sums(in_steps).part_ps if in_steps is not None else np.zeros_like(part_times)
-    executions = execution_counts(trace, chosen)
+    executions = execution_counts(trace, selection)
     modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
     metadata = op_metadata(trace)
     rows = OpRows()

@@ -57,7 +57,7 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Options:
-    """See `device_view`."""
+    """The parameters of `device_view` with these names."""
 
     category: str | None
     user_peaks: Peaks | None
@@ -84,7 +84,7 @@ def device_view(
         hosts, core_steps, work = list(range(host_count)), cores, _work_of_report(report)
     else:
         host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
-        hosts = [selected.host for selected in selection.hosts]
+        hosts = [host_ops.host for host_ops in selection.hosts]
         cores, core_steps, work = selection.cores, selection.core_steps, _work_of_selection(selection)
     return {
         **_choices(selection, category),
@@ -101,14 +101,14 @@ def _work_of_selection(selection: Selection) -> _Work:
     devices: list[Row] = []
     kinds: dict[str, str] = {}
     executions: Counter[str] = Counter()
-    for selected in selection.hosts:
-        trace = selected.trace
-        for row in op_rows(trace, selected.ops):
+    for host_ops in selection.hosts:
+        trace = host_ops.trace
+        for row in op_rows(trace, host_ops.ops):
             rows.add(row)
-        for key, occurrence in find_occurrences(selected).items():
+        for key, occurrence in find_occurrences(host_ops).items():
             longest = occurrences.get(key, occurrence)
             occurrences[key] = occurrence if occurrence.duration_ps > longest.duration_ps else longest
-        counts = execution_counts(trace, selected.ops).tolist()
+        counts = execution_counts(trace, host_ops.ops).tolist()
         for category, count in zip(op_categories(trace), counts, strict=True):
             executions[category] += count
         devices += peaks_of(trace)
@@ -249,7 +249,7 @@ def _rounded(shares: Iterable[float | None]) -> list[float | None]:
 
 
 def _round(share: float) -> float:
-    """Rounds to six digits."""
+    """Rounds to six significant digits."""
     return float(f"{share:.6g}")
 
 
