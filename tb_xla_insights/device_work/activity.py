@@ -44,9 +44,9 @@ def op_metadata(trace: Trace) -> list[int]:
     """Returns the index of the event metadata of each distinct op."""
     device, position = first_events(trace)
     metadata = np.zeros(len(device), np.int64)
-    for number in range(len(trace.devices)):
-        on_device = device == number
-        metadata[on_device] = trace.metadata_index[trace.devices[number].ops.row[position[on_device]]]
+    for index in range(len(trace.devices)):
+        on_device = device == index
+        metadata[on_device] = trace.metadata_index[trace.devices[index].ops.row[position[on_device]]]
     indices: list[int] = metadata.tolist()
     return indices
 
@@ -73,9 +73,9 @@ def op_kinds(trace: Trace) -> list[Kind]:
     """Returns the kind of each distinct op."""
     ops, (device, position) = find_ops(trace), first_events(trace)
     collective_kind = np.full(len(ops.name), -1, np.int8)
-    for number in range(len(trace.devices)):
-        on_device = device == number
-        collective_kind[on_device] = collective_kinds(trace, number)[position[on_device]]
+    for index in range(len(trace.devices)):
+        on_device = device == index
+        collective_kind[on_device] = collective_kinds(trace, index)[position[on_device]]
     callers = frozenset(ops.caller.tolist())
     return [
         _kind(ops, op, category, collective_kind[op] >= 0, op in callers)

@@ -173,7 +173,7 @@ def _location_advice(groups: Sequence[OpGroup]) -> str:
         for group in groups[:_MAX_ADVISED_GROUPS]
         if group is groups[0] or group.step_share >= _MIN_STEP_SHARE
     ]
-    texts = [f"Look first at {join_words(parts[:number])}." for number in range(len(parts), 0, -1)]
+    texts = [f"Look first at {join_words(parts[:length])}." for length in range(len(parts), 0, -1)]
     return next((text for text in texts if len(text) <= _MAX_ADVICE_LENGTH), texts[-1])
 
 

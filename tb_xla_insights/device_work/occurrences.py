@@ -35,16 +35,16 @@ def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
     trace = host_ops.trace
     ops, nodes, modules = find_ops(trace), find_nodes(trace), module_names(trace)
     occurrences: dict[Key, Occurrence] = {}
-    for number, mask in host_ops.ops:
-        spans = trace.devices[number].ops
+    for index, mask in host_ops.ops:
+        spans = trace.devices[index].ops
         rows = np.arange(len(spans))[mask]
-        key, start, end = ops.devices[number].key[rows], spans.start_ps[rows], spans.end_ps[rows]
+        key, start, end = ops.devices[index].key[rows], spans.start_ps[rows], spans.end_ps[rows]
         order = np.lexsort((start, start - end, key))  # the longest run of each op first
         group_starts = np.flatnonzero(np.diff(key[order], prepend=-1))
         longest = order[group_starts]
         last_end = np.maximum.reduceat(end[order], group_starts) if len(longest) else end
         first_start = np.minimum.reduceat(start[order], group_starts) if len(longest) else start
-        timeline_row = str(RowId(host_ops.host, "ops", number))
+        timeline_row = str(RowId(host_ops.host, "ops", index))
         columns = (
             key[longest], end[longest] - start[longest], start[longest], spans.depth[rows[longest]],
             first_start, last_end,

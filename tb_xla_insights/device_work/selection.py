@@ -1,4 +1,4 @@
-"""The selection of ops that the view Device shows: of a core, a host or all; of a step, the mean step or the session."""
+"""The ops that the view Device shows: of a core, a host or all hosts; of a step, the mean step or the session."""
 
 from __future__ import annotations
 

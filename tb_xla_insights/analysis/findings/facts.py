@@ -155,7 +155,7 @@ class Facts:
     @cached_property
     def _idle_in_steps(self) -> tuple[Int64, Int64]:
         """Idle time of all cores in whole steps by class: before and after all runs of a core, and in total."""
-        times = [device_time(self.trace, number) for number in devices_with_work(self.trace)]
+        times = [device_time(self.trace, index) for index in devices_with_work(self.trace)]
         zeros = np.zeros(len(CLASSES), np.int64)
         edges: Int64 = sum((device.edges_by_class_ps.sum(axis=0) for device in times), zeros)
         total: Int64 = sum((device.by_class_ps.sum(axis=0) for device in times), zeros)

@@ -110,7 +110,7 @@ def early_sync(facts: Facts) -> Finding | None:
 
 def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     """Counts the step markers that cut a graph and are followed by a read in the same annotation."""
-    launches, number = find_launches(trace), 0
+    launches, count = find_launches(trace), 0
     for launch, annotation in zip(
         early.launch[early.read < 0], early.annotation[early.read < 0], strict=True
     ):
@@ -121,8 +121,8 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
             if annotation >= 0
             else np.zeros(len(reads), np.bool_)
         )
-        number += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
-    return number
+        count += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
+    return count
 
 
 def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:

@@ -84,8 +84,8 @@ def _is_single_op(trace: Trace) -> NDArray[np.bool_]:
         )
         return is_element_wise_call & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     element_wise_ops, other_ops = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
-    for number, device in enumerate(trace.devices):
-        run, kind = runs_of_ops(trace, number), trace.map_texts(device.ops.name, _op_kind)
+    for index, device in enumerate(trace.devices):
+        run, kind = runs_of_ops(trace, index), trace.map_texts(device.ops.name, _op_kind)
         for counts, op_kind in ((element_wise_ops, _ELEMENT_WISE), (other_ops, _OTHER)):
             counts += np.bincount(run[(run >= 0) & (kind == op_kind)], minlength=len(runs))
     is_single_run = (element_wise_ops == 1) & (other_ops == 0)

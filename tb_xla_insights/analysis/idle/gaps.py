@@ -43,13 +43,13 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:max_items]
     items_by_position: dict[int, Gap] = {}
-    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        positions = longest[host[longest] == number]
+    for host_index, (trace, offset) in enumerate(traces_with_step_offsets(session)):
+        positions = longest[host[longest] == host_index]
         chains = find_chains(trace, index_in_host[positions])
         for position, gap, chain in zip(
             positions.tolist(), index_in_host[positions].tolist(), chains, strict=True
         ):
-            items_by_position[position] = _item(trace, gaps_of_hosts[number], gap, offset, chain)
+            items_by_position[position] = _item(trace, gaps_of_hosts[host_index], gap, offset, chain)
     starved, queued, unknown = (
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))

@@ -70,9 +70,9 @@ class Gaps:
 
 
 @memoised
-def listed_idle(trace: Trace, number: int) -> Intervals:
+def listed_idle(trace: Trace, index: int) -> Intervals:
     """When a device (an index into the trace's devices) is idle for MIN_GAP_PS or longer at a time."""
-    return idle(trace, trace.devices[number], MIN_GAP_PS)
+    return idle(trace, trace.devices[index], MIN_GAP_PS)
 
 
 @memoised
@@ -85,7 +85,7 @@ def find_gaps(trace: Trace) -> Gaps:
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time.
     """
-    idles = [listed_idle(trace, number) for number in range(len(trace.devices))]
+    idles = [listed_idle(trace, index) for index in range(len(trace.devices))]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(idle) for idle in idles])
     empty = np.zeros(0, np.int64)
     start = np.concatenate([idle.start_ps for idle in idles] or [empty])
@@ -127,8 +127,8 @@ def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[
     ends it if runs are built from kernels (-1: none)."""
     runs = find_launches(trace).runs
     before, after, kernel = np.full((3, len(device)), -1, np.int32)
-    for number in np.unique(device).tolist():
-        core, gaps, rows = trace.devices[number], device == number, runs.of_device(number)
+    for index in np.unique(device).tolist():
+        core, gaps, rows = trace.devices[index], device == index, runs.of_device(index)
         run_start = runs.start_ps[rows]
         if not len(run_start):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_number
+from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_position
 from tb_xla_insights.xplane.hlo_amounts import (
     UNKNOWN_AMOUNTS,
     InstructionAmounts,
@@ -355,4 +355,4 @@ class _Neighbours:
 
 def _host_order(scope: str) -> list[tuple[int, str]]:
     """The sort key of scopes by their positions, which follow the order of the host."""
-    return [(scope_number(segment), segment) for segment in scope.split("/")]
+    return [(scope_position(segment), segment) for segment in scope.split("/")]

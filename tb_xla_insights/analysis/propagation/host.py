@@ -85,7 +85,7 @@ class _PathBuilder:
         self.path = np.full(len(parent), -1, np.int32)
         self.names: list[str] = []
         self.parent_path: list[int] = []
-        self._number: dict[str, int] = {}
+        self._path_index: dict[str, int] = {}
         self._segments: dict[int, str] = {}
         self._strings, self._parent, self._text = trace.strings, parent, text
 
@@ -109,11 +109,11 @@ class _PathBuilder:
         full = f"{self.names[outer]}/{segment}" if outer >= 0 else segment
         if not fits_limits(full):
             return -1
-        if full not in self._number:
-            self._number[full] = len(self.names)
+        if full not in self._path_index:
+            self._path_index[full] = len(self.names)
             self.names.append(full)
             self.parent_path.append(outer)
-        return self._number[full]
+        return self._path_index[full]
 
     def _segment(self, text: int) -> str:
         """An annotation's name as a segment of a path."""

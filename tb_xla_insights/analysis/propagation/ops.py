@@ -121,7 +121,7 @@ def find_ops(trace: Trace) -> Ops:
     the scopes from their own metadata, and one diagnostic reports it."""
     devices = trace.devices
     bounds = np.cumsum([0, *(len(device.ops) for device in devices)])
-    runs = [runs_of_ops(trace, number) for number in range(len(devices))]
+    runs = [runs_of_ops(trace, index) for index in range(len(devices))]
     distinct = _distinct_ops(trace, runs)
     names = host_annotations(trace).paths.names
     reader = ProgramReader(trace, names, module_names(trace))
@@ -222,17 +222,17 @@ class _Parts:
 
     def __init__(self, origins: list[Origin]) -> None:
         self.scopes: list[str] = []
-        number: dict[str, int] = {}
+        scope_index: dict[str, int] = {}
         first_part, scope, cumulative_weights = [0], [], []
         for origin in origins:
             total = sum(weight for _, weight in origin.parts)
             accumulated = 0
             for path, weight in origin.parts:
-                if path not in number:
-                    number[path] = len(self.scopes)
+                if path not in scope_index:
+                    scope_index[path] = len(self.scopes)
                     self.scopes.append(path)
                 accumulated += weight
-                scope.append(number[path])
+                scope.append(scope_index[path])
                 is_limited = total > _MAX_SHARES
                 cumulative_weights.append(accumulated * _MAX_SHARES // total if is_limited else accumulated)
             if not origin.parts:

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import phase_segments
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import scope_number
+from tb_xla_insights.analysis.propagation.scopes import scope_position
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Int32, Int64, Trace
@@ -91,7 +91,7 @@ def find_phases(trace: Trace) -> Phases:
         segments = scope.split("/")
         index = level - (len(path) - len(segments))  # the scope may lack outer names of the path
         has_phase = nodes.kind[node] == "annotation" and level < len(path)
-        position = scope_number(segments[index]) if index >= 0 else 0
+        position = scope_position(segments[index]) if index >= 0 else 0
         position_of_scope.append((path[level], position) if has_phase else None)
     phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
@@ -122,7 +122,7 @@ def _phases_of_parts(ops: Ops, position_of_scope: list[PhasePosition | None]) ->
             name, position = phase
             positions.setdefault((ops.program[op], name), set()).add(position)
     repetition = {
-        key: {position: number for number, position in enumerate(sorted(positions_of_name))}
+        key: {position: index for index, position in enumerate(sorted(positions_of_name))}
         for key, positions_of_name in positions.items()
     }
     phases: list[PhaseKey | None] = []
@@ -227,9 +227,9 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
     phase_count = has_phase.sum(axis=1)
     program = launches.runs.program[segments.run[first]]
     orders = []
-    for number in np.unique(program).tolist():
-        executions = np.flatnonzero(program == number)
-        name, id_ = launches.programs[number]
+    for program_index in np.unique(program).tolist():
+        executions = np.flatnonzero(program == program_index)
+        name, id_ = launches.programs[program_index]
         device_ps = int(time[executions].sum())
         median = executions[np.argsort(time[executions], kind="stable")[len(executions) // 2]]
         rows = slice(int(first[median]), int(first[median] + count[median]))

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_number
+from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def find_nodes(trace: Trace) -> Nodes:
     of_host = np.array([index[text] for text in host.names], np.int32)
     position = [float("inf")] * len(path)
     for node, scope in zip(of_scope, ops.scopes, strict=True):
-        position[node] = min(position[node], _AFTER_HOST_PATHS + scope_number(scope.rpartition("/")[2]))
+        position[node] = min(position[node], _AFTER_HOST_PATHS + scope_position(scope.rpartition("/")[2]))
     complete = ~host.cut
     start, parents = trace.start_ps[host.row], host.parent[complete]
     relative = (
@@ -148,9 +148,9 @@ def annotation_rows(
         sums = ops.sums(ops.all_ops if device is None else [(device, slice(None))])
     rows = [AnnotationSums(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
     host_ps, host_count = host.times(trace, step)
-    for node, ps, number in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
+    for node, ps, count in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
         rows[node].host_ps += ps
-        rows[node].count += number
+        rows[node].count += count
     has_path = nodes.of_part >= 0
     own_ps = np.zeros(len(rows), np.int64)
     np.add.at(own_ps, nodes.of_part[has_path], sums.part_ps[has_path])

@@ -82,8 +82,8 @@ def source_lines(trace: Trace, selection: OpSelection) -> list[SourceLine]:
             total[0] += path_ps
             total[1] += int(count[key])
     rows: list[SourceLine] = [
-        {"source": source, "path": path, "device_ps": time, "ops": number}
-        for (source, path), (time, number) in sums.items()
+        {"source": source, "path": path, "device_ps": time, "ops": op_count}
+        for (source, path), (time, op_count) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["device_ps"], row["source"], row["path"] or ""))
 

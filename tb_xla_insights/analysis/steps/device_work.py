@@ -30,8 +30,8 @@ def step_work_intervals(
     for trace, offset in traces_with_step_offsets(session):
         launches = find_launches(trace)
         runs = launches.runs
-        for number, device in enumerate(trace.devices):
-            run = np.arange(len(runs))[runs.of_device(number)]
+        for index, device in enumerate(trace.devices):
+            run = np.arange(len(runs))[runs.of_device(index)]
             run = run[np.argsort(runs.start_ps[run], kind="stable")]
             step = launches.step_of_run[run]
             first = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])

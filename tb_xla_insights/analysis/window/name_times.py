@@ -44,9 +44,9 @@ class NameSums:
         max_names = min(len(thread.name), len(self._index_of_name))
         columns = empty_columns(max_names, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
-        number = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
-        name, count, total, longest = trim_columns(number, *columns)
-        own_ps = np.zeros((number, _OP_COLUMN + 1), np.int64)
+        name_count = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
+        name, count, total, longest = trim_columns(name_count, *columns)
+        own_ps = np.zeros((name_count, _OP_COLUMN + 1), np.int64)
         segments = thread.segments
         kernels.segments_by_name(
             segments.start_ps,

@@ -97,10 +97,10 @@ class OpsOfWindow:
         """`op`, `count` and `self_ps` by name; most time first."""
         columns = empty_columns(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
         ops = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own_ps)
-        number = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
+        name_count = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
         sums: Sums = {}
         for name, count, ps in zip(
-            *(column.tolist() for column in trim_columns(number, *columns)), strict=True
+            *(column.tolist() for column in trim_columns(name_count, *columns)), strict=True
         ):
             _add(sums, (None, instruction_name(strings[name])), count, ps)
         return _rows(sums)

@@ -54,8 +54,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     `top` has the event names with most own time over all threads, without device ops.
     """
     hosts = [
-        _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
-        for number, trace in session.numbered()
+        _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, index)
+        for index, trace in session.numbered()
         if device is None or any(candidate.id == device for candidate in trace.devices)
     ]
     names = _top_names(_totals([host.own_ps for host in hosts]))
@@ -66,7 +66,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 class HostWindow:
     """One host's part of a window, independent of its trace. `ops`: the sums of each device; `own_ps`: by event name,
     its own time by class, with a last column for time without a class; `events`: by name, the sums of its events.
-    `number`: the host's index in the session; `shift_ps`: the host's time 0 on the session's time base."""
+    `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the session's time base."""
 
     host: str
     has_driving_thread: bool
@@ -76,16 +76,16 @@ class HostWindow:
     ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _EventSums]
-    number: int = 0
+    host_index: int = 0
     shift_ps: int = 0
 
-    def at(self, number: int, shift_ps: int) -> HostWindow:
+    def at(self, host_index: int, shift_ps: int) -> HostWindow:
         """This part with the host's index in the session and its shift."""
-        return replace(self, number=number, shift_ps=shift_ps)
+        return replace(self, host_index=host_index, shift_ps=shift_ps)
 
     def thread_rows(self) -> list[WindowThread]:
         """The threads with row ids that are unique in the session."""
-        return [{**thread, "row": str(RowId(self.number, thread["row"]))} for thread in self.threads]
+        return [{**thread, "row": str(RowId(self.host_index, thread["row"]))} for thread in self.threads]
 
     def longest_event(self, name: str, class_: ClassName | None) -> LongestEvent:
         """The longest event of a name, with ids and times of the session; `class_`: the name's main class over all
@@ -93,8 +93,8 @@ class HostWindow:
         event = self.events[name].longest
         return {
             **event,
-            "event": f"{self.number}.{event['event']}",
-            "row": str(RowId(self.number, event["row"])),
+            "event": f"{self.host_index}.{event['event']}",
+            "row": str(RowId(self.host_index, event["row"])),
             "start_ps": event["start_ps"] + self.shift_ps,
             "class": class_,
         }
@@ -158,8 +158,8 @@ def _count_touching(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> i
 class _HostSums:
     """The sums of one host's threads in the window. Times are those of the excerpt."""
 
-    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
-        self._host, self._number = host, number
+    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, host_index: int = 0) -> None:
+        self._host, self._host_index = host, host_index
         self._start_ps, self._end_ps = start_ps, end_ps
         self._threads: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
@@ -226,7 +226,7 @@ class _HostSums:
             ops,
             self.own_ps,
             dict(self._event_sums([name for name in names if name in self.own_ps])),
-            self._number,
+            self._host_index,
         )
 
     def _event_sums(self, names: Sequence[str]) -> Iterator[tuple[str, _EventSums]]:
