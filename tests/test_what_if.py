@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -64,7 +65,7 @@ def test_only_before_or_after_a_launch_or_in_a_window() -> None:
     assert us(step_without(trace, Fix(("tracing",), before_launches=second))) == pytest.approx(
         1000 - (1000 - 6) / 4, abs=3
     )
-    windows = np.array([1200 * US]), np.array([1500 * US])
+    windows = span_intervals(1200 * US, 1500 * US)
     assert us(step_without(trace, Fix(("tracing",), windows=windows))) == 1000 - 300 / 4
 
 

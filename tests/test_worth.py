@@ -84,7 +84,8 @@ def test_a_fix_of_one_step_changes_only_that_step() -> None:
     facts = Facts(session(trace), NO_SIDECARS)
     once = facts.fix_removing({2}, "input", "to_device")
     assert once.windows is not None
-    assert [window.tolist() for window in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
+    assert once.windows.start_ps.tolist() == [2 * STEP * US]
+    assert once.windows.end_ps.tolist() == [3 * STEP * US]
     assert facts.fix_removing({1, 2, 4}, "input").windows is None
 
 

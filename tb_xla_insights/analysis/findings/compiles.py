@@ -91,7 +91,7 @@ def recompilation(facts: Facts) -> Finding | None:
     slow_first_ps, unknown_launches = slow_first_runs(trace, compiles.end_ps[indices])
     fix = Fix(
         BUILDING_CLASSES,
-        windows=(compiling_calls.start_ps, compiling_calls.end_ps),
+        windows=compiling_calls,
         device_ps=slow_first_ps,
         unknown_launches=unknown_launches,
     )

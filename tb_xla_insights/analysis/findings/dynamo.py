@@ -101,7 +101,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     slow_first_ps, unknown_launches = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
     fix = Fix(
         _EXTRACTION_CLASSES,
-        windows=(work.start_ps, work.end_ps),
+        windows=work,
         device_ps=slow_first_ps,
         unknown_launches=unknown_launches,
     )

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
+from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -191,5 +192,5 @@ class Facts:
             return Fix(classes, in_other_thread=in_other_thread)
         (index,) = steps
         step = recorded_steps(self.trace)[index]
-        start = np.array([step.start_ps], np.int64)
-        return Fix(classes, windows=(start, start + step.duration_ps), in_other_thread=in_other_thread)
+        window = span_intervals(step.start_ps, step.end_ps)
+        return Fix(classes, windows=window, in_other_thread=in_other_thread)

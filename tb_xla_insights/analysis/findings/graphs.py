@@ -171,7 +171,7 @@ def merging_fix(
     repeated = launches[(early.read[indices] >= 0) & (all_launches.kind[launches] == LAZY)]
     return Fix(
         CUT_CLASSES,
-        windows=(cuts.start_ps, cuts.end_ps),
+        windows=cuts,
         merged_launches=launches,
         repeated_launches=repeated,
         moved_classes=() if len(repeated) == len(launches) else ("sync_prepare",),

@@ -83,7 +83,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         frequency,
         Fix(
             classes,
-            windows=(intervals.start_ps, intervals.end_ps),
+            windows=intervals,
             all_reads=has_reads,
             blocking_waits=has_waits,
         ),

@@ -230,4 +230,4 @@ def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
     read_intervals = union(trace.start_ps[rows], trace.end_ps[rows])
     blocked = union_all([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
-    return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), all_reads=reads, blocking_waits=True)
+    return Fix(classes, windows=blocked, all_reads=reads, blocking_waits=True)

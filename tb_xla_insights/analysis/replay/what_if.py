@@ -42,11 +42,11 @@ NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
 class Fix:
     """The time that a fix removes from one host's replay.
 
-    `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts and ends, without
-    overlaps), or only in the work towards some launches, `before_launches`. `all_reads`: all waits in reads;
-    `blocking_waits`: all waits that the program itself requests; `all_waits`: all waits for runs. `merged_launches`:
-    launches that become part of the next launch in their step that is not itself merged; nothing waits for their runs.
-    `device_ps`: device time removed per run of Launches.runs. Launches are indices into Launches.
+    `classes`: host time of these classes, everywhere within steps, or only in some `windows`, or only in the work
+    towards some launches, `before_launches`. `all_reads`: all waits in reads; `blocking_waits`: all waits that the
+    program itself requests; `all_waits`: all waits for runs. `merged_launches`: launches that become part of the next
+    launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time removed per
+    run of Launches.runs. Launches are indices into Launches.
 
     Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
     that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
@@ -56,7 +56,7 @@ class Fix:
     """
 
     classes: tuple[str, ...] = ()
-    windows: tuple[Int64, Int64] | None = None
+    windows: Intervals | None = None
     before_launches: NDArray[np.intp] | None = None
     all_reads: bool = False
     blocking_waits: bool = False
@@ -103,7 +103,7 @@ def _host_ps_in_steps(trace: Trace) -> Int64:
 def _fixed_intervals(trace: Trace, fix: Fix) -> Intervals:
     """When a fix removes host time."""
     inside = _step_intervals(trace)
-    return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
+    return inside if fix.windows is None else fix.windows.within(inside)
 
 
 def _work_towards(trace: Trace, launch_indices: NDArray[np.intp]) -> Intervals:
