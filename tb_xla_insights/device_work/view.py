@@ -150,9 +150,9 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         options.user_peaks,
     )
     ops, sums = document["ops"], document["device_work"]
-    listed = ops if options.all_ops else ops[:MAX_OPS]
+    listed_ops = ops if options.all_ops else ops[:MAX_OPS]
     paths = [row["path"] for row in sums["annotations"] if row["path"] is not None]
-    paths += sorted({row["path"] for row in listed if row["path"] is not None} - set(paths))
+    paths += sorted({row["path"] for row in listed_ops if row["path"] is not None} - set(paths))
     path_index: dict[str | None, int] = {path: index for index, path in enumerate(paths)} | {None: -1}
     total = sums["total"]
     if work.executions is None:
@@ -178,12 +178,12 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         },
         "paths": paths,
         "tree": _tree(sums["annotations"], path_index, extents),
-        **_op_columns(listed, categories, path_index, work.occurrences),
-        "rest": _rest(ops[len(listed) :], path_index),
+        **_op_columns(listed_ops, categories, path_index, work.occurrences),
+        "rest": _rest(ops[len(listed_ops) :], path_index),
         "uncounted": [
             {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MAX_UNCOUNTED]
         ],
-        "verdict": _verdict(ops, len(listed), path_index),
+        "verdict": _verdict(ops, len(listed_ops), path_index),
     }
 
 
@@ -310,8 +310,10 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
     return list(sums_of_key.values())
 
 
-def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, int]) -> BelowRoof | None:
-    """Returns the document's `verdict`; `listed`: how many of the rows are listed in `ops`."""
+def _verdict(
+    rows: Sequence[Row], listed_count: int, path_index: Mapping[str | None, int]
+) -> BelowRoof | None:
+    """Returns the document's `verdict`; `listed_count`: how many of the rows are listed in `ops`."""
     below_ps: dict[str | None, int] = {}
     known_ps = roofline_ps = 0
     for row in rows:
@@ -324,7 +326,7 @@ def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, i
     if not known_ps:
         return None
     path = max(below_ps, key=lambda path: below_ps[path])
-    op = next((index for index, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
+    op = next((index for index, row in enumerate(rows[:listed_count]) if row["annotation"] == path), -1)
     return {
         "path": path_index[path],
         "roof_share": _round(roofline_ps / known_ps),

@@ -15,11 +15,13 @@ def activities_text(times: Mapping[str, int]) -> str:
     """The host's activities, the longest first; several activities each with their time, in a common unit. Activities
     below _MIN_LISTED_SHARE are left out."""
     total = sum(times.values())
-    listed = [
+    significant = [
         (activity, time) for activity, time in times.items() if time and time >= _MIN_LISTED_SHARE * total
     ]
-    listed.sort(key=lambda activity_time: -activity_time[1])
-    if len(listed) == 1:
-        return listed[0][0]
-    texts = brief_times(*(time for _, time in listed))
-    return join_words([f"{activity} ({text})" for (activity, _), text in zip(listed, texts, strict=True)])
+    significant.sort(key=lambda activity_time: -activity_time[1])
+    if len(significant) == 1:
+        return significant[0][0]
+    texts = brief_times(*(time for _, time in significant))
+    return join_words(
+        [f"{activity} ({text})" for (activity, _), text in zip(significant, texts, strict=True)]
+    )

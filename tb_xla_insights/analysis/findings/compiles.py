@@ -197,19 +197,19 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
 
 def _where(compilations: Sequence[_Compilation], numbers: Sequence[int], facts: Facts) -> str:
     """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
-    places = [steps_text(numbers, facts.steps)] if numbers else []
+    phrases = [steps_text(numbers, facts.steps)] if numbers else []
     outside = [compilation for compilation in compilations if not compilation.in_step]
-    places += (
+    phrases += (
         ["outside of whole steps" if facts.steps else "outside of steps"]
         if any(not compilation.cut for compilation in outside)
         else []
     )
-    places += [
+    phrases += [
         _CUT_PHRASES[cut]
         for cut in sorted(_CUT_PHRASES)
         if any(compilation.cut == cut for compilation in outside)
     ]
-    return join_words(places)
+    return join_words(phrases)
 
 
 def _title(compilations: Sequence[_Compilation], where: str) -> str:

@@ -200,18 +200,20 @@ def graph_breaks(facts: Facts) -> Finding | None:
     reason = (
         next((row["reason"] for row in explanation.reasons if row["reason"]), None) if explanation else None
     )
-    place = next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
+    location = (
+        next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
+    )
     if explanation:
         title = "torch.compile breaks the graph " + (
             "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
         )
-        brief = f"torch.compile breaks the graph{f' at {place}' if place else ''}"
+        brief = f"torch.compile breaks the graph{f' at {location}' if location else ''}"
         detail = (
             f"{explanation.file} counts {plural(explanation.breaks, 'break')} and "
             f"{plural(explanation.graphs, 'graph')}"
         )
         detail += f": {reason}" if reason else ""
-        detail += f" at {place}." if place else "."
+        detail += f" at {location}." if location else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
         brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
@@ -224,7 +226,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     else:
         detail += f" {'No more than two' if graphs else 'None'} of them run in a step of the capture."
     advice = (
-        f"Remove what breaks the graph{f' at {place}' if place else ''}: no .item(), print or control flow that "
+        f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
     )
     if not explanation:
@@ -249,8 +251,6 @@ def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
     """States how many extra executions follow an early read of a value, and where; empty if none does."""
     early = find_early_executions(trace)
     read_before = np.isin(early.launch + 1, extra.launches) & (early.read >= 0)
-    places = enclosing_paths(trace, early.annotation[read_before].tolist())
-    place = most_common(places)
-    return (
-        f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""
-    )
+    paths = enclosing_paths(trace, early.annotation[read_before].tolist())
+    path = most_common(paths)
+    return f"; a value is read before {len(paths)} of them{f' in {path}' if path else ''}" if paths else ""

@@ -29,11 +29,11 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     cost = int(taken_ps.sum())
     if not operators and (is_complete or not suspected):
         return None
-    places = enclosing_paths(trace, early.annotation[trips].tolist())
-    path = most_common(places)
+    paths = enclosing_paths(trace, early.annotation[trips].tolist())
+    path = most_common(paths)
     syncs = find_launches(trace).sync[early.launch[trips]]
     windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[sent_back[trips]].tolist())
-    inside = f" in {describe_cuts(trace, places).location}" if path else ""
+    inside = f" in {describe_cuts(trace, paths).location}" if path else ""
     if operators:
         frequent = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in frequent)

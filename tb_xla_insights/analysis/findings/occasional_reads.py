@@ -49,11 +49,8 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     mean = facts.mean_per_core(_gaps_around(ledger, intervals), frequency)
     duration, idle = brief_times(intervals.total_ps // len(all_rows), mean.ps)
-    place = most_common(
-        path
-        for path in enclosing_paths(trace, trace.parent[all_rows].tolist())
-        if path not in step_paths(trace)
-    )
+    paths = enclosing_paths(trace, trace.parent[all_rows].tolist())
+    main_path = most_common(path for path in paths if path not in step_paths(trace))
     where = steps_text(step_numbers(trace, steps), facts.steps)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
     events = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
@@ -66,7 +63,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         f"{events} the device {where}",
         f"{' and '.join(counts)} {where} "
         + (f"keeps the host for {duration}" if len(all_rows) == 1 else f"keep the host for {duration} each")
-        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {place}" if place else "")
+        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
         + ". It launches nothing meanwhile: "
         f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
         _advice(facts, has_waits),
@@ -114,11 +111,11 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 
 
 def _advice(facts: Facts, has_waits: bool) -> str:
-    later = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
+    printing = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
     measure = (
         f", and do not measure by {facts.words.waits} inside the loop"
         if has_waits and facts.words.waits
         else ""
     )
     saving = "save checkpoints from another thread"
-    return f"Read the value of an earlier step, whose run has ended{later}; {saving}{measure}."
+    return f"Read the value of an earlier step, whose run has ended{printing}; {saving}{measure}."

@@ -28,7 +28,7 @@ def _rows_sent_back(trace: Trace) -> Int64:
     """As `round_trips`, regardless of metrics."""
     early, transfers = find_early_executions(trace), find_transfers(trace)
     driving_lines = trace.driving_lines
-    sent = transfers.row[transfers.direction == 0]
+    send_rows = transfers.row[transfers.direction == 0]
     sent_back = np.full(len(early.launch), -1, np.int64)
     for index, (read, annotation) in enumerate(
         zip(early.read.tolist(), early.annotation.tolist(), strict=True)
@@ -38,7 +38,7 @@ def _rows_sent_back(trace: Trace) -> Int64:
         line = trace.line_of(read)
         if line.index not in driving_lines:
             continue
-        following = sent[(sent >= read) & (sent < line.rows.stop)]
+        following = send_rows[(send_rows >= read) & (send_rows < line.rows.stop)]
         following = following[
             (trace.start_ps[following] >= trace.end_ps[read])
             & (trace.end_ps[following] <= trace.end_ps[annotation])

@@ -135,24 +135,24 @@ class Program:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
-        scoped = {scope: count for scope, count in inner.items() if scope}
+        scope_counts = {scope: count for scope, count in inner.items() if scope}
         if own_scope:
             origin.state = DIRECT
-            if opcode in _CONTAINERS or not scoped:
-                scoped = {own_scope: 1}
+            if opcode in _CONTAINERS or not scope_counts:
+                scope_counts = {own_scope: 1}
             else:
-                scoped.setdefault(own_scope, 1)
+                scope_counts.setdefault(own_scope, 1)
         elif op_name:
             origin.state = BARE
-        elif scoped:
+        elif scope_counts:
             origin.state = RECOVERED
         elif inner:
             origin.state = BARE
         elif opcode in _MOVES and (neighbour := self._scope_of_neighbours(computation, instruction.id)):
-            origin.state, scoped = RECOVERED, {neighbour: 1}
+            origin.state, scope_counts = RECOVERED, {neighbour: 1}
         if origin.state in (DIRECT, RECOVERED):
-            origin.parts = list(scoped.items())
-            if len(scoped) > 1:
+            origin.parts = list(scope_counts.items())
+            if len(scope_counts) > 1:
                 origin.parts.sort(key=lambda part: _host_order(part[0]))
         if inner:
             origin.unscoped = inner.get("", 0) / sum(inner.values())
@@ -237,15 +237,15 @@ class Program:
                 self._parts[current] = {}
                 continue
             body = self._bodies[current]
-            missing = []
+            unvisited = []
             if current not in in_progress:
                 in_progress.add(current)
-                missing = [inner for inner in body.called if inner not in self._parts]
-                if any(inner in in_progress for inner in missing):
+                unvisited = [inner for inner in body.called if inner not in self._parts]
+                if any(inner in in_progress for inner in unvisited):
                     self.damaged = True
-                    missing = [inner for inner in missing if inner not in in_progress]
-            if missing:
-                pending += missing
+                    unvisited = [inner for inner in unvisited if inner not in in_progress]
+            if unvisited:
+                pending += unvisited
             else:
                 self._parts[current] = self._sum(body)
         return self._parts[computation]
@@ -294,8 +294,8 @@ class Program:
                 if scope := self._scope(body.op_names[position]):
                     return scope
                 inner = self._parts_of(body.calls[position])
-                if scoped := {scope: count for scope, count in inner.items() if scope}:
-                    return max(scoped, key=lambda scope: (scoped[scope], scope))
+                if scope_counts := {scope: count for scope, count in inner.items() if scope}:
+                    return max(scope_counts, key=lambda scope: (scope_counts[scope], scope))
                 if body.opcodes[position] in _MOVES and not body.op_names[position]:
                     level.append(candidate)
         return ""

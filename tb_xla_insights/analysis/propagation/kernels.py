@@ -60,12 +60,12 @@ def _number_values(
     size: cython.Py_ssize_t = len(slots)
     end: cython.Py_ssize_t = len(values)
     with cython.nogil:
-        for known in range(count):
-            distinct_values[known] = values[first[known]]
-            slot = _slot(distinct_values[known], size)
+        for index in range(count):
+            distinct_values[index] = values[first[index]]
+            slot = _slot(distinct_values[index], size)
             while slots[slot] >= 0:
                 slot = (slot + 1) & (size - 1)
-            slots[slot] = known
+            slots[slot] = index
         last: int32_t = number[begin - 1] if begin else -1
         for i in range(begin, len(values)):
             value = values[i]

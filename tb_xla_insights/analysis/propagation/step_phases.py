@@ -62,8 +62,8 @@ def phase_strips(
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     segments = _with_repetitions_of_host(trace, step, segments)
     host = _host_strip(trace, step)
-    shown, merged = _join_short(segments)
-    run = np.unique(shown.run)
+    strip, segment_counts = _join_short(segments)
+    run = np.unique(strip.run)
     device_strip: list[DevicePhase] = [
         {
             "phase": None if phase < 0 else phase,
@@ -76,9 +76,9 @@ def phase_strips(
             "merged": count,
         }
         for phase, start, end, time, ops, run_index, inverted, count in zip(
-            *(column.tolist() for column in (shown.phase, shown.start_ps, shown.end_ps, shown.time_ps, shown.ops,
-                                             np.searchsorted(run, shown.run), shown.inverted)),
-            merged, strict=True,
+            *(column.tolist() for column in (strip.phase, strip.start_ps, strip.end_ps, strip.time_ps, strip.ops,
+                                             np.searchsorted(run, strip.run), strip.inverted)),
+            segment_counts, strict=True,
         )
     ]  # fmt: skip
     host_index = {row["phase"]: index for index, row in enumerate(host) if row["phase"] is not None}

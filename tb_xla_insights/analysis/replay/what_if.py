@@ -162,24 +162,24 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
     return removed_of_run
 
 
-def _merge_targets(trace: Trace, work: DeviceWork, merged: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _merge_targets(trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Per run, its own index, or for a merged run, that of the run it becomes part of: the next unmerged run on its
     core if the same step launched it."""
     step = find_launches(trace).step[work.launch]
-    target = np.arange(len(merged))
-    for core in np.unique(work.core[merged]).tolist():
+    target = np.arange(len(is_merged))
+    for core in np.unique(work.core[is_merged]).tolist():
         rows = np.flatnonzero(work.core == core)
-        unmerged = rows[~merged[rows]]
+        unmerged = rows[~is_merged[rows]]
         following = np.append(unmerged, -1)[np.searchsorted(unmerged, rows)]
         target[rows] = np.where((following >= 0) & (step[following] == step[rows]), following, rows)
     return target
 
 
 def _remaining_device_work(
-    trace: Trace, work: DeviceWork, merged: NDArray[np.bool_], fixes: Sequence[Fix]
+    trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_], fixes: Sequence[Fix]
 ) -> DeviceWork:
-    """The devices' remaining work; `merged` runs are launched with the runs that they become part of."""
-    target = _merge_targets(trace, work, merged)
+    """The devices' remaining work; runs with `is_merged` are launched with the runs that they become part of."""
+    target = _merge_targets(trace, work, is_merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
     for fix in fixes:
         if fix.device_ps is not None:
@@ -195,7 +195,7 @@ def _remaining_device_work(
         work,
         segment=work.segment[target],
         ready_ps=work.ready_ps[target],
-        pause_ps=np.where(merged, np.minimum(work.pause_ps, 0), work.pause_ps),
+        pause_ps=np.where(is_merged, np.minimum(work.pause_ps, 0), work.pause_ps),
         device_ps=work.device_ps - np.minimum(removed, work.device_ps),
     )
 
@@ -220,14 +220,14 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     host, work = schedule.host, schedule.work
     worst_fixes = [_worst_case(fix) for fix in at_worst]
     fixes = [*at_best, *worst_fixes]
-    merged = _is_launched_by(work, [fix.merged_launches for fix in fixes])
-    no_wait = (host.waits_for >= 0) & (merged[host.waits_for] | _is_wait_removed(host, fixes))
+    is_merged = _is_launched_by(work, [fix.merged_launches for fix in fixes])
+    no_wait = (host.waits_for >= 0) & (is_merged[host.waits_for] | _is_wait_removed(host, fixes))
     waits_for: Int32 = np.where(no_wait, -1, host.waits_for).astype(np.int32)
     removed = _removed_work_ps(trace, schedule, fixes)
     remaining = host.work_ps - removed
-    keeps_delay = no_wait & ~merged[host.waits_for] & ~_is_wait_removed(host, at_best)
+    keeps_delay = no_wait & ~is_merged[host.waits_for] & ~_is_wait_removed(host, at_best)
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
-    changed = _remaining_device_work(trace, work, merged, fixes)
+    changed = _remaining_device_work(trace, work, is_merged, fixes)
     after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, changed)
     before = _replay_unchanged(trace)
     min_ps = _busiest_core_ps(trace, work, changed.device_ps)

@@ -190,8 +190,8 @@ def per_step_and_core(rows: Sequence[DeviceStepTimes]) -> PerStepAndCore:
     names = [name for name in CLASSES if any(name in row["by_class_ps"] for row in rows)]
     parts = [weighted_sum(row[name] for row in rows) for name in ("work_ps", "small_ps")]
     parts += [weighted_sum(row["by_class_ps"].get(name, 0) for row in rows) for name in names]
-    whole = sum(parts) // denominator * denominator
-    work, small, *classes = (part // denominator for part in rounded_parts(parts, whole, denominator))
+    total = sum(parts) // denominator * denominator
+    work, small, *classes = (part // denominator for part in rounded_parts(parts, total, denominator))
     return {
         "work_ps": work,
         "stall_ps": weighted_sum(row["stall_ps"] for row in rows) // denominator,

@@ -269,7 +269,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
         for row, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
         if time
     )[:_MAX_NAMES_OF_THREAD]
-    shown: list[EventTime] = [
+    top: list[EventTime] = [
         {
             "name": shorten_name(name),
             "class": _main_class(times.own_ps[row]),
@@ -279,11 +279,11 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
         for time, name, row in rows
     ]
     more: More = {
-        "names": len(times.name) - len(shown),
-        "count": int(times.count.sum()) - sum(row["count"] for row in shown),
-        "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in shown),
+        "names": len(times.name) - len(top),
+        "count": int(times.count.sum()) - sum(row["count"] for row in top),
+        "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in top),
     }
-    return shown, more
+    return top, more
 
 
 def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
