@@ -167,9 +167,10 @@ def texts_of_ops(trace: Trace, columns: PropertyColumns, first: Int32, programs:
     program = [ids[number] for number in columns.program[first].tolist()]
     name = [instruction_name(trace.strings[text]) for text in columns.name[first].tolist()]
     from_metadata = [
-        op_name_in_tf_op(trace.strings[text]) if text >= 0 else "" for text in _at(columns.tf_op, first)
+        op_name_in_tf_op(trace.strings[text]) if text >= 0 else ""
+        for text in _values_at(columns.tf_op, first)
     ]
-    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in _at(columns.scope, first)]
+    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in _values_at(columns.scope, first)]
     # A stored row holds only the scope; the op's name completes it to an op name.
     op_names = [
         op_name or (f"{scope}{op}" if scope else "")
@@ -178,7 +179,7 @@ def texts_of_ops(trace: Trace, columns: PropertyColumns, first: Int32, programs:
     return OpTexts(program, name, op_names)
 
 
-def _at(column: Int32 | None, rows: Int32) -> list[int]:
+def _values_at(column: Int32 | None, rows: Int32) -> list[int]:
     values: list[int] = [_NONE] * len(rows) if column is None else column[rows].tolist()
     return values
 

@@ -129,7 +129,7 @@ def _removed_work_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> 
     removed = np.zeros_like(host.work_ps)
     times: dict[tuple[int, ...], Int64] = {(id(_step_intervals(trace)),): _host_ps_in_steps(trace)}
     for column, by_id in windows_by_class.items():
-        key = tuple(by_id)
+        key = tuple(by_id)  # classes with the same windows share one calculation
         if key not in times:
             windows = union_all([*by_id.values()])
             times[key] = class_times_inside(host_class_segments(trace), windows, host.start_ps, host.end_ps)
