@@ -81,6 +81,7 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
     if finding := by_id.get("sync_some_steps"):
         assert finding.step_if_fixed_ps == mean(without)
         assert finding.title.endswith("the device in steps 6 and 9")
+        assert finding.evidence["steps"] == [6, 9]
     assert "sync_every_step" not in by_id
 
 

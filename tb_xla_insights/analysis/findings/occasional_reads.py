@@ -51,7 +51,8 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     duration, idle = brief_times(intervals.total_ps // len(all_rows), mean.ps)
     paths = enclosing_paths(trace, trace.parent[all_rows].tolist())
     main_path = most_common(path for path in paths if path not in step_paths(trace))
-    where = steps_text(step_numbers(trace, steps), facts.steps)
+    numbers = step_numbers(trace, steps)
+    where = steps_text(numbers, facts.steps)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
     events = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
     counts = [
@@ -69,7 +70,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         _advice(facts, has_waits),
         int(taken_ps.sum()),
         {
-            "steps": sorted(steps),
+            "steps": numbers,
             "duration_ps": intervals.total_ps,
             "reads": len(reads),
             "waits": len(waits),
