@@ -90,9 +90,10 @@ def find_phases(trace: Trace) -> Phases:
         level = 1 if path[0] in roots else 0
         segments = scope.split("/")
         index = level - (len(path) - len(segments))  # the scope may lack outer names of the path
-        has_phase = nodes.kind[node] == "annotation" and level < len(path)
-        position = scope_position(segments[index]) if index >= 0 else 0
-        position_of_scope.append((path[level], position) if has_phase else None)
+        if nodes.kind[node] == "annotation" and level < len(path):
+            position_of_scope.append((path[level], scope_position(segments[index]) if index >= 0 else 0))
+        else:
+            position_of_scope.append(None)
     phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
     device_only = {phase for phase in phase_of_part if phase is not None} - set(order)
