@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MAX_SAMPLES_PER_STEP = 10**15
-"""Sums of more would lose precision or overflow."""
+"""Sums of larger numbers would lose precision or overflow."""
 THIN = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
@@ -201,7 +201,8 @@ def cut_middle(text: str, max_length: int = 60) -> str:
 
 
 def parse_time(text: str) -> int:
-    """The exact picoseconds of a decimal number of milliseconds. Raises ValueError if the text is none."""
+    """The exact picoseconds of a decimal number of milliseconds; decimals after the ninth are ignored. Raises
+    ValueError if the text is not such a number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
     if not match or not (match[2] or match[3]):
         raise ValueError(f"not a number of milliseconds: {text!r}")

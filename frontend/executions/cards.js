@@ -42,11 +42,11 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ { name }) => name }),
+        definedColumn(TABLES.executions.kind, { field: (/** @type {typeof items[number]} */ { name }) => name }),
         definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ row) => runs(row.count) }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            of: (/** @type {typeof items[number]} */ item) => item[key] / per,
+            field: (/** @type {typeof items[number]} */ item) => item[key] / per,
             timeUnit: unit,
           }),
         ),
@@ -69,7 +69,9 @@ export function causesCard({ executions }) {
           items,
           columns: [
             definedColumn(TABLES.executions.program),
-            definedColumn(TABLES.executions.launches, { of: (/** @type {typeof items[number]} */ row) => row.count }),
+            definedColumn(TABLES.executions.launches, {
+              field: (/** @type {typeof items[number]} */ row) => row.count,
+            }),
             definedColumn(TABLES.compiles.cause),
             definedColumn(TABLES.compiles.frame),
           ],

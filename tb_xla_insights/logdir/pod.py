@@ -171,7 +171,7 @@ class Pod:
 
         host = self._captures[index]
         trace = read_host(host.path, host.name, self._catalog)
-        host.check(trace)
+        host.check_unchanged(trace)
         trace.shift(host.shift_ps)
         return HostTimeline(index, trace, self.report["session"]["duration_ps"])
 
@@ -203,7 +203,7 @@ def reported_session(files: Any, report: Report, parts: list[HostParts]) -> Sess
     from tb_xla_insights.report.host_parts import cache_parts
     from tb_xla_insights.trace.model import SessionTrace
 
-    session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])
+    session = SessionTrace(files.name, files.path, [], whole_session_ps=report["session"]["duration_ps"])
     cache_parts(session, parts)
     cache_report(session, report)
     return session

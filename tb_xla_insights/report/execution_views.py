@@ -207,7 +207,7 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
         "device": [trace.devices[device].id for device in runs.device[rows].tolist()],
         "start_ps": runs.start_ps[rows].tolist(),
         "duration_ps": (runs.end_ps - runs.start_ps)[rows].tolist(),
-        "program": [launches.programs[program][0] for program in runs.program[rows].tolist()],
+        "program": [launches.programs[program].name for program in runs.program[rows].tolist()],
         "kind": [KINDS[kind] for kind in launches.kind[runs.launch[rows]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
         "join": [JOINS[join] for join in runs.join[rows].tolist()],

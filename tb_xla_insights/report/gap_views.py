@@ -172,7 +172,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
         (number, trace.host)
-        for number, trace in session.numbered()
+        for number, trace in session.numbered_traces()
         if any(device_of_host.id == device for device_of_host in trace.devices)
     )
     chain = [

@@ -43,7 +43,7 @@ def host_callback(facts: Facts) -> Finding | None:
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
         callbacks = find_callbacks(trace, index)
-        waiting_ps += callbacks.alone.total_ps
+        waiting_ps += callbacks.waits.total_ps
         count += len(callbacks.op)
         duration_ps = device.ops.end_ps[callbacks.op] - device.ops.start_ps[callbacks.op]
         op_keys = ops.devices[index].key[callbacks.op]
@@ -113,7 +113,7 @@ def _held_up_windows(trace: Trace) -> Intervals:
         runs = device.modules
         on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
         driving_runs = union(runs.start_ps, runs.end_ps, on_driving_thread)
-        intervals.append(find_callbacks(trace, index).alone.within(driving_runs))
+        intervals.append(find_callbacks(trace, index).waits.within(driving_runs))
     return union_all(intervals)
 
 
