@@ -204,11 +204,11 @@ class Session:
         if self.trace_if_small is not None:
             return self.trace_if_small
         if self._pod is None:
-            from tb_xla_insights.report.host_parts import host_parts
+            from tb_xla_insights.report.view_data import view_data
 
-            parts = HostExtras(host_parts)
-            report = self.hosts.report(all_gaps=True, extras=parts)
-            self._pod = Pod(self.hosts, report, parts.in_session_order())
+            extras = HostExtras(view_data)
+            report = self.hosts.report(all_gaps=True, extras=extras)
+            self._pod = Pod(self.hosts, report, extras.in_session_order())
         return self._pod.usual_step_host().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:

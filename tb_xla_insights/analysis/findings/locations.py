@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
@@ -18,9 +19,10 @@ def most_common(texts: Iterable[str | None]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def step_paths(trace: Trace) -> set[str]:
+@memoised
+def step_paths(trace: Trace) -> frozenset[str]:
     """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
-    return {enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist()}
+    return frozenset(enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist())
 
 
 def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:

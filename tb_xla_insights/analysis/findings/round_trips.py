@@ -27,21 +27,20 @@ def round_trips(facts: Facts) -> Int64:
 def _rows_sent_back(trace: Trace) -> Int64:
     """As `round_trips`, regardless of metrics."""
     early, transfers = find_early_executions(trace), find_transfers(trace)
-    driving_lines = trace.driving_lines
     send_rows = transfers.row[transfers.direction == 0]
     sent_back = np.full(len(early.launch), -1, np.int64)
-    for index, (read, annotation) in enumerate(
-        zip(early.read.tolist(), early.annotation.tolist(), strict=True)
-    ):
-        if read < 0 or annotation < 0:
-            continue
-        line = trace.line_of(read)
-        if line.index not in driving_lines:
-            continue
-        following = send_rows[(send_rows >= read) & (send_rows < line.rows.stop)]
-        following = following[
-            (trace.start_ps[following] >= trace.end_ps[read])
-            & (trace.end_ps[following] <= trace.end_ps[annotation])
-        ]
-        sent_back[index] = following[0] if following.size else -1
+    has_read = (early.read >= 0) & (early.annotation >= 0)
+    for line in trace.driving_lines:
+        rows = trace.lines[line].rows
+        # Transfers of one thread are disjoint and ascend, so only the first one after the read can end in time.
+        line_sends = send_rows[slice(*np.searchsorted(send_rows, (rows.start, rows.stop)))]
+        index = np.flatnonzero(has_read & (early.read >= rows.start) & (early.read < rows.stop))
+        read = early.read[index]
+        next_send = np.maximum(
+            np.searchsorted(line_sends, read), np.searchsorted(trace.start_ps[line_sends], trace.end_ps[read])
+        )
+        index, next_send = index[next_send < len(line_sends)], next_send[next_send < len(line_sends)]
+        row = line_sends[next_send]
+        ends_inside = trace.end_ps[row] <= trace.end_ps[early.annotation[index]]
+        sent_back[index[ends_inside]] = row[ends_inside]
     return sent_back
