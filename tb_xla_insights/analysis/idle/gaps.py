@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps import Gaps as GapsPart
 
 
-def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 1000) -> GapsPart:
+MAX_LISTED_GAPS = 1000
+"""The maximum number of gaps that the report lists, unless all are requested."""
+
+
+def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = MAX_LISTED_GAPS) -> GapsPart:
     """The report's `gaps`. `items` has the `max_items` longest gaps, or all with `all_gaps`, the longest first.
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
