@@ -36,9 +36,9 @@ export function devicesByKey({ session: { hosts }, devices }) {
 export function deviceChoices(session, dd, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const hasHosts = shorts.length > 1;
-  const shown = new Set(devices);
-  const listed = [...devicesByKey(session)].filter(([key, device]) => shown.has(device) || key === dd);
-  const hosts = [...groupBy(listed, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
+  const deviceSet = new Set(devices);
+  const choices = [...devicesByKey(session)].filter(([key, device]) => deviceSet.has(device) || key === dd);
+  const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
     ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || dd === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
