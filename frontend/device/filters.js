@@ -27,6 +27,20 @@ export function devicesByKey({ session: { hosts }, devices }) {
 }
 
 /**
+ * The key of the device before or after a choice. After a sum comes its first device; before it, the device before that.
+ * @param {string[]} keys of the devices, in their order
+ * @param {string} dd the choice: a key, `all`, or the index of a host
+ * @param {1|-1} by
+ * @returns {string|undefined} undefined beyond the ends
+ */
+export function neighbourKey(keys, dd, by) {
+  const index = keys.indexOf(dd);
+  if (index >= 0) return keys[index + by];
+  const firstOfSum = Math.max(0, keys.findIndex((key) => key.startsWith(`${dd}.`)));
+  return keys[by > 0 ? firstOfSum : firstOfSum - 1];
+}
+
+/**
  * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
  * @param {string} dd the current choice, which is always listed
