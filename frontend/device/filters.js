@@ -27,7 +27,7 @@ export function devicesByKey({ session: { hosts }, devices }) {
 }
 
 /**
- * The key of the device before or after a choice. After a sum comes its first device; before it, the device before that.
+ * The key of the device before or after a choice. A sum stands immediately before its first device.
  * @param {string[]} keys of the devices, in their order
  * @param {string} dd the choice: a key, `all`, or the index of a host
  * @param {1|-1} by
