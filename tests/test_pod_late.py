@@ -276,7 +276,7 @@ def test_a_host_with_another_script_is_not_compared() -> None:
     ("changes", "state"),
     [
         ({"scripts": {host: f"SyncTensorsGraph.{host}" for host in range(HOSTS)}}, "no_collectives"),
-        ({"groups": HALVES, "tells_groups": False, "late": (LOADER,)}, "clocks_apart"),
+        ({"groups": HALVES, "programs_have_groups": False, "late": (LOADER,)}, "clocks_apart"),
     ],
 )
 def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:
