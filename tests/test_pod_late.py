@@ -16,7 +16,7 @@ from synthetic.pod_schedule import Cause, Clock, Late, Pod
 from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import Arrivals, charge_waits, exposed_waits_ps
 from tb_xla_insights.pod.clocks import Clocks
