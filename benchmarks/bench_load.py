@@ -145,7 +145,11 @@ class Client(threading.Thread):
         window = {"start_ps": start, "end_ps": start + length}
         row = choose(rows)["id"]
         more = {
-            "timeline": {**window, "px": 1250, "rows": ",".join(row["id"] for row in rows if row["main"])},
+            "timeline": {
+                **window,
+                "px": 1250,
+                "rows": ",".join(row["id"] for row in rows if row["unfolded"]),
+            },
             "window": window,
             "waits": window | {"px": 1250},
             "table": window | {"limit": 500},

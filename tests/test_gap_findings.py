@@ -10,7 +10,13 @@ from launching import demo
 
 from tb_xla_insights.report import gap_views, views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, reason_of_gap, why_gap
+from tb_xla_insights.report.gap_findings import (
+    explained_gaps,
+    findings_of_gap,
+    more_to_gain,
+    reason_of_gap,
+    why_gap,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +94,14 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
 
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
-    document = places(groups)["early_sync"]
-    assert (document["count"], [row["duration_ps"] for row in document["places"]]) == (3, [1001, 1002, 1000])
+    document = explained_gaps(groups)["early_sync"]
+    assert (document["count"], [row["duration_ps"] for row in document["gaps"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in places(groups)["early_sync"]["places"]]
+    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["gaps"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
@@ -104,8 +110,8 @@ def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
     overview = views.overview(case_study)
     findings = {row["id"]: row for row in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
-        (place,) = overview["explains"][id_]["places"]
+        (place,) = overview["explained_gaps"][id_]["gaps"]
         document = gap_views.gap(case_study, place["device"], place["start_ps"])
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
-    assert "exposed_collectives" not in overview["explains"]
+    assert "exposed_collectives" not in overview["explained_gaps"]

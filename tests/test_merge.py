@@ -206,8 +206,8 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
         assert two["transfers"][name]["per_step"] == single["transfers"][name]["per_step"]
     for name in ("kind", "share", "load_hidden", "send_hidden", "verdict"):
         assert two["input_pipeline"][name] == single["input_pipeline"][name], name
-    if single["outside"]:
-        assert two["outside"]["share"] == single["outside"]["share"]
+    if single["outside_span"]:
+        assert two["outside_span"]["share"] == single["outside_span"]["share"]
     assert {row["id"]: row["cost_ps"] for row in two["findings"]} == {
         row["id"]: 2 * row["cost_ps"] for row in single["findings"]
     }

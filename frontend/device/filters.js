@@ -29,18 +29,18 @@ export function devicePlaces({ session: { hosts }, devices }) {
 /**
  * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
- * @param {string} dd the current choice
+ * @param {string} chosen the current choice
  * @param {Device[]} listed
  * @returns {Choice[]}
  */
-export function deviceChoices(session, dd, listed) {
+export function deviceChoices(session, chosen, listed) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const several = shorts.length > 1;
   const selected = new Set(listed);
-  const shown = [...devicePlaces(session)].filter(([place, device]) => selected.has(device) || place === dd);
+  const shown = [...devicePlaces(session)].filter(([place, device]) => selected.has(device) || place === chosen);
   const hosts = [...groupBy(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all')
+    ...(session.devices.length > 1 && (hosts.length > 1 || !several || chosen === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostPlaces]) => [
@@ -57,21 +57,21 @@ export function deviceChoices(session, dd, listed) {
 /**
  * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} listed
  * @param {object} on
- * @param {(dd: string) => void} on.device
- * @param {(st: string) => void} on.step
+ * @param {(cores: string) => void} on.cores
+ * @param {(steps: string) => void} on.steps
  * @param {(name: string) => void} on.category
  * @param {() => void} on.peaks
  */
 export function filterChoices(
   session,
-  { chosen: { dd, st, category }, whole_steps, steps, categories, peaks },
+  { chosen, whole_steps, steps, categories, peaks },
   listed,
   on,
 ) {
   const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
   const hasPeaks = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
-    labelledSelect('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
+    labelledSelect('device', deviceChoices(session, chosen.cores, listed), chosen.cores, on.cores, 'device-pick'),
     labelledSelect(
       'step',
       [
@@ -79,11 +79,11 @@ export function filterChoices(
         ['all', 'whole session'],
         ...named(steps),
       ],
-      st,
-      on.step,
+      chosen.steps,
+      on.steps,
       'device-step',
     ),
-    labelledSelect('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
+    labelledSelect('category', [['', 'any'], ...named(categories)], chosen.category ?? '', on.category, 'device-category'),
     h('span', { class: 'grow' }),
     h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),

@@ -222,14 +222,14 @@ const MAX_NAMED = 3;
  * @param {() => void} toggle
  */
 export function unknownNote(document, rows, explained, toggle) {
-  const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
+  const { total: { self_ps, flops_unknown_ps, other_ps, flops_known_ps }, ops_without_flops: unknown } = document;
   const divideBy = divisor(document);
   const part = (/** @type {number} */ ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
   // Ops of different programs may share a name.
-  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED);
-  const more = uncounted.filter(({ op }) => !named.includes(op)).length;
+  const named = [...new Set(unknown.map(({ op }) => op))].slice(0, MAX_NAMED);
+  const more = unknown.filter(({ op }) => !named.includes(op)).length;
   const names = more
-    ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}`
+    ? `${named.join(', ')} and ${unknown.length < 20 ? plural(more, 'more op') : 'others'}`
     : named.length > 1
       ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`
       : (named[0] ?? '');
@@ -239,7 +239,7 @@ export function unknownNote(document, rows, explained, toggle) {
   const custom =
     tpu &&
     rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
-  const several = uncounted.length > 1;
+  const several = unknown.length > 1;
   return h(
     'div',
     { class: 'small sec device-unknown', 'data-testid': 'device-unknown' },
@@ -247,10 +247,10 @@ export function unknownNote(document, rows, explained, toggle) {
       'p',
       null,
       hasRates(rows) &&
-        counted_ps > 0 &&
-        uncounted_ps > 0 &&
+        flops_known_ps > 0 &&
+        flops_unknown_ps > 0 &&
         [
-          `${names} ${several ? 'have' : 'has'} no FLOP count (${part(uncounted_ps)}). ` +
+          `${names} ${several ? 'have' : 'has'} no FLOP count (${part(flops_unknown_ps)}). ` +
           `${several ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
           `${hasDots ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
           custom && [
@@ -265,7 +265,7 @@ export function unknownNote(document, rows, explained, toggle) {
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}). `,
       hasDots &&
         empty.length > 0 &&
-        `Of the ${share(counted_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or HBM ` +
+        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or HBM ` +
         `traffic, such as copies, cannot be drawn (${part(total(empty, 'ps') * divideBy)}).`,
     ),
     custom && explained && h('p', null, ADVICE),

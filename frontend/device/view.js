@@ -88,7 +88,12 @@ export function deviceView(app) {
       selected.length < openSession.devices.length
         ? [...places].find(([, device]) => device === selected[0])?.[0]
         : null;
-    return { dd: dd ?? firstPlace, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
+    return {
+      cores: dd ?? firstPlace,
+      steps: st ?? null,
+      category: cat() ?? null,
+      peaks: peaksOfLink(pk) ? pk : null,
+    };
   }
   const filter = () => {
     const values = filtersValue(app.link.state.f);
@@ -221,7 +226,7 @@ export function deviceView(app) {
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { op_count, executions } = answer.total;
-    const mean = answer.chosen.st === 'mean';
+    const mean = answer.chosen.steps === 'mean';
     heading.textContent = `${plural(op_count, 'row')}${mean ? ' of all steps' : ''}, ` +
       `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' per step' : ''}` +
       `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by own time`;
@@ -265,7 +270,7 @@ export function deviceView(app) {
 
   function drawFilters() {
     refill(filters, ...filterChoices(session, answer, app.selectedDevices(session.devices), {
-      device: (dd) => ask({ dd, op: '' }), step: (st) => ask({ st }), peaks: setPeaks,
+      cores: (cores) => ask({ dd: cores, op: '' }), steps: (steps) => ask({ st: steps }), peaks: setPeaks,
       category(name) {
         setFilter('cat', name);
         data.reload();
@@ -276,7 +281,7 @@ export function deviceView(app) {
   /** The hosts that a sum covers; empty if it covers all. */
   function coverageText() {
     const { shown, total: hostCount } = answer.hosts;
-    if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
+    if (answer.chosen.cores !== 'all' || shown.length >= hostCount) return '';
     const hostNames = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
     return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
       `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
@@ -352,9 +357,9 @@ export function deviceView(app) {
   function nextDevice(by) {
     const listed = new Set(app.selectedDevices(session.devices));
     const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
-    const at = places.findIndex((place) => place === answer.chosen.dd || place.startsWith(`${answer.chosen.dd}.`));
+    const at = places.findIndex((place) => place === answer.chosen.cores || place.startsWith(`${answer.chosen.cores}.`));
     const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
-    if (!next || next === answer.chosen.dd) return;
+    if (!next || next === answer.chosen.cores) return;
     ask({ dd: next });
     app.live.announceNow(`${devicePlaces(session).get(next)?.name ?? ''}.`);
   }

@@ -110,7 +110,7 @@ export function executionsView(app) {
       );
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.per_step);
+    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.step_divisor);
     fill(
       element,
       card(
@@ -174,7 +174,7 @@ export function executionsView(app) {
         if (!isCurrent()) return;
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };
-        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.per_step }];
+        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.step_divisor }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -359,7 +359,7 @@ export function executionsView(app) {
     answer = next;
     usualStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.per_step }];
+    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.step_divisor }];
     comparison = null;
     otherSession = null;
     void fetchCompared();

@@ -63,7 +63,7 @@ export function createHeatCard(on) {
   function wordsOf(host, step) {
     const { answer, rows } = shown;
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
-    const last = answer.state === 'compared' && answer.steps.last[step] === host;
+    const last = answer.state === 'compared' && answer.steps.last_host[step] === host;
     const cause = last ? causeOf(host, step) : null;
     return [
       `${rows[host].name}, step ${stepName(answer.steps, step)}`,
@@ -79,7 +79,7 @@ export function createHeatCard(on) {
     const { answer: { steps, hosts, figures }, arrival } = shown;
     const allSteps = steps.number.map((_, step) => step);
     if (arrival) {
-      const values = allSteps.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
+      const values = allSteps.flatMap((step) => (steps.last_host[step] >= 0 ? valueOf(steps.last_host[step], step) ?? 0 : []));
       return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / US) };
     }
     const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
@@ -88,8 +88,8 @@ export function createHeatCard(on) {
 
   function drawHeat() {
     const { answer: { hosts, order, steps, verdict }, rows, wide, arrival } = shown;
-    const named = order.filter((host) => hosts.named[host]);
-    const thin = order.filter((host) => !hosts.named[host]);
+    const named = order.filter((host) => hosts.has_own_row[host]);
+    const thin = order.filter((host) => !hosts.has_own_row[host]);
     const { from, to } = scaleEnds();
     const layout = heatRows(named, thin);
     const waits = waitTexts(rows);
@@ -111,9 +111,9 @@ export function createHeatCard(on) {
         arrival,
         value: valueOf,
         cause: causeOf,
-        clear: steps.clear,
+        clear: steps.is_last_host_late,
         blamed: verdict.hosts,
-        last: arrival ? steps.last : steps.last.map(() => -1),
+        last: arrival ? steps.last_host : steps.last_host.map(() => -1),
         step: (step) => stepName(steps, step),
         number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
         words: (host) => [rows[host].name, arrival ? `${lastOf(host)} steps` : stepOf(host)],
@@ -146,9 +146,9 @@ export function createHeatCard(on) {
   /** @param {number[]} named @param {number[]} thin @param {number} from µs @param {number} to */
   function drawLegend(named, thin, from, to) {
     const { answer: { steps }, arrival } = shown;
-    const lastThin = steps.last.some((host) => thin.includes(host));
+    const lastThin = steps.last_host.some((host) => thin.includes(host));
     const causes = arrival
-      ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
+      ? [...new Set(steps.last_host.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
       : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
     const ends = arrival
@@ -181,13 +181,13 @@ export function createHeatCard(on) {
     const isCompared = state === 'compared';
     const charged = groupBy([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
     const items = steps.number.map((_, step) => {
-      const last = isCompared ? steps.last[step] : -1;
+      const last = isCompared ? steps.last_host[step] : -1;
       const places = charged.get(step) ?? [];
       return {
         step,
         last,
         late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US,
-        waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US,
+        waits: total(places, (/** @type {number} */ at) => charges.others_wait_us[at]) * US,
         length: steps.step_us[step] * US,
       };
     });
@@ -212,7 +212,7 @@ export function createHeatCard(on) {
                 cell: (/** @type {Item} */ { last, step }) =>
                   last < 0
                     ? 'nobody'
-                    : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
+                    : [rows[last].name, steps.is_last_host_late[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
               },
               timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
               timeColumn(TABLES.hosts.others_wait_ps.head, UNITS.ms, (/** @type {Item} */ { waits }) => waits),

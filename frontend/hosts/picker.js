@@ -83,8 +83,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
    * @param {number} at
    */
   const rankedValue = (column, at) => (ranks ? column(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
-  const lastOf = (/** @type {number} */ at) => rankedValue(({ last }) => last, at);
-  const waitOf = (/** @type {number} */ at) => rankedValue(({ waits_us }) => waits_us, at);
+  const lastOf = (/** @type {number} */ at) => rankedValue(({ last_count }) => last_count, at);
+  const waitOf = (/** @type {number} */ at) => rankedValue(({ others_wait_us }) => others_wait_us, at);
 
   /** @returns {{id: string, label: string, hosts: number[], words: string}[]} */
   function choices() {

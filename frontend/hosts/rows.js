@@ -31,11 +31,11 @@ export function hostRows(document, range) {
   const isCompared = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const chargeIndices = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
-  const allLast = total(chargeIndices, (/** @type {number} */ at) => charges.last[at]);
+  const allLast = total(chargeIndices, (/** @type {number} */ at) => charges.last_count[at]);
   const charged = groupBy(chargeIndices, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
     const ownCharges = charged.get(at) ?? [];
-    const last = total(ownCharges, (/** @type {number} */ charge) => charges.last[charge]);
+    const lastCount = total(ownCharges, (/** @type {number} */ charge) => charges.last_count[charge]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {
       at,
@@ -44,27 +44,26 @@ export function hostRows(document, range) {
       number: hostNumber(shorts[at]),
       steps: range ? times.length : hosts.steps[at],
       step_us: median(times),
-      last: !range ? hosts.last[at] : isCompared ? last : null,
-      share: !range ? hosts.last_share[at] : isCompared && allLast ? last / allLast : null,
+      last_count: !range ? hosts.last_count[at] : isCompared ? lastCount : null,
+      share: !range ? hosts.last_share[at] : isCompared && allLast ? lastCount / allLast : null,
       last_steps: range
-        ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length
+        ? stepsIn(range, 0).filter((step) => document.steps.last_host[step] === at).length
         : hosts.last_steps[at],
-      waits_us: !range
-        ? hosts.waits_us[at]
+      others_wait_us: !range
+        ? hosts.others_wait_us[at]
         : isCompared
-          ? total(ownCharges, (/** @type {number} */ charge) => charges.waits_us[charge])
+          ? total(ownCharges, (/** @type {number} */ charge) => charges.others_wait_us[charge])
           : null,
       duty: hosts.duty_cycle[at],
       span_us: hosts.span_us[at],
       apart:
         median_host === null ? [] : apartFrom(document.classes, document.class_us[at], document.class_us[median_host]),
-      differs: hosts.differs[at],
-      differs_us: hosts.differs_us[at],
-      once: hosts.once[at],
+      difference_class: hosts.difference_class[at],
+      difference_us: hosts.difference_us[at],
+      difference_in_one_step: hosts.difference_in_one_step[at],
       offset_us: hosts.offset_us[at],
       residual_us: hosts.residual_us[at],
       is_clock_uncertain: hosts.is_clock_uncertain[at],
-      named: hosts.named[at],
     };
   });
 }
@@ -154,8 +153,8 @@ export function csvRows(document) {
       step: stepName(steps, step),
       step_us: stepUs(document, at, step),
       late_us: late < 0 ? null : late,
-      last: isCompared ? (charge === undefined ? 0 : charges.last[charge]) : null,
-      others_wait_us: isCompared ? (charge === undefined ? 0 : charges.waits_us[charge]) : null,
+      last_count: isCompared ? (charge === undefined ? 0 : charges.last_count[charge]) : null,
+      others_wait_us: isCompared ? (charge === undefined ? 0 : charges.others_wait_us[charge]) : null,
       clock_offset_us: hosts.offset_us[at],
       clock_residual_us: hosts.residual_us[at],
     };
@@ -166,7 +165,7 @@ export const CSV_HEADS = [
   'step',
   'step_us',
   'late_us',
-  'last',
+  'last_count',
   'others_wait_us',
   'clock_offset_us',
   'clock_residual_us',

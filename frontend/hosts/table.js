@@ -19,10 +19,10 @@ const MIN_DIFFERENCE_US = 150;
 
 /** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
-  const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
+  const parts = rows.map(({ others_wait_us }) => (others_wait_us ?? 0) * US);
   const unit = briefUnitFor(total(parts, Number));
   const rounded = roundParts(parts, unit.ps / 1000);
-  const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
+  const hasWaits = rows.some(({ others_wait_us }) => others_wait_us !== null);
   /** @param {HostRow[]} group */
   const sum = (group) => (hasWaits ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
   return { unit, hasWaits, sum };
@@ -39,7 +39,7 @@ export function waitTexts(rows) {
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
   const { unit, hasWaits, sum } = waitTexts(all);
-  const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
+  const longest = maximum(all.map(({ others_wait_us }) => others_wait_us ?? 0), 1);
   const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
   const side = maximum(
     all.flatMap((row) =>
@@ -52,10 +52,10 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     ),
     MIN_DIFFERENCE_US,
   );
-  const rest = filtered || !hasWaits ? [] : rows.filter(({ last }) => !last);
+  const rest = filtered || !hasWaits ? [] : rows.filter(({ last_count }) => !last_count);
   const folds = rest.length > 1;
   const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
-  const shares = roundShares(all.map(({ last }) => last ?? 0));
+  const shares = roundShares(all.map(({ last_count }) => last_count ?? 0));
   /** @param {HostRow} row */
   const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
   const clocks = all.some(({ offset_us }) => offset_us !== null);
@@ -70,15 +70,15 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     }),
     definedColumn(TABLES.hosts.steps),
     definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * US) }),
-    countColumn('Times last', 'last', { key: 'last' }),
+    countColumn('Times last', 'last_count', { key: 'last' }),
     definedColumn(TABLES.hosts.last_share, { key: 'share', of: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
-      of: ({ waits_us }) => (waits_us ?? 0) * US,
-      cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
+      of: ({ others_wait_us }) => (others_wait_us ?? 0) * US,
+      cell: (row) => (row.others_wait_us === null ? MISSING : sum([row])),
     }),
-    { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
+    { head: '', name: 'Bar', cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest) },
     definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
     ...(apart
       ? [
@@ -86,10 +86,10 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
             head: 'Against the median host, ms a step',
             cell: (/** @type {HostRow} */ row) => apartBar(notable(row), side),
           },
-          definedColumn(TABLES.hosts.differs, {
-            value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0),
+          definedColumn(TABLES.hosts.difference_class, {
+            value: (/** @type {HostRow} */ { difference_us }) => Math.abs(difference_us ?? 0),
             title: undefined,
-            cell: differs,
+            cell: differenceCell,
           }),
         ]
       : []),
@@ -122,14 +122,14 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
         host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
         steps: rangeText((row) => row.steps),
         step: medianStep(listed),
-        last: hasWaits ? count(total(listed, 'last')) : MISSING,
+        last: hasWaits ? count(total(listed, 'last_count')) : MISSING,
         share:
           hasWaits && listed.some(({ share: rowShare }) => rowShare !== null)
             ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
             : MISSING,
         waits: h(
           'span',
-          { 'data-ps': total(listed, 'waits_us') * US },
+          { 'data-ps': total(listed, 'others_wait_us') * US },
           partial && hasWaits ? '≥\u202f' : '',
           sum(listed),
         ),
@@ -158,13 +158,13 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
 }
 
 /** @param {HostRow} row */
-function differs({ differs: name, differs_us, once }) {
-  if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
+function differenceCell({ difference_class: name, difference_us, difference_in_one_step }) {
+  if (name === null || difference_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
   return [
     ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/routes').ClassName} */ (name))),
     ' ',
-    h('span', { class: 'sec' }, difference(differs_us / 1000, 3)),
-    once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
+    h('span', { class: 'sec' }, difference(difference_us / 1000, 3)),
+    difference_in_one_step && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
   ].flat();
 }
 
@@ -219,7 +219,7 @@ function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
     duty: dutyOf(rest),
     residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
   };
-  const plain = rest.every((row) => row.differs === null);
+  const plain = rest.every((row) => row.difference_class === null);
   place.querySelector('tfoot')?.prepend(
     h(
       'tr',
@@ -228,7 +228,7 @@ function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
         h(
           'td',
           { class: number && 'num' },
-          key === 'differs' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
+          key === 'difference' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
         ),
       ),
     ),

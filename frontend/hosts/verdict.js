@@ -31,9 +31,9 @@ export function rangeVerdict(document, rows, range) {
   const { steps, median_host, step_class_us, classes, kind } = document;
   const where = rangeName(steps, range);
   const ops = `the ${kind ?? 'collective'}s`;
-  const clear = new Set(stepsIn(range, 0).filter((step) => steps.clear[step]).map((step) => steps.last[step]));
-  const [late] = rows.filter(({ at }) => clear.has(at)).sort((a, b) => (b.waits_us ?? 0) - (a.waits_us ?? 0));
-  if (!rows.some(({ last }) => last)) return `No collective was compared in ${where}.`;
+  const clear = new Set(stepsIn(range, 0).filter((step) => steps.is_last_host_late[step]).map((step) => steps.last_host[step]));
+  const [late] = rows.filter(({ at }) => clear.has(at)).sort((a, b) => (b.others_wait_us ?? 0) - (a.others_wait_us ?? 0));
+  if (!rows.some(({ last_count }) => last_count)) return `No collective was compared in ${where}.`;
   if (!late) {
     const shares = rows.map((row) => row.share ?? 0);
     return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} ` +
@@ -49,7 +49,7 @@ export function rangeVerdict(document, rows, range) {
     cause && causeText
       ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
       : '';
-  const waits = (late.waits_us ?? 0) * US;
+  const waits = (late.others_wait_us ?? 0) * US;
   return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ` +
     `${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
 }
@@ -62,7 +62,7 @@ export function rangeVerdict(document, rows, range) {
  */
 export function rangeFigures(document, rows, range) {
   const times = rows.flatMap(({ at }) => stepsIn(range, 0).flatMap((step) => stepUs(document, at, step) ?? []));
-  const waits = document.state === 'compared' && times.length ? (total(rows, 'waits_us') / times.length) * US : null;
+  const waits = document.state === 'compared' && times.length ? (total(rows, 'others_wait_us') / times.length) * US : null;
   return {
     step_ps: times.length ? (total(times, Number) / times.length) * US : null,
     waits_ps: waits,
@@ -88,9 +88,9 @@ function emphasized(text, names) {
  * @param {(() => void)|null} capture opens the capture dialog
  */
 export function verdictBlock(document, rows, range, capture) {
-  const { verdict, read, hosts, figures } = document;
+  const { verdict, host_counts, hosts, figures } = document;
   const isCompared = document.state === 'compared';
-  const partial = read.hosts < read.hosts_total;
+  const partial = host_counts.hosts_read < host_counts.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
@@ -140,7 +140,7 @@ export function verdictBlock(document, rows, range, capture) {
         h(
           'p',
           { class: 'small muted', role: 'status' },
-          `${count(read.hosts)} of ${count(read.hosts_total)} hosts ` +
+          `${count(host_counts.hosts_read)} of ${count(host_counts.hosts_total)} hosts ` +
           `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),

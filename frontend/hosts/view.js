@@ -193,13 +193,13 @@ export function hostsView(app) {
     const filtered = Boolean(text || last || name);
     const ranked =
       range() && wide()
-        ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0))
+        ? [...answer.order].sort((a, b) => (rows[b].others_wait_us ?? 0) - (rows[a].others_wait_us ?? 0))
         : answer.order;
     const passing = ranked
       .map((at) => rows[at])
       .filter(
         (row) =>
-          places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name),
+          places.includes(row.at) && (!last || Boolean(row.last_count) === (last === '1')) && (!name || row.difference_class === name),
       );
     const { element: table } = hostsTable(
       passing,
@@ -208,7 +208,7 @@ export function hostsView(app) {
         opened,
         filtered,
         chosen: host(),
-        partial: answer.read.hosts < answer.read.hosts_total,
+        partial: answer.host_counts.hosts_read < answer.host_counts.hosts_total,
         toggle: () => {
           opened = !opened;
           drawList();
@@ -236,7 +236,7 @@ export function hostsView(app) {
     const several = answer.hosts.name.length > 1;
     const filters = filtersValue(app.link.state.f);
     search.value = filters.get('host') ?? '';
-    const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
+    const classes = [...new Set(answer.hosts.difference_class.flatMap((name) => name ?? []))];
     const table = card(
       'Hosts',
       {
@@ -277,7 +277,7 @@ export function hostsView(app) {
 
   /** The table of cores, for sessions of one host; null unless several meet in collectives. */
   function coresCard() {
-    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last }) => last)) return null;
+    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last_count }) => last_count)) return null;
     return card(
       'Cores',
       {
@@ -294,7 +294,7 @@ export function hostsView(app) {
           sort: '-last',
           columns: [
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id.split('/').at(-1) ?? id },
-            countColumn('Times last', 'last', { key: 'last' }),
+            countColumn('Times last', 'last_count', { key: 'last' }),
             timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
             timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * US),
           ],

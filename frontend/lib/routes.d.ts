@@ -62,20 +62,16 @@ export interface Annotation {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Ids of these programs. */
-  programs: string[];
-  /** Why no op carries it; `null` where one does, or where the framework never names ops after annotations. */
+  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
+  /** Ids of the programs with its ops. */
+  programs: string[];
 }
 
 /** One path of annotations or scopes; means are per step, those of device times also per device. */
 export interface AnnotationNode {
   /** Names from the outermost one, joined by `/`. */
   path: string;
-  /** The last of these names. */
-  name: string;
-  /** Number of paths that enclose it. */
-  depth: number;
   /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
   kind: "annotation" | "scope";
   /** Number of events on the host. */
@@ -88,10 +84,14 @@ export interface AnnotationNode {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Number of these programs. */
-  programs: number;
-  /** Why no op carries it; `null` where one does. */
+  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
+  /** The last of the path's names. */
+  name: string;
+  /** Number of paths that enclose it. */
+  depth: number;
+  /** Number of programs with its ops. */
+  programs: number;
   /** Mean host time. */
   mean_host_ps: number;
   /** Mean device time. */
@@ -233,9 +233,9 @@ export interface Charges {
   /** The step. */
   step: number[];
   /** How many times it was last. */
-  last: number[];
+  last_count: number[];
   /** How long the others waited for it. */
-  waits_us: number[];
+  others_wait_us: number[];
 }
 
 /** `data/session` of a session of which chosen hosts are in memory. */
@@ -272,12 +272,12 @@ export interface ChosenHostsReady {
   hosts_total: number;
 }
 
-/** What is shown, as in links. */
+/** The shown work, in the form of the arguments. */
 export interface ChosenWork {
   /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
-  dd: string;
+  cores: string;
   /** A step's number, `mean` (of all whole steps) or `all` (the session). */
-  st: string;
+  steps: string;
   /** The category of the ops; `null` for any. */
   category: string | null;
 }
@@ -317,7 +317,7 @@ export interface CollectiveArrivals {
   /** Kind of the collective. */
   kind: string;
   /** The host that arrives last. */
-  last: string;
+  last_host: string;
   /** Number of hosts that take part. */
   hosts: number;
   /** Number of hosts that wait longer than the clocks' uncertainty. */
@@ -341,7 +341,7 @@ export interface CollectiveCores {
   /** Start of the wait. */
   start_ps: number[];
   /** Arrival of the last host. */
-  last_ps: number[];
+  last_arrival_ps: number[];
   /** End of the op. */
   end_ps: number[];
   /** Length of the wait. */
@@ -350,12 +350,12 @@ export interface CollectiveCores {
   begin_ps: number[];
 }
 
-/** The time of a collective on all devices; the last row may be the sum of `more` others. */
+/** The time of a collective on all devices; the last row may be the sum of `summed_ops` others. */
 export interface CollectiveSum {
   /** Name of the op; `null` in the row with the sums of the others. */
   op: string | null;
   /** Number of ops in the row with the sums of the others. */
-  more?: number;
+  summed_ops?: number;
   /** Number of events. */
   count: number;
   /** Their time. */
@@ -669,7 +669,7 @@ export interface Compiles {
   /** Where causes come from; `null` where no cause is known. */
   note: string | null;
   /** How to record why graphs are compiled. */
-  how_to_see_why: string;
+  how_to_record_causes: string;
 }
 
 /** The counts of a metrics report beside the capture. */
@@ -679,9 +679,9 @@ export interface CountedMetrics {
   /** Where the report and the trace can be compared. */
   rows: MetricsRow[];
   /** Compilations. */
-  uncached: number | null;
+  uncached_compiles: number | null;
   /** Graphs that were compiled before. */
-  cached: number | null;
+  cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op. */
   fallbacks: Record<string, number>;
 }
@@ -743,7 +743,7 @@ export interface DeviceAnswer {
   /** Sums of the ops that are not listed. */
   rest: RestOps[];
   /** Work without a FLOP count; at most 20 ops, most time first. */
-  uncounted: UncountedTime[];
+  ops_without_flops: TimeWithoutFlops[];
   /** The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known. */
   verdict: BelowRoof | null;
   /** Number of chosen cores. */
@@ -823,7 +823,7 @@ export interface DeviceStrip {
   /** Id of the device. */
   id: string;
   /** A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap. */
-  cause: string;
+  causes: string;
 }
 
 /** The devices, a column per property; the id of a device is `<host>/<name>`. */
@@ -1023,9 +1023,9 @@ export interface Executions {
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
   /** The divisor of sums over runs for one step and core; `null` without steps. */
-  per_step: number | null;
-  /** What an execution costs however short it is; `null` where there are fewer than three runs to fit. */
-  fit: FittedCost | null;
+  step_divisor: number | null;
+  /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
+  fixed: FixedCost | null;
   /** Idle time between programs that follow each other on a core, the most first. */
   between: Between[];
   /** How far the host runs ahead of the device; `null` where launches are not known. */
@@ -1045,7 +1045,7 @@ export interface ExplainedGaps {
   /** Number of gaps; a gap on several cores counts once. */
   count: number;
   /** The first of them, by how much of each the finding explains. */
-  places: GapPosition[];
+  gaps: GapPosition[];
 }
 
 /** A finding that explains some of a gap. */
@@ -1132,14 +1132,14 @@ export interface FindingWindow {
   device: string | null;
 }
 
-/** What an execution costs however short it is: a robust line through overhead over device time. */
-export interface FittedCost {
+/** Cost of an execution without device time: the intercept of a robust line through overhead over device time. */
+export interface FixedCost {
   /** Overhead of an execution without device time. */
   fixed_ps: number;
-  /** Number of runs that the line fits. */
-  runs: number;
-  /** More overhead per device time. */
+  /** Slope of the line: additional overhead per device time. */
   slope: number;
+  /** Number of runs that the line fits: those that did not queue, or all where most did. */
+  runs: number;
 }
 
 /** `data/gap`: one gap, and why it ended. */
@@ -1182,8 +1182,8 @@ export interface GapAnswer {
   findings: ExplainingFinding[];
   /** What the host did, in words. */
   sentence: string;
-  /** How much more the largest limit gains than the mistake that the sentence names; empty without such a limit. */
-  more: string;
+  /** A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a limit. */
+  larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
   /** Number of cores that have the same gap. */
@@ -1342,8 +1342,8 @@ export interface GapsAnswer {
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */
   patterns: GapPattern[];
-  /** Number of gaps, where the same gap on several cores counts once. */
-  groups: number;
+  /** Number of gaps; the same gap on several cores counts once. */
+  distinct_count: number;
   /** Idle time of all cores in whole steps; `null` without steps. */
   step_idle: StepTimes | null;
   /** The causes of gaps along the session, by device. */
@@ -1401,15 +1401,15 @@ export interface HostColumns {
   /** Number of shared collectives. */
   collectives: number[];
   /** Number of these at which it arrived last; `null` if unknown. */
-  last: (number | null)[];
+  last_count: (number | null)[];
   /** The same as a share of the shared collectives. */
   last_share: (number | null)[];
   /** Number of steps in which most waiting is charged to it. */
   last_steps: number[];
   /** How long the other hosts wait for it, in total; `null` if unknown. */
-  waits_us: (number | null)[];
+  others_wait_us: (number | null)[];
   /** How long it waits for other hosts, in total; `null` if unknown. */
-  waited_us: (number | null)[];
+  waits_us: (number | null)[];
   /** The median of its lateness in these steps; `null` without such steps. */
   late_us: (number | null)[];
   /** Busy time over span of its devices; `null` without devices. */
@@ -1425,15 +1425,15 @@ export interface HostColumns {
   /** Whether that uncertainty exceeds the host's largest lateness. */
   is_clock_uncertain: boolean[];
   /** The class that differs most from the median host, or `device`; `null` without a difference. */
-  differs: (string | null)[];
+  difference_class: (string | null)[];
   /** By how much it differs per step; `null` without a difference. */
-  differs_us: (number | null)[];
+  difference_us: (number | null)[];
   /** Whether most of the difference is in one step. */
-  once: boolean[];
+  difference_in_one_step: boolean[];
   /** The step in which it was latest. */
   worst_step: number[];
   /** Whether it has its own row in the heat map. */
-  named: boolean[];
+  has_own_row: boolean[];
 }
 
 /** A core of a late host, or of the only host. */
@@ -1443,7 +1443,7 @@ export interface HostCore {
   /** Id of the device. */
   id: string;
   /** How many times the core arrived last in its host. */
-  last: number;
+  last_count: number;
   /** How late it arrived after the median core, as the median. */
   late_us: number;
   /** Its own work in the mean step. */
@@ -1529,7 +1529,7 @@ export interface HostsAnswer {
   /** One sentence about hosts that could not be compared; `null` if all could. */
   note: string | null;
   /** How many hosts are compared. */
-  read: HostsRead;
+  host_counts: HostCounts;
   /** Number of shared collectives that are compared. */
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
@@ -1558,7 +1558,7 @@ export interface HostsAnswer {
   charges: Charges;
   /** Per host and class, the mean step. */
   class_us: number[][];
-  /** By index of each named host and of the median one (as text), per step and class, its time; `null`: no such step. `data/host_steps` has those of other hosts. */
+  /** By index of each host with its own row in the heat map, and of the median one (as text): per step and class, its time; `null`: no such step. `data/host_steps` has those of other hosts. */
   step_class_us: Record<string, (number[] | null)[]>;
   /** The cores of the late hosts, or of the only host of a session; `null` without such cores. */
   cores: HostCore[] | null;
@@ -1574,14 +1574,6 @@ export interface HostsFigures {
   step_if_fixed_ps: number | null;
 }
 
-/** How many hosts are compared. */
-export interface HostsRead {
-  /** Number of hosts that were read. */
-  hosts: number;
-  /** Number of hosts of the session. */
-  hosts_total: number;
-}
-
 /** The steps that the hosts have in common, as columns. */
 export interface HostsSteps {
   /** Number that the program gave the step. */
@@ -1589,9 +1581,9 @@ export interface HostsSteps {
   /** Name of the step. */
   name: string[];
   /** The host that most waiting of the step is charged to. */
-  last: number[];
-  /** Whether that is a late host, later than clock errors explain. */
-  clear: boolean[];
+  last_host: number[];
+  /** Whether that is one of the late hosts, and later than clock errors explain. */
+  is_last_host_late: boolean[];
   /** The median of the hosts' times. */
   step_us: number[];
 }
@@ -1813,7 +1805,7 @@ export interface ListedSession {
 /** Steps of both sessions, the first pairs. */
 export interface ListedSteps {
   /** How steps are paired; `null` if one session has no steps. */
-  by: "number" | "order" | null;
+  paired_by: "number" | "order" | null;
   /** One row per pair. */
   rows: StepPair[];
   /** Steps of A without a partner. */
@@ -1936,8 +1928,8 @@ export interface MetricsRow {
   operation: Counted;
   /** Count in the report; `null` where it has none. */
   metrics: number | null;
-  /** Count since the earlier report; `null` without one. */
-  since: number | null;
+  /** Count since the earlier report, so during the capture; `null` without an earlier report. */
+  since_earlier_report: number | null;
   /** Count in the trace. */
   trace: number;
   /** Whether the metrics count at least as much as the host with the lowest count. */
@@ -2082,12 +2074,12 @@ export interface OpColumns {
   run: ([number, number, number, number] | null)[];
 }
 
-/** The time of an op on all devices; the last row may be the sum of `more` others. */
+/** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
 export interface OpSum {
   /** Name of the op; `null` in the row with the sums of the others. */
   op: string | null;
   /** Number of ops in the row with the sums of the others. */
-  more?: number;
+  summed_ops?: number;
   /** Number of events. */
   count: number;
   /** Their time. */
@@ -2149,13 +2141,13 @@ export interface Overview {
   /** What to change. */
   findings: Finding[];
   /** By id of a finding, the gaps that it explains. */
-  explains: Record<string, ExplainedGaps>;
+  explained_gaps: Record<string, ExplainedGaps>;
   /** What all mistakes cost together. */
   mistakes: Mistakes;
   /** The findings by kind. */
   groups: FindingGroup[];
   /** How batches reach the device. */
-  input: InputPipeline;
+  input_pipeline: InputPipeline;
   /** Transfers by direction. */
   transfers: TransfersByDirection;
   /** The collectives with most time. */
@@ -2271,7 +2263,7 @@ export interface PartialSession {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
   /** The share of the work until the timeline can be drawn that is done. */
-  part: number;
+  done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
   /** Number of bytes read. */
@@ -2438,9 +2430,9 @@ export interface PropagationAnswer {
   left_out: LeftOffRows;
   /** Names of the hosts that everything but `total` covers. */
   hosts: string[];
-  /** Path of the annotation or scope that was asked for; `null` for none. */
-  picked: string | null;
-  /** Whether there is no event at the place that was asked for. */
+  /** Path of the requested annotation or scope; `null` for none. */
+  requested_path: string | null;
+  /** Whether there is no event at the requested place. */
   stale: boolean;
 }
 
@@ -2649,7 +2641,7 @@ export interface SessionLoading {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
   /** The share of the work until the timeline can be drawn that is done. */
-  part: number;
+  done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
   /** Number of bytes read. */
@@ -2720,7 +2712,7 @@ export interface SharedPart {
 
 /** The hosts whose work is shown. */
 export interface ShownHosts {
-  /** Their indices; with `dd` `all` not always all hosts. */
+  /** Their indices; if all cores are chosen, not always all hosts. */
   shown: number[];
   /** Number of hosts of the session. */
   total: number;
@@ -2975,7 +2967,7 @@ export interface ThreadTime {
   /** Name of the thread. */
   thread: string;
   /** Time; over all rows it adds up to the gap. */
-  ps: number;
+  duration_ps: number;
 }
 
 /** Samples per second, of all hosts and devices together. */
@@ -2998,6 +2990,14 @@ export interface TimePair {
   ratio: number | null;
 }
 
+/** Work without a FLOP count. */
+export interface TimeWithoutFlops {
+  /** Name of the op. */
+  op: string;
+  /** Own time. */
+  self_ps: number;
+}
+
 /** A row of the timeline. */
 export interface TimelineRow {
   /** Id of the row; begins with the host's index in `session.hosts`. */
@@ -3013,11 +3013,11 @@ export interface TimelineRow {
   /** Role of the thread; `null` in rows that show no thread. */
   role: string | null;
   /** Number of lanes, at least 1. */
-  depths: number;
+  lanes: number;
   /** Number of events. */
   events: number;
   /** Whether the row is drawn without unfolding. */
-  main: boolean;
+  unfolded: boolean;
   /** The share of the session that its events cover; `null` in the row of classes. */
   share: number | null;
 }
@@ -3069,7 +3069,7 @@ export interface Transfers {
   /** Their bytes; `null` if no event records them. */
   bytes: number | null;
   /** Number of transfers whose bytes are known. */
-  sized: number;
+  known_size_count: number;
   /** Number of transfers in whole steps. */
   in_steps: number;
   /** Bytes of these; `null` if none is known. */
@@ -3114,14 +3114,6 @@ export interface UnannotatedWork {
   step_device_ps: number;
   /** Number of ops of the step on the device. */
   step_device_ops: number;
-}
-
-/** Work without a FLOP count. */
-export interface UncountedTime {
-  /** Name of the op. */
-  op: string;
-  /** Own time. */
-  self_ps: number;
 }
 
 /** The step that other views show first as well. */
@@ -3183,7 +3175,7 @@ export interface Waits {
   /** Start of the wait. */
   start_ps: number[];
   /** Arrival of the last host. */
-  last_ps: number[];
+  last_arrival_ps: number[];
   /** End of the op. */
   end_ps: number[];
   /** Length of the wait. */
@@ -3193,7 +3185,7 @@ export interface Waits {
   /** Names of hosts and ops. */
   names: string[];
   /** The host that arrives last, as an index into `names`. */
-  last: number[];
+  last_host: number[];
   /** The op, as an index into `names`. */
   name: number[];
 }
@@ -3298,14 +3290,14 @@ export interface WindowThread {
   more: More;
 }
 
-/** Sums over the shown ops; `self_ps` = `counted_ps` + `uncounted_ps` + `other_ps`. */
+/** Sums over the shown ops; `self_ps` = `flops_known_ps` + `flops_unknown_ps` + `other_ps`. */
 export interface WorkTotal {
   /** Own time. */
   self_ps: number;
   /** Work with a FLOP count. */
-  counted_ps: number;
+  flops_known_ps: number;
   /** Work without a FLOP count. */
-  uncounted_ps: number;
+  flops_unknown_ps: number;
   /** What is no work: collectives, transfers, waits. */
   other_ps: number;
   /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */

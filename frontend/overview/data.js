@@ -41,7 +41,7 @@ export const dataCards = (answer, devices, app) =>
   );
 
 /** @param {Overview} answer @param {number} devices of the session */
-function inputCard({ input }, devices) {
+function inputCard({ input_pipeline }, devices) {
   const {
     kind,
     verdict,
@@ -55,7 +55,7 @@ function inputCard({ input }, devices) {
     send_ps,
     send_hidden,
     late_hosts,
-  } = input;
+  } = input_pipeline;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
@@ -129,8 +129,8 @@ function transfersCard({ transfers }) {
             definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
             // The sizes of the others are not recorded.
             definedColumn(TABLES.transfers.bytes, {
-              cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes),
-              title: ({ sized }) => `of ${plural(sized, 'transfer')}`,
+              cell: (item) => (item.bytes != null && item.known_size_count < item.count ? '≥ ' : '') + bytes(item.bytes),
+              title: ({ known_size_count }) => `of ${plural(known_size_count, 'transfer')}`,
             }),
             definedColumn(TABLES.transfers.bytes_per_step),
           ],
@@ -156,8 +156,8 @@ function opsCard(title, items, app, note) {
       fixed: true,
       columns: [
         definedColumn(TABLES.collectives.op, {
-          cell: ({ op, more }) =>
-            op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`,
+          cell: ({ op, summed_ops }) =>
+            op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(summed_ops)} more`,
         }),
         ...(kinds ? [definedColumn(TABLES.collectives.kind)] : []),
         definedColumn(TABLES.collectives.count),

@@ -31,20 +31,20 @@ const FINDINGS_WITHOUT_GAPS = ['straggler'];
  * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
  * step.
  * @param {Finding} finding
- * @param {Pick<import('../lib/routes').Overview, 'explains'> & {steps: {columns: import('../lib/routes').StepColumns}}}
+ * @param {Pick<import('../lib/routes').Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}}
  *   answer
  */
 export function findingPlace(
   { id, windows },
   {
-    explains,
+    explained_gaps,
     steps: {
       columns: { start_ps, duration_ps, number, host = [] },
     },
   },
   at = 0,
 ) {
-  const gap = explains[id]?.places[at];
+  const gap = explained_gaps[id]?.gaps[at];
   if (gap) return { ...gapPlace(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
   const place = windowPlace(from, end_ps);
@@ -120,7 +120,7 @@ export function findingsCard(answer, app) {
  * @param {App} app
  */
 function entry(finding, gain, answer, app) {
-  const { explains, partial } = answer;
+  const { explained_gaps, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
@@ -158,7 +158,7 @@ function entry(finding, gain, answer, app) {
       h(
         'div',
         { class: 'row' },
-        windows.length || explains[id] ? showPlaceButton(finding, answer, app) : null,
+        windows.length || explained_gaps[id] ? showPlaceButton(finding, answer, app) : null,
         label &&
           button(
             label,
@@ -166,7 +166,7 @@ function entry(finding, gain, answer, app) {
               app.open(
                 label === 'Device'
                   ? devicePlace(finding, answer)
-                  : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' },
+                  : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '' },
               ),
             { class: 'small-button', 'data-testid': 'finding-more' },
           ),
@@ -195,8 +195,8 @@ export function markLinked(element, { link }) {
  * @param {App} app
  */
 function showPlaceButton(finding, answer, app) {
-  const gaps = answer.explains[finding.id];
-  const { length } = gaps?.places ?? finding.windows;
+  const gaps = answer.explained_gaps[finding.id];
+  const { length } = gaps?.gaps ?? finding.windows;
   let at = 0;
   const label = () => (length > 1 ? `Show ${at + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
   const show = button(

@@ -63,7 +63,7 @@ export function propagationView(app) {
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const chosen = app.selectedDevices(devices);
     return {
-      st: app.link.state.st,
+      step_number: app.link.state.st,
       ...(pendingPick() || {
         device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null),
       }),
@@ -108,9 +108,9 @@ export function propagationView(app) {
     run = -1;
     if (!row || !place) return mark();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
-    const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
-    const drawn = row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
-    select(place, drawn ? lane.id : '', row.depth);
+    const timelineRow = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
+    const drawn = row.host_interval && timelineRow && row.path.split('/')[0] === answer.step?.name && row.depth < timelineRow.lanes;
+    select(place, drawn ? timelineRow.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
@@ -279,7 +279,7 @@ export function propagationView(app) {
     session = ready;
     answer = next;
     tones = phaseTones(ready.phases);
-    if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
+    if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
     const selection = selectionValue(sel);
     /**
@@ -290,11 +290,11 @@ export function propagationView(app) {
     const isOwn = (start, end) =>
       selection !== null &&
       Math.abs(start - selection.start_ps) < 1000 &&
-      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2000 : Boolean(next.picked));
+      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2000 : Boolean(next.requested_path));
     run = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
     if (sel !== shownSelection) {
       const selected = next.tree.find(({ host_interval }) => host_interval && isOwn(...host_interval));
-      picked = next.picked ?? selected?.path ?? null;
+      picked = next.requested_path ?? selected?.path ?? null;
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';

@@ -82,7 +82,7 @@ const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\
 export function foldedThreads(rows, taking, compact = false) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
   const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
-  const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
+  const busiest = threads.filter(({ unfolded, role }) => unfolded && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
   const shownHelpers = new Set(
     busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, compact ? 0 : MAX_HELPER_THREADS),
@@ -117,7 +117,7 @@ function createStack({ open, taking, unit, several, compact, tight = 0 }) {
 
   /** @param {Row} row @param {Partial<Lane>} first properties of the row's first lane */
   function addRow(row, first) {
-    const depths = Math.max(1, row.depths);
+    const depths = Math.max(1, row.lanes);
     const maxDepths = compact
       ? COMPACT_DEPTHS[row.kind === 'annotations' || row.role === 'driving' ? 'host' : 'helpersAndDevices']
       : row.kind === 'annotations'

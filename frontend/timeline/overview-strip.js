@@ -21,7 +21,7 @@ const ZOOM_FACTOR = 1.5;
  * @param {(span: Span) => void} on.window the brush has moved
  * @param {() => number} on.left where the lanes begin, px
  * @param {() => Span} on.shown @param {() => string[]} on.devices ids of those that are chosen
- * @param {() => {id: string, cause: string}[]|undefined} on.causes of gaps, per device
+ * @param {() => {id: string, causes: string}[]|undefined} on.causes of gaps, per device
  */
 export function createOverviewStrip(on) {
   const [canvas, base] = [h('canvas', null), h('canvas', null)];
@@ -60,7 +60,7 @@ export function createOverviewStrip(on) {
     const devices = allDevices.filter(({ id }) => chosen.includes(id));
     const lines = withLines && devices.length > 1 && devices.length < 9;
     const bands = allDevices.length
-      ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.cause ?? '')
+      ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.causes ?? '')
       : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {

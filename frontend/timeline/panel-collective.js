@@ -9,7 +9,7 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
 /** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /**
- * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}}
+ * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_arrival_ps: number, waits_ps: number}}
  *   Core
  */
 
@@ -20,7 +20,7 @@ const coresOf = ({ cores }) =>
     depth: cores.depth[at],
     begin_ps: cores.begin_ps[at],
     start_ps: cores.start_ps[at],
-    last_ps: cores.last_ps[at],
+    last_arrival_ps: cores.last_arrival_ps[at],
     waits_ps: cores.waits_ps[at],
   }));
 
@@ -46,7 +46,7 @@ export function delayText(collective, device, act) {
   const op = collective && coresOf(collective).find((core) => core.device === device);
   return op
     ? [
-        ` ${waitingText(collective, act.shortHost(collective.last))} in `,
+        ` ${waitingText(collective, act.shortHost(collective.last_host))} in `,
         link(collective.name, () => act.openOp(op), { title: 'Select it on this device' }),
         '.',
       ]
@@ -62,17 +62,17 @@ export function delayText(collective, device, act) {
  */
 export function collectiveContent(collective, { start_ps }, device, act) {
   if (!collective) return [];
-  const { hosts, last, waiting, uncertainty_ps } = collective;
+  const { hosts, last_host, waiting, uncertainty_ps } = collective;
   const items = coresOf(collective);
   const selectedCore = items.find(
     (core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps),
   );
-  const late = act.shortHost(last);
+  const late = act.shortHost(last_host);
   const waits = selectedCore?.waits_ps
     ? `This core waits ${timeText(selectedCore.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
     : `${late} arrives last of ${plural(hosts, 'host')}. `;
   const split = items.some((core) => core.start_ps !== core.begin_ps);
-  const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
+  const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_arrival_ps'} */ key) =>
     timeColumn(head, UNITS.ms, (/** @type {Core} */ core) => core[key]);
   const unit = columnUnit(items, 'waits_ps');
   return [
@@ -95,7 +95,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
         textColumn('Core', ({ device: id }) => act.deviceName(id)),
         place('Arrives', 'begin_ps'),
         ...(split ? [place('Waits from', 'start_ps')] : []),
-        place('Last host arrives', 'last_ps'),
+        place('Last host arrives', 'last_arrival_ps'),
         timeColumn('Waits', unit, ({ waits_ps }) => waits_ps, {
           cell: ({ waits_ps }) => (waits_ps ? timeCell(waits_ps, unit) : MISSING),
         }),

@@ -20,12 +20,12 @@ import { laneAt } from './scene.js';
  * @property {number} until_ps
  * @property {number} end_ps
  * @property {string} name
- * @property {string} last
+ * @property {string} last_host
  */
 /** An op as drawn; `late` is the short name of the last host. @typedef {Op & {lane: Lane, late: string}} Bar */
 
 /** @param {Waits} waits @returns {Op[]} */
-export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
+export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last_host }) =>
   device.map((id, at) => ({
     device: id,
     depth: depth[at],
@@ -33,11 +33,11 @@ export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, n
     until_ps: start_ps[at] + waits_ps[at],
     end_ps: end_ps[at],
     name: names[name[at]],
-    last: names[last[at]],
+    last_host: names[last_host[at]],
   }));
 
 /** @param {Collective} collective @returns {Op[]} */
-export const opsOfCollective = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
+export const opsOfCollective = ({ name, last_host, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
   device.map((id, at) => ({
     device: id,
     depth: depth[at],
@@ -45,7 +45,7 @@ export const opsOfCollective = ({ name, last, cores: { device, depth, start_ps, 
     until_ps: start_ps[at] + waits_ps[at],
     end_ps: end_ps[at],
     name,
-    last,
+    last_host,
   }));
 
 /**
@@ -61,7 +61,7 @@ export function barsOf(ops, lanes, short) {
   return ops.flatMap((op) => {
     const lane =
       shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
-    return lane ? [{ ...op, lane, late: short(op.last) }] : [];
+    return lane ? [{ ...op, lane, late: short(op.last_host) }] : [];
   });
 }
 
@@ -78,7 +78,7 @@ export function waitTexts({ start_ps, until_ps, late }) {
  * @returns {import('./paint.js').Arrow[]}
  */
 export function waitArrows(bars, device) {
-  const late = bars.filter(({ lane, last }) => lane.row.host === last);
+  const late = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
   const from = late.find((bar) => bar.device === device) ?? late[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
   const first = waiting.filter(

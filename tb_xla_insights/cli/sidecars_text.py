@@ -67,7 +67,11 @@ def _counters(metrics: Document) -> list[str]:
 
 
 def _against_trace(metrics: Document) -> Any:
-    definition = COUNTS_AGAINST_TRACE if metrics["difference"] else COUNTS_AGAINST_TRACE.without("since")
+    definition = (
+        COUNTS_AGAINST_TRACE
+        if metrics["difference"]
+        else COUNTS_AGAINST_TRACE.without("since_earlier_report")
+    )
     rows = [
         {
             **row,

@@ -48,7 +48,7 @@ def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
         for step_a, step_b in pairs
     ]  # fmt: skip
     return {
-        "by": ("number" if common else "order") if rows else None,
+        "paired_by": ("number" if common else "order") if rows else None,
         "rows": rows,
         "only_a": len(a.steps) - len(rows),
         "only_b": len(b.steps) - len(rows),

@@ -40,15 +40,14 @@ class LoadProgress:
         return "reading" if any(host.state in ("waiting", "reading") for host in self._hosts) else "building"
 
     def progress(self) -> StageProgress:
-        """`stage`, `part` (the share of the work that is done, from 0 to 1) and `seconds_left`, None until it can be
-        estimated."""
+        """`stage`, `done_share` (of the work) and `seconds_left`, None until it can be estimated."""
         now = self._clock()
         share = self._share_done(now)
         elapsed = now - self._started_at
         sized = all(host.is_sized for host in self._hosts)
         can_estimate = sized and share > 0 and elapsed >= _MIN_ESTIMATE_S
         seconds_left = round(elapsed * (1 - share) / share, 1) if can_estimate else None
-        return {"stage": self.stage, "part": round(share, 4), "seconds_left": seconds_left}
+        return {"stage": self.stage, "done_share": round(share, 4), "seconds_left": seconds_left}
 
     def _share_done(self, now: float) -> float:
         before = _READING + _BUILDING

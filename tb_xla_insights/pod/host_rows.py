@@ -22,10 +22,10 @@ def host_rows(comparison: HostComparison) -> list[Host]:
     """Returns the report's `hosts`.
 
     `step_ps`: the median of the host's steps. `idle_ps`: its devices' idle time by class. Of the shared collectives:
-    how many it takes part in (`shared`), at how many it arrives last (`last`, `last_share`), how long the others wait
-    for it (`others_wait_ps`) and it for others (`waits_ps`); null if hosts are not compared. `differs`: the class that
-    differs most from the median host's, and by how much in a mean step; null if none does by MIN_DIFFERENCE_PS;
-    `unrecorded` if the host's file is cut.
+    how many it takes part in (`shared_collectives`), at how many it arrives last (`last_count`, `last_share`), how long
+    the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null if hosts are not compared.
+    `difference`: the class that differs most from the median host's, and by how much in a mean step; null if none does
+    by MIN_DIFFERENCE_PS; `unrecorded` if the host's file is cut.
     """
     arrivals = comparison.arrivals
     is_compared = comparison.state == "compared"
@@ -38,7 +38,7 @@ def host_rows(comparison: HostComparison) -> list[Host]:
         strict=True,
     )
     rows: list[Host] = []
-    for index, (host, (clock, last, shared, others_wait, waits)) in enumerate(
+    for index, (host, (clock, last_count, shared, others_wait, waits)) in enumerate(
         zip(comparison.hosts, figures_of_hosts, strict=True)
     ):
         document = host.document
@@ -54,11 +54,11 @@ def host_rows(comparison: HostComparison) -> list[Host]:
                 "compiles": len(document["compiles"]),
                 **clock,
                 "shared_collectives": shared,
-                "last": last if is_known else None,
-                "last_share": last / shared if is_known and shared else None,
+                "last_count": last_count if is_known else None,
+                "last_share": last_count / shared if is_known and shared else None,
                 "others_wait_ps": others_wait if is_known else None,
                 "waits_ps": waits if is_known else None,
-                "differs": largest_difference(comparison, index),
+                "difference": largest_difference(comparison, index),
             }
         )
     return rows

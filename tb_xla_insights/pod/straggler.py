@@ -225,7 +225,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
         "steps": [step if numbers[step] is None else numbers[step] for step in steps],
         "steps_compared": arrivals.step_count,
         "collectives": len(arrivals.instances),
-        "last": [int(arrivals.last_count[party]) for party in parties],
+        "last_count": [int(arrivals.last_count[party]) for party in parties],
         "last_share": [
             int(arrivals.last_count[party]) / max(int(arrivals.shared_count[party]), 1) for party in parties
         ],

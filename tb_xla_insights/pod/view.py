@@ -41,12 +41,15 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
     charges = arrivals.charges_ps()[:-1]
     detailed = sorted({*named, *([] if comparison.median_host is None else [comparison.median_host])})
     waits_ps = comparison.late_hosts.waits_ps if comparison.late_hosts.kind != "unknown" else None
-    no_charges: Charges = {"host": [], "step": [], "last": [], "waits_us": []}
+    no_charges: Charges = {"host": [], "step": [], "last_count": [], "others_wait_us": []}
     return {
         "schema": SCHEMA,
         "state": comparison.state,
         "note": comparison.note,
-        "read": {"hosts": len(rows), "hosts_total": len(rows) if hosts_total is None else hosts_total},
+        "host_counts": {
+            "hosts_read": len(rows),
+            "hosts_total": len(rows) if hosts_total is None else hosts_total,
+        },
         "collectives": len(arrivals.instances),
         "sampled_share": comparison.sampled_share,
         "kind": comparison.main_kind,
@@ -145,15 +148,15 @@ def _steps(comparison: HostComparison, charges: Int64) -> HostsSteps:
     table, arrivals = comparison.table, comparison.arrivals
     last = most_charged_hosts(arrivals, charges)
     max_late = arrivals.max_late_ps()
-    clear = [
+    is_late = [
         host in comparison.late_hosts.parties and int(max_late[step, host]) > clock_noise_ps(arrivals, host)
         for step, host in enumerate(last.tolist())
     ]
     return {
         "number": table.number,
         "name": table.name,
-        "last": last.tolist(),
-        "clear": clear if not comparison.core_arrivals else [False] * arrivals.step_count,
+        "last_host": last.tolist(),
+        "is_last_host_late": is_late if not comparison.core_arrivals else [False] * arrivals.step_count,
         "step_us": _us(_lower_medians(table.step_ps, table.present)),
     }
 
@@ -186,6 +189,6 @@ def _charges(comparison: HostComparison, charges: Int64) -> Charges:
     return {
         "host": host.tolist(),
         "step": step.tolist(),
-        "last": counts[step, host].tolist(),
-        "waits_us": _us(charges[step, host]),
+        "last_count": counts[step, host].tolist(),
+        "others_wait_us": _us(charges[step, host]),
     }

@@ -23,7 +23,7 @@ MAX_NAMED = 6
 
 _US = 1_000_000
 
-_MIN_STEPS_FOR_ONCE = 3
+_MIN_STEPS_TO_SINGLE_ONE_OUT = 3
 """Steps that a host must have for a difference to be called one of a single step."""
 
 
@@ -48,11 +48,11 @@ def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[i
         "steps": [row["steps"] for row in rows],
         "step_ps": [row["step_ps"] for row in rows],
         "collectives": [row["shared_collectives"] for row in rows],
-        "last": [row["last"] for row in rows],
+        "last_count": [row["last_count"] for row in rows],
         "last_share": [row["last_share"] for row in rows],
         "last_steps": [late.steps for late in lateness],
-        "waits_us": [_whole_us(row["others_wait_ps"]) for row in rows],
-        "waited_us": [_whole_us(row["waits_ps"]) for row in rows],
+        "others_wait_us": [_whole_us(row["others_wait_ps"]) for row in rows],
+        "waits_us": [_whole_us(row["waits_ps"]) for row in rows],
         "late_us": [late.late_us for late in lateness],
         "duty_cycle": [row["duty_cycle"] for row in rows],
         "span_us": [
@@ -62,17 +62,17 @@ def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[i
         "offset_us": [_exact_us(row["clock_offset_ps"]) for row in rows],
         "residual_us": [_exact_us(row["residual_ps"]) for row in rows],
         "is_clock_uncertain": [late.is_too_wide for late in lateness],
-        "differs": [difference["class"] if difference else None for difference in differences],
-        "differs_us": [
+        "difference_class": [difference["class"] if difference else None for difference in differences],
+        "difference_us": [
             _longer_us(comparison, host, difference["class"]) if difference else None
             for host, difference in enumerate(differences)
         ],
-        "once": [
-            _differs_once(comparison, host) if difference else False
+        "difference_in_one_step": [
+            _is_in_one_step(comparison, host) if difference else False
             for host, difference in enumerate(differences)
         ],
         "worst_step": [late.worst_step for late in lateness],
-        "named": [host in named for host in range(len(rows))],
+        "has_own_row": [host in named for host in range(len(rows))],
     }
 
 
@@ -108,11 +108,11 @@ def _longer_us(comparison: HostComparison, host: int, class_name: str) -> int:
     return host_us - median_us
 
 
-def _differs_once(comparison: HostComparison, host: int) -> bool:
+def _is_in_one_step(comparison: HostComparison, host: int) -> bool:
     """Whether most of a host's largest difference from the median host is in one step."""
     table, difference = comparison.table, largest_difference(comparison, host)
     median = comparison.median_host
-    if difference is None or median is None or table.present[host].sum() < _MIN_STEPS_FOR_ONCE:
+    if difference is None or median is None or table.present[host].sum() < _MIN_STEPS_TO_SINGLE_ONE_OUT:
         return False
     column = COLUMNS.index(difference["class"])
     in_both = table.present[host] & table.present[median]
@@ -137,7 +137,7 @@ def core_rows(comparison: HostComparison) -> list[HostCore] | None:
             {
                 "host": 0,
                 "id": id_,
-                "last": int(comparison.core_arrivals.last_count[core]),
+                "last_count": int(comparison.core_arrivals.last_count[core]),
                 "late_us": _median_us(max_late[:, core]),
                 "device_us": _mean_work_us(comparison, 0, core),
             }
@@ -162,7 +162,7 @@ def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
         {
             "host": host,
             "id": id_,
-            "last": int(last_count[core]),
+            "last_count": int(last_count[core]),
             "late_us": max(int(np.median(late_ps[:, core])), 0) // _US if len(late_ps) else 0,
             "device_us": _mean_work_us(comparison, host, core),
         }

@@ -16,15 +16,15 @@ class CoreWaits:
     picoseconds on the host's own clock, as in `HostCollectives`.
 
     `instance`: index into `Arrivals.instances`; `begin_ps`, `wait_start_ps`, `end_ps`: as in `HostCollectives`;
-    `last_ps`: when the last host arrives; `waits_ps`: how long the core waits for it, 0 if its own host is the last
-    one, or if the wait is within the uncertainty of the clocks.
+    `last_arrival_ps`: when the last host arrives; `waits_ps`: how long the core waits for it, 0 if its own host is the
+    last one, or if the wait is within the uncertainty of the clocks.
     """
 
     instance: Int32
     core: Int16
     begin_ps: Int64
     wait_start_ps: Int64
-    last_ps: Int64
+    last_arrival_ps: Int64
     end_ps: Int64
     waits_ps: Int64
 
@@ -42,11 +42,11 @@ def core_waits(arrivals: Arrivals, host: int) -> CoreWaits:
     wait_start, end = collectives.wait_start_ps[rows], collectives.end_ps[rows]
     # A difference on the common clock equals that on the host's own, except for drift within one collective.
     until_last = instances.begin_ps[instance, last_party] - arrivals.clocks.to_common(host, wait_start)
-    last_ps = wait_start + until_last
-    waits = np.minimum(last_ps, end) - wait_start
+    last_arrival_ps = wait_start + until_last
+    waits = np.minimum(last_arrival_ps, end) - wait_start
     waits[(last_party == host) | (waits <= clock_uncertainty_ps(arrivals, host, last_party))] = 0
     return CoreWaits(
-        instance, collectives.core[rows], collectives.begin_ps[rows], wait_start, last_ps, end, waits
+        instance, collectives.core[rows], collectives.begin_ps[rows], wait_start, last_arrival_ps, end, waits
     )
 
 

@@ -70,7 +70,7 @@ def why_gap(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mappin
     return f"{reason['title']}. " if reason else ""
 
 
-def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
+def explained_gaps(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
     """The gaps that each finding explains: their number (`count`; one gap on several cores counts once), and the first
     MAX_PLACES of them as `device`, `start_ps` and `duration_ps`.
 
@@ -83,7 +83,7 @@ def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
     return {
         id_: {
             "count": len(explained),
-            "places": [
+            "gaps": [
                 {"device": gap["device"], "start_ps": gap["start_ps"], "duration_ps": gap["duration_ps"]}
                 for _, gap in _longest_of_most_explained(explained)[:MAX_PLACES]
             ],
@@ -95,7 +95,7 @@ def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
 def _longest_of_most_explained(
     explained: Iterable[tuple[int, Mapping[str, Any]]],
 ) -> list[tuple[int, Mapping[str, Any]]]:
-    """Pairs of the time that a finding explains in a gap and the gap, in the order of `places`."""
+    """Pairs of the time that a finding explains in a gap and the gap, in the order of `explained_gaps`."""
     by_time = sorted(explained, key=lambda pair: -pair[0])
     min_ps = _SIMILAR_SHARE * by_time[0][0]
     return sorted(by_time, key=lambda pair: -pair[1]["duration_ps"] if pair[0] >= min_ps else 0)

@@ -103,7 +103,7 @@ def host_report(
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_pipeline_report, session),
         "collectives": partial(collectives_report, session),
-        "outside": partial(outside_span_report, session),
+        "outside_span": partial(outside_span_report, session),
         "summary": partial(_summary_without_programs, session),
     }
     answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
@@ -130,7 +130,7 @@ def host_report(
         "transfers": answers["transfers"],
         "input_pipeline": answers["input_pipeline"],
         "collectives": answers["collectives"],
-        "outside": answers["outside"],
+        "outside_span": answers["outside_span"],
         **propagation,
         "metrics": metrics_document(session),
         "recorded": sidecars.recorded,

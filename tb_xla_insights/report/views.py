@@ -18,7 +18,7 @@ from tb_xla_insights.report.device_columns import (
 )
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of
-from tb_xla_insights.report.gap_findings import places
+from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
@@ -55,8 +55,8 @@ def overview(session: SessionTrace) -> Overview:
       sums; `gap_causes`: the classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
-    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `places`).
-    - the report's `input_pipeline` (`input`), `transfers` and `mistakes`, its `collectives` and the `stalls` of all
+    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each explains (see `explained_gaps`).
+    - the report's `input_pipeline`, `transfers` and `mistakes`, its `collectives` and the `stalls` of all
       devices (see `_longest`), and `counts`.
     """
     return cached_view(session, "overview", _overview)
@@ -83,10 +83,10 @@ def _overview(session: SessionTrace) -> Overview:
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explains": places(gaps(session)["items"]),
+        "explained_gaps": explained_gaps(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
-        "input": report["input_pipeline"],
+        "input_pipeline": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
         "stalls": _longest(merge_stalls(report["devices"])),
@@ -112,13 +112,13 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
 
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
+    """The first MAX_OPS rows, and a row with the sums of all others: its `op` is None, `summed_ops` is their number."""
     listed, others = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not others:
         return listed
     names = [name for name in others[0] if name not in ("op", "kind")]
     sums = {name: sum(row[name] for row in others) for name in names}
-    return [*listed, {"op": None, "more": len(others)} | sums]
+    return [*listed, {"op": None, "summed_ops": len(others)} | sums]
 
 
 def counts(session: SessionTrace) -> ViewCounts:

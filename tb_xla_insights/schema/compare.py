@@ -171,7 +171,7 @@ class StepPair(TimePair):
 class ComparedSteps(TypedDict):
     """Steps of both sessions."""
 
-    by: Literal["number", "order"] | None
+    paired_by: Literal["number", "order"] | None
     """How steps are paired; `null` if one session has no steps."""
     rows: list[StepPair]
     """One row per pair."""

@@ -40,7 +40,7 @@ class DeviceStrip(TypedDict):
 
     id: str
     """Id of the device."""
-    cause: str
+    causes: str
     """A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap."""
 
 
@@ -61,8 +61,8 @@ class GapsAnswer(PartialAnswer):
     """The longest gaps, the longest first."""
     patterns: list[GapPattern]
     """Gaps by the programs around them; most time first."""
-    groups: int
-    """Number of gaps, where the same gap on several cores counts once."""
+    distinct_count: int
+    """Number of gaps; the same gap on several cores counts once."""
     step_idle: StepTimes | None
     """Idle time of all cores in whole steps; `null` without steps."""
     strip: list[DeviceStrip]
@@ -93,7 +93,7 @@ class ThreadTime(LinkClass):
 
     thread: str
     """Name of the thread."""
-    ps: int
+    duration_ps: int
     """Time; over all rows it adds up to the gap."""
 
 
@@ -146,8 +146,9 @@ class GapAnswer(GapInterval):
     """The findings that explain it, the one with most of it first."""
     sentence: str
     """What the host did, in words."""
-    more: str
-    """How much more the largest limit gains than the mistake that the sentence names; empty without such a limit."""
+    larger_limit: str
+    """A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a
+    limit."""
     gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int

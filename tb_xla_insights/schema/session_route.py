@@ -73,7 +73,7 @@ class StageProgress(TypedDict):
 
     stage: LoadStage
     """What is being done: `drawing` prepares the timeline."""
-    part: float
+    done_share: float
     """The share of the work until the timeline can be drawn that is done."""
     seconds_left: float | None
     """Estimate of the rest; `null` until it can be estimated."""

@@ -49,9 +49,9 @@ test('each device that has gaps begins with their row', () => {
     device,
     host: 'vm',
     label: id,
-    depths: 1,
+    lanes: 1,
     events: 9,
-    main: true,
+    unfolded: true,
     role: null,
     share: null,
   });

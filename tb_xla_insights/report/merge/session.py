@@ -191,7 +191,7 @@ class ReportMerger:
                 [part.rows["input_pipeline"] for part in parts], sum(part.span_ps for part in parts)
             ),
             "collectives": self._collectives.rows(most="duration_ps"),
-            "outside": answers.merge_outside(parts, environment["framework"]),
+            "outside_span": answers.merge_outside_span(parts, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),
