@@ -26,10 +26,10 @@ def test_explained_times_add_up_to_the_cost(run: str) -> None:
     report = session_report(session(demo(run)), all_gaps=True)
     times: dict[str, int] = {}
     for gap in report["gaps"]["items"]:
-        assert sum(gap["explained_by"].values()) <= gap["duration_ps"]
-        assert [*gap["explained_by"].values()] == sorted(gap["explained_by"].values(), reverse=True)
-        assert gap["kind"] == "starved" or not gap["explained_by"]
-        for id_, ps in gap["explained_by"].items():
+        assert sum(gap["by_finding_ps"].values()) <= gap["duration_ps"]
+        assert [*gap["by_finding_ps"].values()] == sorted(gap["by_finding_ps"].values(), reverse=True)
+        assert gap["kind"] == "starved" or not gap["by_finding_ps"]
+        for id_, ps in gap["by_finding_ps"].items():
             times[id_] = times.get(id_, 0) + ps
     costs = {row["id"]: row["cost_ps"] for row in report["findings"]}
     assert times
@@ -41,7 +41,7 @@ def finding(id_: str, kind: str = "mistake", **evidence: Any) -> dict[str, Any]:
 
 
 def gap(duration: int, **explained: int) -> dict[str, Any]:
-    return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "explained_by": explained}
+    return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "by_finding_ps": explained}
 
 
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:

@@ -153,8 +153,8 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
     ]
     assert _sorted(report["compiles"]) == _sorted(compiles_report(joined))
     gaps, all_gaps = report["gaps"], dict[str, Any](gaps_report(joined, all_gaps=True))
-    assert _sorted(_without(gaps.pop("items"), "explained_by")) == _sorted(
-        _without(all_gaps.pop("items"), "explained_by")
+    assert _sorted(_without(gaps.pop("items"), "by_finding_ps")) == _sorted(
+        _without(all_gaps.pop("items"), "by_finding_ps")
     )
     assert _sorted(gaps.pop("patterns")) == _sorted(all_gaps.pop("patterns"))
     assert gaps == all_gaps

@@ -83,7 +83,7 @@ class TestOverview:
         assert (view["input_pipeline"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
         assert view["collectives"] == report["collectives"]
         steps, columns = report["steps"], view["steps"]["columns"]
-        assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["partial"]) == (
+        assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["cut_count"]) == (
             10,
             "annotation",
             1,
@@ -179,7 +179,7 @@ class TestOverview:
         assert view["steps"] | {"columns": None} == {
             "source": None,
             "count": 0,
-            "partial": 0,
+            "cut_count": 0,
             "columns": None,
             "work": [],
         }
@@ -307,7 +307,7 @@ class TestThroughHttp:
         piece = next(candidate for candidate in gap["chain"] if candidate["event"])
         assert get("event", event=piece["event"])["name"] == piece["name"]
         assert get("executions", step="3")["step"] == 3
-        assert get("compiles")["count"] == 4
+        assert get("compiles")["graph_count"] == 4
 
     @pytest.mark.parametrize(
         ("route", "more", "says"),

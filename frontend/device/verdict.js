@@ -198,11 +198,11 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
  * @param {string} coverage the hosts covered; empty for all
  */
 export function verdictBlock(document, tree, rows, rest, coverage) {
-  const { total: sums, cores, chosen: { st } } = document;
+  const { total: sums, cores, chosen } = document;
   const ps = sums.self_ps / divisor(document);
   const core = cores > 1 ? `, per core${coverage ? ' of these hosts' : ''}` : '';
   const steps =
-    st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
+    chosen.steps === 'all' ? 'the session' : chosen.steps === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) =>
     h(
@@ -232,7 +232,7 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
       figure(
         'work',
         headline(ps),
-        `${document.chosen.category ?? 'op time'}, ${steps}${core}`,
+        `${chosen.category ?? 'op time'}, ${steps}${core}`,
         { ps: Math.round(ps) },
       ),
       figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', {

@@ -309,7 +309,7 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) {
+    if (session?.chosen_hosts && hostSelection.requested(session.session) !== session.of.hosts) {
       void open(session.session.name);
     } else show();
   }

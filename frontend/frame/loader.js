@@ -41,7 +41,7 @@ export function createLoader(on) {
             return on.ready({
               ...answer,
               devices: deviceRows(answer.devices),
-              of: { session, hosts: answer.chosen ? hosts : null },
+              of: { session, hosts: answer.chosen_hosts ? hosts : null },
               loaded_ms: performance.now() - started,
             });
           }

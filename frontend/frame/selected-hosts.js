@@ -54,8 +54,8 @@ export function createHostSelection(link, learned) {
     /** The selection, limited to hosts with rows in the timeline. */
     tracedSelection() {
       const open = session;
-      if (!open?.chosen) return selection();
-      const hosts = open.chosen.map((at) => open.session.hosts[at].name);
+      if (!open?.chosen_hosts) return selection();
+      const hosts = open.chosen_hosts.map((at) => open.session.hosts[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
     /** Filters devices by the selection. @template {{id: string}} T @param {T[]} candidates */
@@ -72,7 +72,7 @@ export function createHostSelection(link, learned) {
     addNeeded(hosts) {
       const open = session;
       const more = hosts.filter(
-        (at) => open?.chosen && open.session.hosts[at] && !open.chosen.includes(at) && !needed.has(at),
+        (at) => open?.chosen_hosts && open.session.hosts[at] && !open.chosen_hosts.includes(at) && !needed.has(at),
       );
       more.forEach((at) => needed.add(at));
       return more.length > 0;

@@ -257,7 +257,7 @@ export interface ChosenHostsReady {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
   /** The session is in memory. */
@@ -659,7 +659,7 @@ export interface Compiles {
   /** The graphs that were compiled or ran, most compilations first. */
   graphs: GraphRow[];
   /** Number of graphs. */
-  count: number;
+  graph_count: number;
   /** The numbers of all steps; the index where a step has no number. */
   steps: number[];
   /** The hosts of the steps in their order, and the number of steps of each. */
@@ -1168,8 +1168,6 @@ export interface GapAnswer {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** How long all cores of the host are idle in it. */
   all_cores_idle_ps: number;
-  /** By the id of each finding of its host that explains some of it, how long that is, the most first. */
-  explained_by: Record<string, number>;
   /** Why it ended, in order; adds up to `duration_ps`. */
   chain: ChainLink[];
   /** Name of the host. */
@@ -1764,8 +1762,16 @@ export interface Lead {
   runs: number;
 }
 
+/** A host that is not part of the mean step. */
+export interface LeftOut {
+  /** Name of the host. */
+  host: string;
+  /** Why. */
+  reason: "no_device_work" | "no_steps";
+}
+
 /** How many rows each list leaves out. */
-export interface LeftOffRows {
+export interface LeftOutRows {
   /** Of `tree`. */
   tree: number;
   /** Of `unannotated_ops`. */
@@ -1774,14 +1780,6 @@ export interface LeftOffRows {
   shared_ops: number;
   /** Of `lines`. */
   lines: number;
-}
-
-/** A host that is not part of the mean step. */
-export interface LeftOut {
-  /** Name of the host. */
-  host: string;
-  /** Why. */
-  reason: "no_device_work" | "no_steps";
 }
 
 /** One capture file of a session. */
@@ -2115,7 +2113,7 @@ export interface OpenedSession {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
 }
@@ -2165,7 +2163,7 @@ export interface OverviewSteps {
   /** Number of whole steps. */
   count: number;
   /** Number of steps that an edge of the capture cuts. */
-  partial: number;
+  cut_count: number;
   /** The first steps of the hosts in memory. */
   columns: StepColumns;
   /** Device work of these steps, by device. */
@@ -2427,7 +2425,7 @@ export interface PropagationAnswer {
   /** Device time of the step by line of Python and annotation; most time first. */
   lines: SourceLine[];
   /** How many rows each list leaves out. */
-  left_out: LeftOffRows;
+  left_out: LeftOutRows;
   /** Names of the hosts that everything but `total` covers. */
   hosts: string[];
   /** Path of the requested annotation or scope; `null` for none. */
@@ -2675,7 +2673,7 @@ export interface SessionReady {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
   /** The session is in memory. */

@@ -309,7 +309,7 @@ export function inLaneOrder(devices, session) {
 }
 
 /** Names, ranks and order of hosts: the slowest first and the median one last. @param {Ready} session */
-function hostOrder({ session: { hosts }, ranks, chosen }) {
+function hostOrder({ session: { hosts }, ranks, chosen_hosts: chosen }) {
   const several = hosts.length > 1;
   const names = hosts.map(({ name }) => name);
   const short = new Map(shortNames(names).map((text, at) => [names[at], text]));

@@ -115,7 +115,7 @@ export function createWaits(model, on) {
   /** Hosts wait for each other only where there are several. */
   const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
   /** Hosts with rows, if not all are in memory; a single one follows from the device. */
-  const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
+  const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen_hosts?.join();
   // Aligned rows move by their own steps, so waits would not match the ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
   const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);

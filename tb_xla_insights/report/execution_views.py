@@ -233,7 +233,7 @@ def _compiles(session: SessionTrace) -> Compiles:
     return {
         "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
         "graphs": ordered[:_MAX_GRAPHS],
-        "count": len(ordered),
+        "graph_count": len(ordered),
         "steps": _step_numbers(report["steps"]),
         "step_hosts": [
             (host, sum(1 for _ in steps))

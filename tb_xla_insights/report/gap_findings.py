@@ -40,7 +40,7 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
     straggler = findings.get("straggler", {}).get("evidence", {})
     repeating = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
-    for id_, ps in gap.get("explained_by", {}).items():
+    for id_, ps in gap.get("by_finding_ps", {}).items():
         name = "straggler" if id_ in repeating else id_
         if name in findings:
             times[name] = times.get(name, 0) + ps

@@ -113,7 +113,7 @@ def host_report(
     findings: ExplainedFindingKeys = answers["findings"]
     explained = findings["explained_by"]
     for item in answers["gaps"]["items"]:
-        item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
+        item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
     return {

@@ -77,7 +77,7 @@ def _overview(session: SessionTrace) -> Overview:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(parts_of_hosts(session, "partial_steps")),
+            "cut_count": sum(parts_of_hosts(session, "partial_steps")),
             "columns": _step_columns(shown),
             "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown]),
         },

@@ -72,7 +72,7 @@ class Compiles(PartialAnswer):
     """The compilations."""
     graphs: list[GraphRow]
     """The graphs that were compiled or ran, most compilations first."""
-    count: int
+    graph_count: int
     """Number of graphs."""
     steps: list[int]
     """The numbers of all steps; the index where a step has no number."""

@@ -132,8 +132,6 @@ class GapAnswer(GapInterval):
 
     all_cores_idle_ps: int
     """How long all cores of the host are idle in it."""
-    explained_by: dict[str, int]
-    """By the id of each finding of its host that explains some of it, how long that is, the most first."""
     chain: list[ChainLink]
     """Why it ended, in order; adds up to `duration_ps`."""
     host: str

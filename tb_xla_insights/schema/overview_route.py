@@ -112,7 +112,7 @@ class OverviewSteps(TypedDict):
     """How steps are distinguished in this capture; `null` without steps."""
     count: int
     """Number of whole steps."""
-    partial: int
+    cut_count: int
     """Number of steps that an edge of the capture cuts."""
     columns: StepColumns
     """The first steps of the hosts in memory."""

@@ -238,7 +238,7 @@ class LostAnnotation(TypedDict):
     """What to do about it."""
 
 
-class LeftOffRows(TypedDict):
+class LeftOutRows(TypedDict):
     """How many rows each list leaves out."""
 
     tree: int
@@ -282,7 +282,7 @@ class PropagationView(StepPhases):
     """Ops of the step that consist of several annotations' ops; most time first."""
     lines: list[SourceLine]
     """Device time of the step by line of Python and annotation; most time first."""
-    left_out: LeftOffRows
+    left_out: LeftOutRows
     """How many rows each list leaves out."""
 
 

@@ -174,7 +174,7 @@ class OpenedSession(TimelineHead):
     """Limitations of the analysis."""
     devices: DeviceSummaries
     """The devices."""
-    chosen: NotRequired[list[int]]
+    chosen_hosts: NotRequired[list[int]]
     """Indices of the hosts whose rows these are; absent if all hosts are in memory."""
     ranks: NotRequired[HostRanks]
     """The hosts to look at first; absent if all hosts are in memory."""
