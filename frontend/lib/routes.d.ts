@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type BetterDirection = "lower" | "higher";
+
 export type BoundBy = "compute" | "memory" | "link" | "wait" | "neither" | "unknown" | "mixed";
 
 export type CaptureState = "waiting" | "tracing" | "collecting" | "done" | "error" | "cancelled";
@@ -25,6 +27,8 @@ export type LateKind = "late" | "changing" | "none" | "unknown";
 export type LoadStage = "reading" | "building" | "drawing";
 
 export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its own" | "optimised away";
+
+export type MeasureUnit = "ps" | "share" | "count" | "rate";
 
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
@@ -196,11 +200,11 @@ export interface Cause {
   count: number;
 }
 
-/** One thing that the host did in a gap, or how long its launch waited for a thread or for its run. */
+/** One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run. */
 export interface ChainLink {
   /** What the host does. */
   class: ClassName;
-  /** Name of the event, or what stands for several. */
+  /** Name of the event, or a common name of several. */
   name: string;
   /** Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits. */
   thread: string;
@@ -210,7 +214,7 @@ export interface ChainLink {
   duration_ps: number;
   /** Id of the event; `null` where nothing was recorded. */
   event: string | null;
-  /** Where a launch waits, what the driving thread did, the most first. */
+  /** For a waiting launch, what the driving thread did, most time first; else empty. */
   meanwhile: Meanwhile[];
 }
 
@@ -295,7 +299,7 @@ export interface ClassDifference {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -483,7 +487,7 @@ export interface ComparedOp {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -567,7 +571,7 @@ export interface ComparedWork {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -714,7 +718,7 @@ export interface DeviceAnswer {
   schema: number;
   /** What is shown. */
   chosen: ChosenWork;
-  /** The link names something that the session does not have; defaults are shown. */
+  /** Whether a default is shown because the session does not have what was requested. */
   stale: boolean;
   /** The steps of the (first) host as in links; at most 2,000, around the one shown. */
   steps: string[];
@@ -1026,7 +1030,7 @@ export interface Executions {
   step_divisor: number | null;
   /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
-  /** Idle time between programs that follow each other on a core, the most first. */
+  /** Idle time between programs that follow each other on a core; most time first. */
   between: Between[];
   /** How far the host runs ahead of the device; `null` where launches are not known. */
   lead: Lead | null;
@@ -1172,7 +1176,7 @@ export interface GapAnswer {
   chain: ChainLink[];
   /** Name of the host. */
   host: string;
-  /** Its time by class and thread, the most first. */
+  /** Its time by class and thread, most time first. */
   by_thread: ThreadTime[];
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
@@ -1408,7 +1412,7 @@ export interface HostColumns {
   others_wait_us: (number | null)[];
   /** How long it waits for other hosts, in total; `null` if unknown. */
   waits_us: (number | null)[];
-  /** The median of its lateness in these steps; `null` without such steps. */
+  /** The median of its lateness in the steps that `last_steps` counts; `null` without such steps. */
   late_us: (number | null)[];
   /** Busy time over span of its devices; `null` without devices. */
   duty_cycle: (number | null)[];
@@ -1418,9 +1422,9 @@ export interface HostColumns {
   compiles: number[];
   /** How far its clock is ahead of the session's; `null` if unknown. */
   offset_us: (number | null)[];
-  /** Uncertainty of that; `null` if unknown. */
+  /** Uncertainty of `offset_us`; `null` if unknown. */
   residual_us: (number | null)[];
-  /** Whether that uncertainty exceeds the host's largest lateness. */
+  /** Whether `residual_us` exceeds the host's largest lateness. */
   is_clock_uncertain: boolean[];
   /** The class that differs most from the median host, or `device`; `null` without a difference. */
   difference_class: (string | null)[];
@@ -1600,11 +1604,11 @@ export interface HostsVerdict {
   core: string | null;
   /** The class that takes longer on the first late host than on the median host, or `device`. */
   cause: string | null;
-  /** The annotation with most of it. */
+  /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
-  /** Its time per step on the late host; `null` without a cause. */
+  /** Time of the cause per step on the first late host; `null` without a cause. */
   cause_us: number | null;
-  /** Its time per step on the median host; `null` without a cause. */
+  /** Time of the cause per step on the median host; `null` without a cause. */
   median_cause_us: number | null;
   /** The steps in which the first late host was last. */
   steps: number[];
@@ -1651,7 +1655,7 @@ export interface JudgedTimePair {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -1891,7 +1895,7 @@ export interface Meanwhile {
 /** A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`. */
 export interface Measure {
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -1903,7 +1907,7 @@ export interface Measure {
   /** The same as text. */
   label: string;
   /** Unit of the values. */
-  unit: "ps" | "share" | "count" | "rate";
+  unit: MeasureUnit;
   /** Ratio. */
   ratio: number | null;
   /** In A. */
@@ -2260,7 +2264,7 @@ export interface PartialCounts {
 export interface PartialSession {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
-  /** The share of the work until the timeline can be drawn that is done. */
+  /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
@@ -2638,7 +2642,7 @@ export interface SessionList {
 export interface SessionLoading {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
-  /** The share of the work until the timeline can be drawn that is done. */
+  /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
@@ -3196,7 +3200,7 @@ export interface Window {
   end_ps: number;
   /** Its duration. */
   duration_ps: number;
-  /** Name of the host whose driving thread `by_class_ps` is of; `null` without hosts. */
+  /** Name of the host whose driving thread `by_class_ps` describes; `null` without hosts. */
   host: string | null;
   /** What that driving thread does; adds up to the window. */
   by_class_ps: Partial<Record<ClassName, number>>;

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import median_low
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tb_xla_insights.pod.clocks import offset_rows
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import COLUMNS, WAITING_CLASSES
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Difference, Host
@@ -43,12 +41,13 @@ def host_rows(comparison: HostComparison) -> list[Host]:
     ):
         document = host.document
         is_known = is_compared and clock["clock_offset_ps"] is not None
+        step_times = comparison.table.step_ps[index, comparison.table.present[index]].tolist()
         span = sum(row["span_ps"] for row in document["devices"])
         rows.append(
             {
                 "name": host.name,
                 "steps": len(document["steps"]),
-                "step_ps": _lower_median(comparison.table.step_ps[index, comparison.table.present[index]]),
+                "step_ps": median_low(step_times) if step_times else None,
                 "duty_cycle": sum(row["busy_ps"] for row in document["devices"]) / span if span else None,
                 "idle_ps": dict(document["gaps"]["by_class_ps"]),
                 "compiles": len(document["compiles"]),
@@ -82,7 +81,3 @@ def largest_difference(comparison: HostComparison, host: int) -> Difference | No
         key=lambda difference: abs(difference[0]),
     )
     return {"class": name, "longer_ps": longer_ps} if abs(longer_ps) >= MIN_DIFFERENCE_PS else None
-
-
-def _lower_median(values: Int64) -> int | None:
-    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else None

@@ -50,10 +50,10 @@ def core_waits(arrivals: Arrivals, host: int) -> CoreWaits:
     )
 
 
-def clock_uncertainty_ps(arrivals: Arrivals, host: int, others: Int32) -> Int64:
+def clock_uncertainty_ps(arrivals: Arrivals, host: int, other_hosts: Int32) -> Int64:
     """Returns, per other host, the larger residual of its clock and this host's: waits up to that are not reported."""
     residual = arrivals.clocks.residual_ps
-    uncertainty: Int64 = np.maximum(residual[others], residual[host])
+    uncertainty: Int64 = np.maximum(residual[other_hosts], residual[host])
     return uncertainty
 
 
@@ -72,11 +72,11 @@ def delayed_instance(arrivals: Arrivals, host: int, core: int, start_ps: int, en
     instance = int(waits.instance[row])
     if arrivals.last_party[instance] != host:
         return None
-    others = np.flatnonzero(instances.present[instance]).astype(np.int32)
-    others = others[others != host]
+    members = np.flatnonzero(instances.present[instance]).astype(np.int32)
+    other_hosts = members[members != host]
     arrival = arrivals.clocks.to_common(host, waits.begin_ps[row])
-    wait_end = np.minimum(arrival, instances.end_ps[instance, others])
-    waits_for_core = wait_end - instances.wait_start_ps[instance, others]
+    wait_end = np.minimum(arrival, instances.end_ps[instance, other_hosts])
+    waits_for_core = wait_end - instances.wait_start_ps[instance, other_hosts]
     # A gap delays others by no more than its own length.
     delays = np.minimum(waits_for_core, end_ps - start_ps)
-    return instance if (delays > clock_uncertainty_ps(arrivals, host, others)).any() else None
+    return instance if (delays > clock_uncertainty_ps(arrivals, host, other_hosts)).any() else None

@@ -28,7 +28,7 @@ class WorkChoices(TypedDict):
     chosen: ChosenWork
     """What is shown."""
     stale: bool
-    """The link names something that the session does not have; defaults are shown."""
+    """Whether a default is shown because the session does not have what was requested."""
     steps: list[str]
     """The steps of the (first) host as in links; at most 2,000, around the one shown."""
     whole_steps: int

@@ -10,6 +10,10 @@ from tb_xla_insights.catalog.classes import ClassName
 
 TestVerdict = Literal["better", "worse", "same", "chance", "few"]
 
+BetterDirection = Literal["lower", "higher"]
+
+MeasureUnit = Literal["ps", "share", "count", "rate"]
+
 
 class TimePair(TypedDict):
     """A time in both sessions."""
@@ -27,7 +31,7 @@ class TimePair(TypedDict):
 class Judged(TypedDict):
     """Result of the significance test for a difference."""
 
-    better: Literal["lower", "higher"] | None
+    better: BetterDirection | None
     """Which direction is better; `null` if neither is."""
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
@@ -48,7 +52,7 @@ class Measure(Judged):
     """Name of the figure."""
     label: str
     """The same as text."""
-    unit: Literal["ps", "share", "count", "rate"]
+    unit: MeasureUnit
     """Unit of the values."""
     ratio: float | None
     """Ratio."""

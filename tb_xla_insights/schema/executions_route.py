@@ -56,7 +56,7 @@ class ExecutionSums(TypedDict):
     fixed: FixedCost | None
     """Cost of an execution without device time; `null` where there are fewer than three runs to fit."""
     between: list[Between]
-    """Idle time between programs that follow each other on a core, the most first."""
+    """Idle time between programs that follow each other on a core; most time first."""
     lead: Lead | None
     """How far the host runs ahead of the device; `null` where launches are not known."""
 

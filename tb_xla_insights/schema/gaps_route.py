@@ -72,10 +72,10 @@ class GapsAnswer(PartialAnswer):
 
 
 class ChainLink(LinkClass):
-    """One thing that the host did in a gap, or how long its launch waited for a thread or for its run."""
+    """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
 
     name: str
-    """Name of the event, or what stands for several."""
+    """Name of the event, or a common name of several."""
     thread: str
     """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
     start_ps: int
@@ -85,7 +85,7 @@ class ChainLink(LinkClass):
     event: str | None
     """Id of the event; `null` where nothing was recorded."""
     meanwhile: list[Meanwhile]
-    """Where a launch waits, what the driving thread did, the most first."""
+    """For a waiting launch, what the driving thread did, most time first; else empty."""
 
 
 class ThreadTime(LinkClass):
@@ -137,7 +137,7 @@ class GapAnswer(GapInterval):
     host: str
     """Name of the host."""
     by_thread: list[ThreadTime]
-    """Its time by class and thread, the most first."""
+    """Its time by class and thread, most time first."""
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
     findings: list[ExplainingFinding]

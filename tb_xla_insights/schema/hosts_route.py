@@ -35,11 +35,11 @@ class HostsVerdict(TypedDict):
     cause: str | None
     """The class that takes longer on the first late host than on the median host, or `device`."""
     annotation: str | None
-    """The annotation with most of it."""
+    """The annotation with most of the cause's extra time; `null` without one."""
     cause_us: int | None
-    """Its time per step on the late host; `null` without a cause."""
+    """Time of the cause per step on the first late host; `null` without a cause."""
     median_cause_us: int | None
-    """Its time per step on the median host; `null` without a cause."""
+    """Time of the cause per step on the median host; `null` without a cause."""
     steps: list[int]
     """The steps in which the first late host was last."""
 
@@ -92,7 +92,7 @@ class HostColumns(TypedDict):
     waits_us: list[int | None]
     """How long it waits for other hosts, in total; `null` if unknown."""
     late_us: list[int | None]
-    """The median of its lateness in these steps; `null` without such steps."""
+    """The median of its lateness in the steps that `last_steps` counts; `null` without such steps."""
     duty_cycle: list[float | None]
     """Busy time over span of its devices; `null` without devices."""
     span_us: list[int]
@@ -102,9 +102,9 @@ class HostColumns(TypedDict):
     offset_us: list[float | None]
     """How far its clock is ahead of the session's; `null` if unknown."""
     residual_us: list[float | None]
-    """Uncertainty of that; `null` if unknown."""
+    """Uncertainty of `offset_us`; `null` if unknown."""
     is_clock_uncertain: list[bool]
-    """Whether that uncertainty exceeds the host's largest lateness."""
+    """Whether `residual_us` exceeds the host's largest lateness."""
     difference_class: list[str | None]
     """The class that differs most from the median host, or `device`; `null` without a difference."""
     difference_us: list[int | None]

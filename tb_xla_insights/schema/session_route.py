@@ -74,7 +74,7 @@ class StageProgress(TypedDict):
     stage: LoadStage
     """What is being done: `drawing` prepares the timeline."""
     done_share: float
-    """The share of the work until the timeline can be drawn that is done."""
+    """Share of the work that is done, until the timeline can be drawn."""
     seconds_left: float | None
     """Estimate of the rest; `null` until it can be estimated."""
 

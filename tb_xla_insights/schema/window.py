@@ -168,7 +168,7 @@ class Window(TypedDict):
     duration_ps: int
     """Its duration."""
     host: str | None
-    """Name of the host whose driving thread `by_class_ps` is of; `null` without hosts."""
+    """Name of the host whose driving thread `by_class_ps` describes; `null` without hosts."""
     by_class_ps: ByClass
     """What that driving thread does; adds up to the window."""
     hosts: list[WindowHost]
