@@ -265,8 +265,8 @@ export function unknownNote(document, rows, explained, toggle) {
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}). `,
       hasDots &&
         empty.length > 0 &&
-        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or HBM ` +
-        `traffic, such as copies, cannot be drawn (${part(total(empty, 'ps') * divideBy)}).`,
+        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or ` +
+        `HBM traffic, such as copies, cannot be drawn (${part(total(empty, 'ps') * divideBy)}).`,
     ),
     custom && explained && h('p', null, ADVICE),
   );

@@ -202,7 +202,11 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
   const ps = sums.self_ps / divisor(document);
   const core = cores > 1 ? `, per core${coverage ? ' of these hosts' : ''}` : '';
   const steps =
-    chosen.steps === 'all' ? 'the session' : chosen.steps === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
+    chosen.steps === 'all'
+      ? 'the session'
+      : chosen.steps === 'mean'
+        ? `mean of ${plural(document.whole_steps, 'step')}`
+        : 'one step';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
   const figure = (name, value, meaning, more) =>
     h(

@@ -357,9 +357,10 @@ export function deviceView(app) {
   function nextDevice(by) {
     const listed = new Set(app.selectedDevices(session.devices));
     const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
-    const at = places.findIndex((place) => place === answer.chosen.cores || place.startsWith(`${answer.chosen.cores}.`));
+    const { cores } = answer.chosen;
+    const at = places.findIndex((place) => place === cores || place.startsWith(`${cores}.`));
     const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
-    if (!next || next === answer.chosen.cores) return;
+    if (!next || next === cores) return;
     ask({ dd: next });
     app.live.announceNow(`${devicePlaces(session).get(next)?.name ?? ''}.`);
   }

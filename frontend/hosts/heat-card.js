@@ -77,12 +77,11 @@ export function createHeatCard(on) {
   /** The ends of the colour scale, µs. */
   function scaleEnds() {
     const { answer: { steps, hosts, figures }, arrival } = shown;
-    const allSteps = steps.number.map((_, step) => step);
     if (arrival) {
-      const values = allSteps.flatMap((step) => (steps.last_host[step] >= 0 ? valueOf(steps.last_host[step], step) ?? 0 : []));
+      const values = steps.last_host.flatMap((host, step) => (host >= 0 ? valueOf(host, step) ?? 0 : []));
       return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / US) };
     }
-    const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
+    const values = hosts.name.flatMap((_, host) => steps.number.flatMap((__, step) => valueOf(host, step) ?? []));
     return { from: percentile(values, 0.05), to: percentile(values) };
   }
 
@@ -212,7 +211,10 @@ export function createHeatCard(on) {
                 cell: (/** @type {Item} */ { last, step }) =>
                   last < 0
                     ? 'nobody'
-                    : [rows[last].name, steps.is_last_host_late[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
+                    : [
+                        rows[last].name,
+                        steps.is_last_host_late[step] ? '' : h('span', { class: 'muted' }, ' by chance'),
+                      ],
               },
               timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
               timeColumn(TABLES.hosts.others_wait_ps.head, UNITS.ms, (/** @type {Item} */ { waits }) => waits),

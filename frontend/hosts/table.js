@@ -78,7 +78,11 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       of: ({ others_wait_us }) => (others_wait_us ?? 0) * US,
       cell: (row) => (row.others_wait_us === null ? MISSING : sum([row])),
     }),
-    { head: '', name: 'Bar', cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest) },
+    {
+      head: '',
+      name: 'Bar',
+      cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest),
+    },
     definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
     ...(apart
       ? [

@@ -31,8 +31,12 @@ export function rangeVerdict(document, rows, range) {
   const { steps, median_host, step_class_us, classes, kind } = document;
   const where = rangeName(steps, range);
   const ops = `the ${kind ?? 'collective'}s`;
-  const clear = new Set(stepsIn(range, 0).filter((step) => steps.is_last_host_late[step]).map((step) => steps.last_host[step]));
-  const [late] = rows.filter(({ at }) => clear.has(at)).sort((a, b) => (b.others_wait_us ?? 0) - (a.others_wait_us ?? 0));
+  const lateHosts = new Set(
+    stepsIn(range, 0).filter((step) => steps.is_last_host_late[step]).map((step) => steps.last_host[step]),
+  );
+  const [late] = rows
+    .filter(({ at }) => lateHosts.has(at))
+    .sort((a, b) => (b.others_wait_us ?? 0) - (a.others_wait_us ?? 0));
   if (!rows.some(({ last_count }) => last_count)) return `No collective was compared in ${where}.`;
   if (!late) {
     const shares = rows.map((row) => row.share ?? 0);
@@ -62,10 +66,10 @@ export function rangeVerdict(document, rows, range) {
  */
 export function rangeFigures(document, rows, range) {
   const times = rows.flatMap(({ at }) => stepsIn(range, 0).flatMap((step) => stepUs(document, at, step) ?? []));
-  const waits = document.state === 'compared' && times.length ? (total(rows, 'others_wait_us') / times.length) * US : null;
+  const isKnown = document.state === 'compared' && times.length > 0;
   return {
     step_ps: times.length ? (total(times, Number) / times.length) * US : null,
-    waits_ps: waits,
+    waits_ps: isKnown ? (total(rows, 'others_wait_us') / times.length) * US : null,
     step_if_fixed_ps: null,
   };
 }

@@ -199,7 +199,9 @@ export function hostsView(app) {
       .map((at) => rows[at])
       .filter(
         (row) =>
-          places.includes(row.at) && (!last || Boolean(row.last_count) === (last === '1')) && (!name || row.difference_class === name),
+          places.includes(row.at) &&
+          (!last || Boolean(row.last_count) === (last === '1')) &&
+          (!name || row.difference_class === name),
       );
     const { element: table } = hostsTable(
       passing,

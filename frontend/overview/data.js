@@ -129,7 +129,8 @@ function transfersCard({ transfers }) {
             definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
             // The sizes of the others are not recorded.
             definedColumn(TABLES.transfers.bytes, {
-              cell: (item) => (item.bytes != null && item.known_size_count < item.count ? '≥ ' : '') + bytes(item.bytes),
+              cell: (item) =>
+                (item.bytes != null && item.known_size_count < item.count ? '≥ ' : '') + bytes(item.bytes),
               title: ({ known_size_count }) => `of ${plural(known_size_count, 'transfer')}`,
             }),
             definedColumn(TABLES.transfers.bytes_per_step),
@@ -157,7 +158,9 @@ function opsCard(title, items, app, note) {
       columns: [
         definedColumn(TABLES.collectives.op, {
           cell: ({ op, summed_ops }) =>
-            op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(summed_ops)} more`,
+            op
+              ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` }))
+              : `${count(summed_ops)} more`,
         }),
         ...(kinds ? [definedColumn(TABLES.collectives.kind)] : []),
         definedColumn(TABLES.collectives.count),

@@ -6,6 +6,7 @@ import { plural, timeText } from '../lib/format.js';
 import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').Finding} Finding */
+/** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
 /** The view with the rest of a finding's evidence; by default Gaps, empty: none. @type {Record<string, string>} */
@@ -31,8 +32,7 @@ const FINDINGS_WITHOUT_GAPS = ['straggler'];
  * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
  * step.
  * @param {Finding} finding
- * @param {Pick<import('../lib/routes').Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}}
- *   answer
+ * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  */
 export function findingPlace(
   { id, windows },
@@ -62,7 +62,7 @@ export function findingPlace(
 /**
  * Link state of the ops that a finding is about, in the mean step of all devices.
  * @param {Finding} finding
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  */
 export function devicePlace({ evidence }, { steps, devices }) {
   const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (
@@ -78,7 +78,7 @@ export function devicePlace({ evidence }, { steps, devices }) {
   };
 }
 
-/** @param {import('../lib/routes').Overview} answer @param {App} app */
+/** @param {Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
   const counts = [...groupBy(findings, 'severity')]
@@ -116,7 +116,7 @@ export function findingsCard(answer, app) {
 /**
  * @param {Finding} finding
  * @param {import('../lib/views').Gain} gain
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  * @param {App} app
  */
 function entry(finding, gain, answer, app) {
@@ -166,7 +166,11 @@ function entry(finding, gain, answer, app) {
               app.open(
                 label === 'Device'
                   ? devicePlace(finding, answer)
-                  : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '' },
+                  : {
+                      v: label.toLowerCase(),
+                      sel: '',
+                      f: label === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '',
+                    },
               ),
             { class: 'small-button', 'data-testid': 'finding-more' },
           ),
@@ -191,7 +195,7 @@ export function markLinked(element, { link }) {
  * A button to the gap that the finding explains most of, else to its first place. With several, each click leads to the
  * next one.
  * @param {Finding} finding
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  * @param {App} app
  */
 function showPlaceButton(finding, answer, app) {

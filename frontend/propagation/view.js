@@ -108,9 +108,12 @@ export function propagationView(app) {
     run = -1;
     if (!row || !place) return mark();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
-    const timelineRow = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
-    const drawn = row.host_interval && timelineRow && row.path.split('/')[0] === answer.step?.name && row.depth < timelineRow.lanes;
-    select(place, drawn ? timelineRow.id : '', row.depth);
+    const timelineRow = session.rows.find(
+      ({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host),
+    );
+    const isInStep = row.path.split('/')[0] === answer.step?.name;
+    const isDrawn = row.host_interval && timelineRow && isInStep && row.depth < timelineRow.lanes;
+    select(place, isDrawn ? timelineRow.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 

@@ -9,8 +9,8 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
 /** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /**
- * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_arrival_ps: number, waits_ps: number}}
- *   Core
+ * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_arrival_ps: number,
+ *   waits_ps: number}} Core
  */
 
 /** @param {Collective} collective @returns {Core[]} */

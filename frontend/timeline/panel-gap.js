@@ -47,10 +47,9 @@ export function gapContent(gap, act, on) {
   const beside = gap.gap_of_other_host && { ...gap.gap_of_other_host, name: act.shortHost(gap.gap_of_other_host.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
+  // `by_thread` has most time first.
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
-    className === 'unrecorded'
-      ? ''
-      : (by_thread.filter((part) => part.class === className).sort((a, b) => b.duration_ps - a.duration_ps)[0]?.thread ?? '');
+    className === 'unrecorded' ? '' : (by_thread.find((part) => part.class === className)?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`,
     tags: [

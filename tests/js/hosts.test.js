@@ -133,7 +133,10 @@ test('rows of all steps equal the document; rows of single steps add up to them'
   assert.deepEqual(all.map(({ last_count }) => last_count), EXAMPLE.hosts.last_count);
   const [first, then] = [hostRows(EXAMPLE, [0, 4]), hostRows(EXAMPLE, [5, 11])];
   assert.deepEqual(
-    first.map(({ last_count, others_wait_us }, at) => [last_count + then[at].last_count, others_wait_us + then[at].others_wait_us]),
+    first.map(({ last_count, others_wait_us }, at) => [
+      last_count + then[at].last_count,
+      others_wait_us + then[at].others_wait_us,
+    ]),
     all.map(({ last_count, others_wait_us }) => [last_count, others_wait_us]),
   );
   assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
@@ -151,7 +154,8 @@ test('a range of steps has its own verdict', () => {
     text,
     /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
   );
-  const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late: EXAMPLE.steps.is_last_host_late.map(() => false) } };
+  const is_last_host_late = EXAMPLE.steps.is_last_host_late.map(() => false);
+  const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
   assert.match(rangeVerdict(quiet, rows, [2, 5]), /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
   const { step_ps, waits_ps } = rangeFigures(EXAMPLE, hostRows(EXAMPLE, [0, 11]), [0, 11]);
   assert.ok(Math.abs(step_ps - EXAMPLE.figures.step_ps) < 1e6 && waits_ps < step_ps);
