@@ -1956,16 +1956,6 @@ export interface Mistakes {
   gain: number | null;
 }
 
-/** The rows that a table leaves out. */
-export interface More {
-  /** Number of names. */
-  names: number;
-  /** Number of events. */
-  count: number;
-  /** Own time of these. */
-  self_ps: number;
-}
-
 /** The events of one name that a search finds. */
 export interface NameOfHits {
   /** What the host does. */
@@ -2040,6 +2030,16 @@ export interface Occurrences {
   next: EventSummary | null;
   /** Durations of at most 64 of them, evenly distributed, by start. */
   durations_ps: number[];
+}
+
+/** The rows that a table leaves out. */
+export interface OmittedRows {
+  /** Number of names. */
+  names: number;
+  /** Number of events. */
+  count: number;
+  /** Own time of these. */
+  self_ps: number;
 }
 
 /** Ops as columns, most time first; the 400 first, or all on request. */
@@ -3231,7 +3231,7 @@ export interface WindowAnnotation {
   /** Ops with most own time. */
   top_ops: OpTime[];
   /** The other ops. */
-  more_ops: More;
+  more_ops: OmittedRows;
 }
 
 /** What a device does in the window. */
@@ -3257,7 +3257,7 @@ export interface WindowDevice {
   /** Ops with most own time. */
   top_ops: OpTime[];
   /** The other ops. */
-  more_ops: More;
+  more_ops: OmittedRows;
 }
 
 /** What the driving thread of a host does in the window. */
@@ -3289,7 +3289,7 @@ export interface WindowThread {
   /** Names with most own time. */
   top: EventTime[];
   /** The other names. */
-  more: More;
+  more: OmittedRows;
 }
 
 /** Sums over the shown ops; `self_ps` = `flops_known_ps` + `flops_unknown_ps` + `other_ps`. */

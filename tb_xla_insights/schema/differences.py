@@ -70,12 +70,12 @@ class Measure(Judged):
     """Difference."""
 
 
-OfClass = TypedDict("OfClass", {"class": ClassName})
+ClassKey = TypedDict("ClassKey", {"class": ClassName})
 
 
-class ClassDifference(OfClass, JudgedTimePair):
+class ClassDifference(ClassKey, JudgedTimePair):
     """Mean host time per step of one class; all rows add up to the mean step."""
 
 
-class GapClass(OfClass, TimePair):
+class GapClass(ClassKey, TimePair):
     """Idle time per step and core while the host did one thing."""

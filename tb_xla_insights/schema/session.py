@@ -139,10 +139,10 @@ class Device(TypedDict):
     """Number of op events."""
 
 
-DifferenceOfHost = TypedDict("DifferenceOfHost", {"class": ClassName | Literal["device"]})
+DifferenceClass = TypedDict("DifferenceClass", {"class": ClassName | Literal["device"]})
 
 
-class Difference(DifferenceOfHost):
+class Difference(DifferenceClass):
     """What a late host does longer than the others."""
 
     longer_ps: int
