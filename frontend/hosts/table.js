@@ -90,7 +90,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
             head: 'Against the median host, ms a step',
             cell: (/** @type {HostRow} */ row) => apartBar(notable(row), side),
           },
-          definedColumn(TABLES.hosts.difference_class, {
+          definedColumn(TABLES.hosts.difference, {
             value: (/** @type {HostRow} */ { difference_us }) => Math.abs(difference_us ?? 0),
             title: undefined,
             cell: differenceCell,
