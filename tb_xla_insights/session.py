@@ -56,7 +56,8 @@ class Session:
 
     @property
     def trace_if_small(self) -> SessionTrace | None:
-        """The events of all hosts, read now if the hosts are few and fit into half of the free memory; else None."""
+        """The events of all hosts, if they have been read or are few enough to fit into half of the free memory; else
+        None."""
         return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property
@@ -149,7 +150,7 @@ class Session:
         from tb_xla_insights.analysis.window.window import merge_windows, window
 
         if end_ps <= start_ps:
-            raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
+            raise InputError(f"{self.hosts.files.path}: the window is empty; give an end after its start")
         if self.trace_if_small is not None:
             self._check_device(device, [trace_device.id for trace_device in self.trace_if_small.devices])
             return window(self.trace_if_small, start_ps, end_ps, device)
@@ -163,25 +164,25 @@ class Session:
         from tb_xla_insights.analysis.window.window import HostWindow, host_window
 
         options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
-        parts: dict[int, HostWindow] = {}
+        windows: dict[int, HostWindow] = {}
         all_devices: list[str] = []
         late_hosts: list[HostCapture] = []
         with self.hosts.map_with_shifts(partial(unshifted_window_task, **options)) as hosts:
-            for (devices, part), host in hosts:
+            for (devices, unshifted), host in hosts:
                 all_devices += devices
                 if device is not None and device not in devices:
                     continue
                 if host.shift_ps > _MAX_START_SPREAD_PS:
                     late_hosts.append(host)
                     continue
-                if not isinstance(part, HostWindow):
-                    part = host_window(part, start_ps - host.shift_ps, end_ps - host.shift_ps)
-                parts[host.number] = part.at(host.number, host.shift_ps)
+                if not isinstance(unshifted, HostWindow):
+                    unshifted = host_window(unshifted, start_ps - host.shift_ps, end_ps - host.shift_ps)
+                windows[host.number] = unshifted.at(host.number, host.shift_ps)
         self._check_device(device, all_devices)
         if late_hosts:
             for result in self.hosts.reread(partial(window_task, **options), late_hosts):
-                parts[result.host.number] = result.value.at(result.host.number, 0)
-        return [parts[number] for number in sorted(parts)]
+                windows[result.host.number] = result.value.at(result.host.number, 0)
+        return [windows[number] for number in sorted(windows)]
 
     def _check_device(self, device: str | None, devices: Sequence[str]) -> None:
         if device is not None and device not in devices:
@@ -203,11 +204,11 @@ class Session:
         if self.trace_if_small is not None:
             return self.trace_if_small
         if self._pod is None:
-            from tb_xla_insights.report.host_parts import host_parts
+            from tb_xla_insights.report.view_data import view_data
 
-            parts = HostExtras(host_parts)
-            report = self.hosts.report(all_gaps=True, extras=parts)
-            self._pod = Pod(self.hosts, report, parts.in_session_order())
+            extras = HostExtras(view_data)
+            report = self.hosts.report(all_gaps=True, extras=extras)
+            self._pod = Pod(self.hosts, report, extras.in_session_order())
         return self._pod.usual_step_host().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
@@ -362,8 +363,8 @@ def unshifted_window_task(
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
-    part = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
-    return [trace_device.id for trace_device in trace.devices], part
+    unshifted = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
+    return [trace_device.id for trace_device in trace.devices], unshifted
 
 
 def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:

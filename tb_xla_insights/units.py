@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MAX_SAMPLES_PER_STEP = 10**15
-"""Sums of more would lose precision or overflow."""
+"""Sums of larger numbers would lose precision or overflow."""
 THIN = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
@@ -40,6 +40,11 @@ def time_unit(ps: int) -> str:
     return "µs" if magnitude >= PS_PER["µs"] // 10 else "ns"
 
 
+def brief_unit(ps: int) -> str:
+    """The unit of the times of a sentence, and of a column that sentences quote: `s` from 1 s on, else `time_unit`."""
+    return "s" if abs(ps) >= PS_PER["s"] else time_unit(ps)
+
+
 def time_in(ps: int, unit: str, decimals: int = 3) -> str:
     """A time as a bare number of `unit`, for columns with the unit in their header."""
     return _fixed(ps, PS_PER[unit], decimals)
@@ -62,7 +67,7 @@ def brief_times(*times_ps: int, like_ps: int | None = None) -> list[str]:
     """The times of a sentence in one unit, so that they compare at a glance: `0.034 ms`, `0.561 ms`. The unit is that
     of the longest time, or of `like_ps`."""
     longest = max(map(abs, times_ps), default=0) if like_ps is None else like_ps
-    unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
+    unit = brief_unit(longest)
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
 
 
@@ -201,7 +206,8 @@ def cut_middle(text: str, max_length: int = 60) -> str:
 
 
 def parse_time(text: str) -> int:
-    """The exact picoseconds of a decimal number of milliseconds. Raises ValueError if the text is none."""
+    """The exact picoseconds of a decimal number of milliseconds; decimals after the ninth are ignored. Raises
+    ValueError if the text is not such a number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
     if not match or not (match[2] or match[3]):
         raise ValueError(f"not a number of milliseconds: {text!r}")

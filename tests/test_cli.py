@@ -16,8 +16,8 @@ from helpers import MS, raising, small_space, write_cut_session, write_session
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.cli.common import _progress_line
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.cli.reading import _progress_line
 from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -281,7 +281,7 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
 
 
 def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_xla_insights.cli.common.read", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("tb_xla_insights.cli.reading.read_session", raising(KeyboardInterrupt()))
     assert main(["report", str(logdir)]) == 130
     assert capsys.readouterr().err == "xla-insights: stopped\n"
 
@@ -348,7 +348,7 @@ def test_python_reads_the_same(logdir: Path, capsys: Capture) -> None:
     assert session.report() == documents(capsys.readouterr().out)
     assert session.name == OLD
     assert session.window(0, session.duration_ps)["duration_ps"] == session.duration_ps
-    with pytest.raises(xi.InputError, match="ends before it starts"):
+    with pytest.raises(xi.InputError, match="the window is empty"):
         session.window(5, 5)
     with pytest.raises(xi.InputError, match="no device x"):
         session.window(0, 5, "x")

@@ -68,9 +68,9 @@ class TestExecutions:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
         view: Any = execution_views.executions(case_study)
         runs = sum(row["count"] for row in view["executions"])
-        assert (runs, runs / view["step_divisor"]) == (12 * 8, 11 / 10)
+        assert (runs, runs / view["core_steps"]) == (12 * 8, 11 / 10)
         on_one_device = execution_views.executions(case_study, devices=[case_study.devices[3].id])
-        assert on_one_device["step_divisor"] == pytest.approx(view["step_divisor"] / 8)
+        assert on_one_device["core_steps"] == pytest.approx(view["core_steps"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
         """A core's first run, and a run of which only the call is known."""

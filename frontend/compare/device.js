@@ -45,7 +45,7 @@ function columns(items) {
     }),
     definedColumn(ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
     ...(items.some((item) => PRESENCE[item.presence])
-      ? [definedColumn(presence, { of: (/** @type {T} */ item) => PRESENCE[item.presence] })]
+      ? [definedColumn(presence, { field: (/** @type {T} */ item) => PRESENCE[item.presence] })]
       : []),
     VERDICT_COLUMN,
   ];
@@ -86,7 +86,7 @@ export function deviceCards({ annotations, ops }) {
         items: annotations,
         columns: [
           definedColumn(TABLES.annotation_differences.path, {
-            of: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
+            field: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
             cell: ({ path }) => (path == null ? 'no annotation' : h('code', null, cutMiddle(path, 44))),
           }),
           ...annotationColumns,
@@ -110,12 +110,12 @@ export function deviceCards({ annotations, ops }) {
         items: ops,
         columns: [
           definedColumn(TABLES.op_differences.name, {
-            of: opNames,
+            field: opNames,
             cell: (row) => h('code', null, cutMiddle(opNames(row), 44)),
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
           definedColumn(TABLES.op_differences.annotation, {
-            of: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
+            field: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
             title: ({ annotation }) => annotation ?? '',
           }),
           ...columns(ops),

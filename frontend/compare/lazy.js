@@ -40,7 +40,7 @@ export function lazySteps(answer) {
       definedColumn(device_ps),
       definedColumn(wall_ps),
       definedColumn(executions, {
-        of: (/** @type {typeof items[number]} */ item) => Math.round((item.executions ?? 0) * 100) / 100,
+        field: (/** @type {typeof items[number]} */ item) => Math.round((item.executions ?? 0) * 100) / 100,
       }),
     ],
     foot: [

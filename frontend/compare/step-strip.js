@@ -4,8 +4,8 @@
  */
 
 import { h, percent } from '../lib/dom.js';
-import { LABELS, inked } from '../lib/classes.js';
-import { shortProgram, windowPlace } from '../lib/cards.js';
+import { LABELS, fillColors } from '../lib/classes.js';
+import { shortProgram, windowLinkState } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
@@ -46,8 +46,8 @@ export function stepStrip(sides, open) {
         `${name}, ${timeText(span.duration_ps)}`,
         (from - step.start_ps) / whole,
         (until - step.start_ps) / whole,
-        () => open(sessionName, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
-        inked(key),
+        () => open(sessionName, windowLinkState(span.start_ps, span.start_ps + span.duration_ps)),
+        fillColors(key),
       );
     };
     return [

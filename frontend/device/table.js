@@ -40,7 +40,7 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
  * @param {(row: OpRow) => void} on.open
  * @param {(source: string) => void} on.copy
  * @param {(row: OpRow|null) => void} on.lift
- * @param {{sort?: string, ordered: (order: string) => void}} on.order
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order
  */
 export function opsTable(
   document,
@@ -81,7 +81,7 @@ export function opsTable(
       cell: ({ category }) => h('span', { class: 'sec' }, category),
     }),
     definedColumn(TABLES.work_by_op.annotation, {
-      of: 'path',
+      field: 'path',
       title: ({ path }) => path ?? '',
       cell: ({ path }) => [
         toneChip(path, tones),
@@ -90,12 +90,12 @@ export function opsTable(
     }),
     definedColumn(TABLES.work_by_op.executions, { key: 'count', cell: ({ executions }) => times(executions) }),
     definedColumn(TABLES.work_by_op.self_ps, {
-      of: 'ps',
+      field: 'ps',
       timeUnit: unit,
       cell: (row) => digits(texts[at(row)] / 1000, 3),
     }),
     { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / longest) },
-    definedColumn(TABLES.work_by_op.share, { of: 'ps', cell: (row) => part([row]) }),
+    definedColumn(TABLES.work_by_op.share, { field: 'ps', cell: (row) => part([row]) }),
     ...(withRates
       ? [
           definedColumn(TABLES.work_by_op.flops_share, { key: 'flops' }),

@@ -2,7 +2,7 @@
 
 import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
-import { card, lengthBar, link, windowPlace } from '../lib/cards.js';
+import { card, lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
@@ -120,7 +120,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
         toneChip(path, tones, parent),
         h('span', { class: row.own ? 'sec' : '' }, name),
       ),
-      number(place ? link(time, () => open(windowPlace(...place)), { title: 'Show in the timeline' }) : time, ps),
+      number(place ? link(time, () => open(windowLinkState(...place)), { title: 'Show in the timeline' }) : time, ps),
       h(
         'td',
         null,

@@ -250,7 +250,7 @@ export function deviceView(app) {
     /** @param {DeviceAnswer} document */
     async function fetchAll(document) {
       try {
-        const next = await get('device', { ...session.of, ...query(session), whole: 1 });
+        const next = await get('device', { ...session.query, ...query(session), whole: 1 });
         if (document === answer) setDocument(next);
       } catch (error) {
         if (document !== answer) return;

@@ -29,24 +29,24 @@ import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */
-export function kindsCard({ executions, kinds, lead, step_divisor }) {
-  const per = step_divisor ?? 1;
+export function kindsCard({ executions, kinds, lead, core_steps }) {
+  const per = core_steps ?? 1;
   const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
   const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
   const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
   const costs = sumCosts(executions);
   return tableCard(
     'By kind',
-    { note: step_divisor ? 'per step and core' : 'total, all cores', class: 'tight' },
+    { note: core_steps ? 'per step and core' : 'total, all cores', class: 'tight' },
     {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ { name }) => name }),
+        definedColumn(TABLES.executions.kind, { field: (/** @type {typeof items[number]} */ { name }) => name }),
         definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ row) => runs(row.count) }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            of: (/** @type {typeof items[number]} */ item) => item[key] / per,
+            field: (/** @type {typeof items[number]} */ item) => item[key] / per,
             timeUnit: unit,
           }),
         ),
@@ -69,7 +69,9 @@ export function causesCard({ executions }) {
           items,
           columns: [
             definedColumn(TABLES.executions.program),
-            definedColumn(TABLES.executions.launches, { of: (/** @type {typeof items[number]} */ row) => row.count }),
+            definedColumn(TABLES.executions.launches, {
+              field: (/** @type {typeof items[number]} */ row) => row.count,
+            }),
             definedColumn(TABLES.compiles.cause),
             definedColumn(TABLES.compiles.frame),
           ],
@@ -112,8 +114,8 @@ export function betweenCard({ between }, open) {
 }
 
 /** What the table says in words, and what fewer executions would gain. @param {Executions} all */
-export function readingCard({ executions, fixed: fit, step_divisor }) {
-  const per = step_divisor ?? 1;
+export function readingCard({ executions, fixed: fit, core_steps }) {
+  const per = core_steps ?? 1;
   const joined = executions.filter(({ join }) => join !== 'none');
   const small = smallOnes(joined);
   const cost = sumCosts(small);
@@ -134,7 +136,7 @@ export function readingCard({ executions, fixed: fit, step_divisor }) {
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${step_divisor ? 'per step and core ' : ''}for ${work} of device work: ${mergeAdvice(small)}.`
+        `${core_steps ? 'per step and core ' : ''}for ${work} of device work: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -159,7 +161,7 @@ export function readingCard({ executions, fixed: fit, step_divisor }) {
             testid: 'cost-table',
             items: rows,
             columns: [
-              textColumn(step_divisor ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
+              textColumn(core_steps ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
               timeColumn('Now', unit, 'now_ps'),
               timeColumn('Then', unit, 'then_ps'),
               timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),

@@ -1,8 +1,8 @@
 /** The executions of one step on one axis, also those of a second session: host calls, device runs, idle time. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
-import { card, cores, deviceName, shortProgram, windowPlace } from '../lib/cards.js';
-import { inked } from '../lib/classes.js';
+import { card, cores, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
+import { fillColors } from '../lib/classes.js';
 import { digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { causeLabel } from '../gaps/cause.js';
@@ -200,7 +200,7 @@ function lanes({ runs, between, open }, whole, unit) {
       title,
       (from - begin) / whole,
       (until - begin) / whole,
-      () => open(windowPlace(from, until)),
+      () => open(windowLinkState(from, until)),
       style,
     );
   const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => callStart(a) - callStart(b));
@@ -241,7 +241,7 @@ function lanes({ runs, between, open }, whole, unit) {
         run.start_ps,
         [time],
         `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
-        cause ? inked(`c-${cause}`) : {},
+        cause ? fillColors(`c-${cause}`) : {},
       ),
     ];
   });

@@ -5,7 +5,7 @@ import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
-import { card, codeCell, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
   count,
   deviceTimeCell,
@@ -110,7 +110,7 @@ export function executionsView(app) {
       );
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.step_divisor);
+    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.core_steps);
     fill(
       element,
       card(
@@ -174,7 +174,7 @@ export function executionsView(app) {
         if (!isCurrent()) return;
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };
-        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.step_divisor }];
+        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.core_steps }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -209,7 +209,7 @@ export function executionsView(app) {
       const column = definedColumn(TABLES.executions[key], {
         key,
         timeUnit: unit,
-        of: (/** @type {ExecutionRow} */ row) => per(row, key),
+        field: (/** @type {ExecutionRow} */ row) => per(row, key),
         cell: (row) => {
           const content = text(per(row, key));
           if (key === 'host_ps' && of.get(row) === openSource) return link(content, () => goToRun(row));
@@ -259,7 +259,7 @@ export function executionsView(app) {
         ...COSTS.flatMap(cost),
         definedColumn(TABLES.executions.overhead_share, {
           key: 'share',
-          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
+          field: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
         }),
         {
           head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
@@ -308,7 +308,7 @@ export function executionsView(app) {
     const run = rowsOf({ ...answer.runs }).find((candidate) => candidate.program === program);
     if (run) {
       return app.open(
-        windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
+        windowLinkState(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
       );
     }
     const { rows, session: { name } } = session;
@@ -332,7 +332,7 @@ export function executionsView(app) {
       );
       ifOpen(name, () => {
         if (at < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
-        else app.open(windowPlace(s[at], s[at] + d[at]));
+        else app.open(windowLinkState(s[at], s[at] + d[at]));
       });
     } catch (error) {
       ifOpen(name, () => app.reportError('executions', error));
@@ -359,7 +359,7 @@ export function executionsView(app) {
     answer = next;
     usualStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.step_divisor }];
+    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.core_steps }];
     comparison = null;
     otherSession = null;
     void fetchCompared();

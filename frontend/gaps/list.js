@@ -102,7 +102,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
     selected: (row) => gapText(row.gap) === link.state.sel && (row.whole !== null || !isOpen(row)),
     columns: [
       linkedColumn(
-        definedColumn(TABLES.gaps.start_ps, { of: (/** @type {GapRow} */ { gap }) => gap.start_ps }),
+        definedColumn(TABLES.gaps.start_ps, { field: (/** @type {GapRow} */ { gap }) => gap.start_ps }),
         ({ gap }) => show(gap),
       ),
       timeColumn('Time (mean)', unit, 'mean_ps', {
@@ -115,16 +115,16 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
         cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / longest_ps, hue(gap.cause))),
       },
       definedColumn(TABLES.gaps.device, {
-        of: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
+        field: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
         cell: deviceCell,
         title: undefined,
       }),
       definedColumn(TABLES.gaps.step, {
-        of: (/** @type {GapRow} */ { gap }) => gap.step_number ?? gap.step,
+        field: (/** @type {GapRow} */ { gap }) => gap.step_number ?? gap.step,
         cell: ({ gap }) => stepOf(gap) || MISSING,
       }),
       definedColumn(TABLES.gaps.kind, {
-        of: (/** @type {GapRow} */ { gap }) => gap.kind,
+        field: (/** @type {GapRow} */ { gap }) => gap.kind,
         cell: ({ gap }) => kindTag(gap.kind),
         title: undefined,
       }),

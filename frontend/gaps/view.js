@@ -9,7 +9,7 @@ import {
   cores,
   deviceName,
   emptyCard,
-  gapPlace,
+  gapLinkState,
   link,
   noDeviceCard,
   shortProgram,
@@ -132,7 +132,7 @@ export function gapsView(app) {
       {
         isChosen: (pattern) => pattern === chosenPattern(),
         choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
-        open: (gap) => app.open(gapPlace(gap)),
+        open: (gap) => app.open(gapLinkState(gap)),
       },
     );
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
@@ -245,7 +245,7 @@ export function gapsView(app) {
           findings: answer.findings,
           opened,
           select: (gap) => app.link.set({ sel: gapText(gap), f: withPattern() }, 'push'),
-          show: (gap) => app.open(gapPlace(gap)),
+          show: (gap) => app.open(gapLinkState(gap)),
           sized: setRowCount,
         })
       : null;

@@ -35,7 +35,7 @@ export function waitTexts(rows) {
  * @param {boolean} on.opened whether hosts that were never last are listed singly @param {() => void} on.toggle
  * @param {boolean} on.filtered whether a filter is set; then nothing folds @param {number|null} on.chosen
  * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
- * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order @param {boolean} on.partial
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
   const { unit, hasWaits, sum } = waitTexts(all);
@@ -69,21 +69,17 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       cell: (row) => link(row.name, () => select(row)),
     }),
     definedColumn(TABLES.hosts.steps),
-    definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * US) }),
+    definedColumn(TABLES.hosts.step_ps, { field: ({ step_us }) => (step_us === null ? null : step_us * US) }),
     countColumn('Times last', 'last_count', { key: 'last' }),
-    definedColumn(TABLES.hosts.last_share, { key: 'share', of: 'share', cell: (row) => share(shareOf(row)) }),
+    definedColumn(TABLES.hosts.last_share, { key: 'share', field: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
-      of: ({ others_wait_us }) => (others_wait_us ?? 0) * US,
+      field: ({ others_wait_us }) => (others_wait_us ?? 0) * US,
       cell: (row) => (row.others_wait_us === null ? MISSING : sum([row])),
     }),
-    {
-      head: '',
-      name: 'Bar',
-      cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest),
-    },
-    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
+    { head: '', name: 'Bar', cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest) },
+    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', field: 'duty' }),
     ...(apart
       ? [
           {

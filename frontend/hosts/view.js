@@ -1,7 +1,7 @@
 /** The Hosts view: which host holds up the others, and why. */
 
 import { fill, h, labelledSelect, refill } from '../lib/dom.js';
-import { card, windowPlace } from '../lib/cards.js';
+import { card, windowLinkState } from '../lib/cards.js';
 import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
@@ -168,7 +168,7 @@ export function hostsView(app) {
       );
       ifOpen(requested, () =>
         app.open({
-          ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }),
+          ...(starts.length ? windowLinkState(minimum(starts), maximum(ends)) : { v: 'timeline' }),
           h: names,
           st: stepKey(answer.steps, from),
         }),

@@ -1027,7 +1027,7 @@ export interface Executions {
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
   /** The divisor of sums over runs for one step and core; `null` without steps. */
-  step_divisor: number | null;
+  core_steps: number | null;
   /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
   /** Idle time between programs that follow each other on a core; most time first. */

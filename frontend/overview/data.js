@@ -95,7 +95,7 @@ function inputCard({ input_pipeline }, devices) {
       columns: [
         textColumn('What', 'name'),
         definedColumn(TABLES.transfers.duration_ps, {
-          of: (/** @type {typeof items[number]} */ { ps }) => ps,
+          field: (/** @type {typeof items[number]} */ { ps }) => ps,
           timeUnit: columnUnit(items, 'ps'),
         }),
         shareColumn('While a device works', ({ hidden }) => hidden),
@@ -119,7 +119,7 @@ function transfersCard({ transfers }) {
           fixed: true,
           columns: [
             definedColumn(TABLES.transfers.direction, {
-              of: (/** @type {typeof items[number]} */ { name }) => name,
+              field: (/** @type {typeof items[number]} */ { name }) => name,
               cell: ({ name }) => [classChip(name), name.replace('_', ' ')],
             }),
             definedColumn(TABLES.transfers.count),

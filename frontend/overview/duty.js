@@ -153,12 +153,12 @@ function dutyTable(rows, deviceCount, session, app) {
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       definedColumn(TABLES.devices.name, {
-        of: (/** @type {DutyRow} */ { device }) => device.name,
+        field: (/** @type {DutyRow} */ { device }) => device.name,
         title: undefined,
         cell: ({ device }) => deviceLink(device, session, app),
       }),
       { head: '', name: 'Bar', cell: bar },
-      definedColumn(TABLES.devices.duty_cycle, { of: 'part' }), time,
+      definedColumn(TABLES.devices.duty_cycle, { field: 'part' }), time,
     ],
     foot: [cores(deviceCount, rows.length), '', together(rows), sumText(sum)],
   });
@@ -207,7 +207,7 @@ function distribution(rows, deviceCount, session, app) {
       fixed: true,
       columns: [
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
-        definedColumn(TABLES.devices.duty_cycle, { of: 'part' }),
+        definedColumn(TABLES.devices.duty_cycle, { field: 'part' }),
       ],
       foot: [cores(deviceCount, rows.length), together(rows)],
     }),

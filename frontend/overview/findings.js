@@ -1,7 +1,7 @@
 /** The findings card: mistakes, then limits, with gain, evidence, advice and a link. */
 
 import { button, h } from '../lib/dom.js';
-import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
+import { card, gapLinkState, severityRank, severityTag, windowLinkState } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
 import { groupBy } from '../lib/totals.js';
 
@@ -34,7 +34,7 @@ const FINDINGS_WITHOUT_GAPS = ['straggler'];
  * @param {Finding} finding
  * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  */
-export function findingPlace(
+export function findingLinkState(
   { id, windows },
   {
     explained_gaps,
@@ -45,9 +45,9 @@ export function findingPlace(
   at = 0,
 ) {
   const gap = explained_gaps[id]?.gaps[at];
-  if (gap) return { ...gapPlace(gap), fi: id };
+  if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
-  const place = windowPlace(from, end_ps);
+  const place = windowLinkState(from, end_ps);
   if (EVIDENCE_VIEWS[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
@@ -56,7 +56,7 @@ export function findingPlace(
   if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...place, x: device } : place;
   }
-  return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
+  return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
 }
 
 /**
@@ -206,7 +206,7 @@ function showPlaceButton(finding, answer, app) {
   const show = button(
     label(),
     () => {
-      const place = findingPlace(finding, answer, at);
+      const place = findingLinkState(finding, answer, at);
       at = (at + 1) % length;
       show.textContent = label();
       app.open(place);

@@ -6,7 +6,7 @@
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, cores, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -51,7 +51,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
     app.open(
       gap_causes.includes(name) || start === undefined
         ? { v: 'gaps', f: `cause:${name}`, sel: '' }
-        : windowPlace(start, start + duration),
+        : windowLinkState(start, start + duration),
     );
   const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');

@@ -6,7 +6,7 @@
 import { button, fill, h, onDrag, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
-import { card, link, linkedColumn, windowPlace } from '../lib/cards.js';
+import { card, link, linkedColumn, windowLinkState } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
@@ -77,7 +77,7 @@ export function createSteps(app) {
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>
     app.open({
-      ...windowPlace(step.start_ps, step.start_ps + step.duration_ps),
+      ...windowLinkState(step.start_ps, step.start_ps + step.duration_ps),
       st: keyOf(step),
       ...(hosts.length && { x: app.firstDevice(step.host) }),
     });
@@ -265,7 +265,7 @@ export function createSteps(app) {
       selected: (step) => step === chosen(),
       columns: [
         definedColumn(TABLES.steps.number, {
-          of: (/** @type {Step} */ step) => step.number ?? step.index,
+          field: (/** @type {Step} */ step) => step.number ?? step.index,
           cell: nameOf,
           title: undefined,
         }),

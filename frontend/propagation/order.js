@@ -1,7 +1,7 @@
 /** One step's phases on the host above their runs on a device, connected by ribbons. */
 
 import { h, onKeys, percent, svg } from '../lib/dom.js';
-import { chip, inked, legend } from '../lib/classes.js';
+import { chip, fillColors, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
@@ -103,7 +103,7 @@ export function createOrder(answer, on) {
    * @param {() => void} open
    */
   const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, open,
-    phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
+    phase === null ? {} : fillColors(`p${on.tone(phase)}`), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) =>
     piece(
       phase === null ? 'plain' : '',

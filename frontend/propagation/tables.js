@@ -115,7 +115,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
             'Ops with several annotations',
             'shared-ops-table',
             shared_ops,
-            definedColumn(opDefinition, { of: 'name', cell: ({ name }) => cutName(name, 30) }),
+            definedColumn(opDefinition, { field: 'name', cell: ({ name }) => cutName(name, 30) }),
             {
               head: partsDefinition.head,
               cell: ({ parts, unscoped_share }) => [

@@ -3,7 +3,7 @@
 import { h, onKeys } from '../lib/dom.js';
 import { maximum, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
-import { lengthBar, link, windowPlace } from '../lib/cards.js';
+import { lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 
@@ -69,7 +69,7 @@ export function treeTable(
     h(
       'td',
       { class: ps ? 'num' : 'num muted', 'data-ps': ps },
-      ps && place ? link(timeCell(ps, unit), () => app.open(windowPlace(...place))) : timeCell(ps, unit),
+      ps && place ? link(timeCell(ps, unit), () => app.open(windowLinkState(...place))) : timeCell(ps, unit),
     );
   const bars = ({ host, device } = rest) =>
     h(
@@ -212,7 +212,7 @@ export function treeTable(
     Enter({ dataset }) {
       const row = tree.find(({ path }) => path === dataset.path);
       const place = row?.host_interval ?? row?.device_interval;
-      if (place) app.open(windowPlace(...place));
+      if (place) app.open(windowLinkState(...place));
     },
   });
   return element;

@@ -3,13 +3,13 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, deviceName, hosts, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
-import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/slice-style.js';
+import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
+import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -58,7 +58,7 @@ export function propagationView(app) {
   let names = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
-    app.open(windowPlace(start_ps, end_ps));
+    app.open(windowLinkState(start_ps, end_ps));
   const pendingPick = () => app.link.state.sel !== shownSelection && pickedQuery(app.link.state.sel);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const chosen = app.selectedDevices(devices);
@@ -81,7 +81,7 @@ export function propagationView(app) {
   const stepOf = (/** @type {PropagationAnswer} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
-  const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
+  const toneOf = (/** @type {string} */ name) => (phaseTone(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path
       ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => choose(path), { title: path })
@@ -94,9 +94,9 @@ export function propagationView(app) {
    * @param {number} [depth]
    */
   function select([start_ps, end_ps], row, depth) {
-    const selection = ofWindow(start_ps, end_ps);
+    const selection = windowSelection(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
-    app.link.set({ sel: shownSelection, w: windowPlace(start_ps, end_ps).w }, 'push');
+    app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
     mark();
   }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import THIN
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
 INCOMPLETE = 3
+"""The exit code if some of the servers returned no trace."""
 _PROGRESS_INTERVAL_S = 0.25
 _OPTIONS = {
     "duration_ms": "duration of the trace",
@@ -49,7 +50,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             default=getattr(Options, name),
             help=f"{text} (default: %(default)s)",
         )
-    common.add_json(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run)
 
 

@@ -43,9 +43,9 @@ def steps_chart(steps: Sequence[Row]) -> Markup:
     return element("svg", _PATTERNS, _scale(max_ps, y), bars, class_=class_, **box)
 
 
-def _bar(step: Row, left: float, pitch: float, y: Callable[[float], float], labelled: bool) -> Markup:
+def _bar(step: Row, left_x: float, pitch: float, y: Callable[[float], float], labelled: bool) -> Markup:
     width = min(46.0, pitch * 0.72)
-    x, middle = f"{left + (pitch - width) / 2:.1f}", f"{left + pitch / 2:.1f}"
+    x, middle = f"{left_x + (pitch - width) / 2:.1f}", f"{left_x + pitch / 2:.1f}"
     step_name = units.step_name(step["index"], step["number"])
     shapes, times, below_ps = [], [], 0
     for name in (name for name in CLASSES if name in step["host_ps"]):

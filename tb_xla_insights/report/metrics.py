@@ -197,7 +197,8 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
         if not row["agrees"]:
             singular, plural_noun = _NOUNS[row["operation"]]
             since = row["since_earlier_report"]
-            count = plural(row["metrics"] or 0 if since is None else since, singular, plural_noun)
+            reported_count = row["metrics"] or 0 if since is None else since
+            count = plural(reported_count, singular, plural_noun)
             period = "in all" if since is None else "since the one from before the trace"
             yield Diagnostic(
                 "metrics_disagree",

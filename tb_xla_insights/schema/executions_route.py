@@ -51,7 +51,7 @@ class ExecutionSums(TypedDict):
     """The programs."""
     kinds: dict[ExecutionKind, Sums]
     """Sums of the programs, by what launched them."""
-    step_divisor: float | None
+    core_steps: float | None
     """The divisor of sums over runs for one step and core; `null` without steps."""
     fixed: FixedCost | None
     """Cost of an execution without device time; `null` where there are fewer than three runs to fit."""

@@ -114,6 +114,12 @@ class Spans:
     def __len__(self) -> int:
         return len(self.row)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        columns = (self.row, self.start_ps, self.end_ps, self.depth, self.parent, self.name)
+        return sum(column.nbytes for column in columns)
+
     def shifted(self, by_ps: int) -> Spans:
         return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
 
@@ -149,10 +155,12 @@ class Device:
     @cached_property
     def span_ps(self) -> tuple[int, int]:
         """Start of the first and end of the last module or op; (0, 0) without any."""
-        parts = [part for part in (self.modules, self.ops) if len(part)]
-        if not parts:
+        columns = [spans for spans in (self.modules, self.ops) if len(spans)]
+        if not columns:
             return 0, 0
-        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
+        return min(int(spans.start_ps[0]) for spans in columns), max(
+            int(spans.end_ps.max()) for spans in columns
+        )
 
 
 @dataclass(frozen=True)
@@ -172,18 +180,23 @@ class Flows:
     producer: Int32
     consumer: Int32
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        return self.producer.nbytes + self.consumer.nbytes
+
     def producers(self, rows: Int32) -> Int32:
         """The producer of each event, -1: none."""
         if not len(self.consumer):
             return np.full(len(rows), -1, np.int32)
-        at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
-        return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
+        index = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
+        return np.where(self.consumer[index] == rows, self.producer[index], np.int32(-1))
 
     def with_added(self, producer: Int32, consumer: Int32) -> Flows:
         """These flows and additional ones, except for consumers that already have a flow."""
-        new = self.producers(consumer) < 0
-        producer = np.concatenate((self.producer, producer[new]))
-        consumer = np.concatenate((self.consumer, consumer[new]))
+        is_new = self.producers(consumer) < 0
+        producer = np.concatenate((self.producer, producer[is_new]))
+        consumer = np.concatenate((self.consumer, consumer[is_new]))
         order = np.argsort(consumer, kind="stable")
         return Flows(producer[order].astype(np.int32), consumer[order].astype(np.int32))
 
@@ -327,7 +340,8 @@ class Trace:
             return
         # First, since they may be views of the column.
         self.devices = [
-            replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
+            replace(device, modules=device.modules.shifted(by_ps), ops=device.ops.shifted(by_ps))
+            for device in self.devices
         ]
         self.start_ps += by_ps
         self.__dict__.pop("span_ps", None)
@@ -343,9 +357,9 @@ class Trace:
     def nbytes(self) -> int:
         """Memory of the event columns."""
         columns = (self.metadata_index, self.start_ps, self.duration_ps, self.depth, self.parent)
-        event = sum(column.itemsize for column in columns)
-        spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
-        return len(self) * event + self.stats.nbytes + 8 * len(self.flows.producer) + spans
+        columns_bytes = sum(column.nbytes for column in columns)
+        spans_bytes = sum(device.ops.nbytes + device.modules.nbytes for device in self.devices)
+        return columns_bytes + self.stats.nbytes + self.flows.nbytes + spans_bytes
 
 
 @dataclass
@@ -361,25 +375,25 @@ class SessionTrace:
     """Each host's index among all readable hosts of the session; 0, 1, … if all hosts are here."""
     steps_before: list[int] = field(default_factory=list)
     """For a selection of the session's hosts: the number of steps of the session's hosts before each of them."""
-    whole_ps: int | None = None
-    """For a selection of hosts: the duration of the whole session."""
+    whole_session_ps: int | None = None
+    """For a selection of the session's hosts: the duration of the whole session."""
 
     def __post_init__(self) -> None:
         self.numbers = self.numbers or list(range(len(self.traces)))
 
-    def numbered(self) -> Iterator[tuple[int, Trace]]:
+    def numbered_traces(self) -> Iterator[tuple[int, Trace]]:
         """Each host's index in the session, with which ids of rows and events begin, and its trace."""
         return zip(self.numbers, self.traces, strict=True)
 
     @cached_property
     def duration_ps(self) -> int:
-        if self.whole_ps is not None:
-            return self.whole_ps
+        if self.whole_session_ps is not None:
+            return self.whole_session_ps
         return max((trace.span_ps[1] for trace in self.traces), default=0)
 
     @property
     def start_unix_ns(self) -> int:
-        """Epoch nanoseconds of the session's start, 0 where no host records it."""
+        """Epoch nanoseconds of the session's start, 0 if no host records it."""
         return next((trace.base_unix_ns for trace in self.traces if trace.base_unix_ns), 0)
 
     @property
@@ -388,7 +402,7 @@ class SessionTrace:
 
     @property
     def all_diagnostics(self) -> list[Diagnostic]:
-        return [*self.diagnostics, *(d for trace in self.traces for d in trace.diagnostics)]
+        return [*self.diagnostics, *(diagnostic for trace in self.traces for diagnostic in trace.diagnostics)]
 
     @property
     def nbytes(self) -> int:

@@ -90,7 +90,7 @@ def _check_columns(space: XSpace) -> None:
         assert len(column.rows) == len(column.values) > 0, name
         assert (np.diff(column.rows) > 0).all(), name
         assert 0 <= column.rows[0] <= column.rows[-1] < count, name
-        assert not column.text or 0 <= column.values.min() <= column.values.max() < len(
+        assert not column.is_text or 0 <= column.values.min() <= column.values.max() < len(
             space.strings.texts
         ), name
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byDevice, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
-import { ofGap, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+import { gapSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 import { sliceAt } from '../../frontend/timeline/columns.js';
 
 const gap = (device, start_ps, duration_ps, cause = 'tracing') => ({ device, start_ps, duration_ps, cause });
@@ -72,7 +72,7 @@ test('each device that has gaps begins with their row', () => {
 });
 
 test('a selected gap survives the link to the picosecond; its end comes with the answer', () => {
-  const text = selectionText(ofGap('vm/TPU:0', 715080172721, 787223000000));
+  const text = selectionText(gapSelection('vm/TPU:0', 715080172721, 787223000000));
   assert.equal(text, 'gap:vm/TPU:0@715.080172721');
   const value = selectionValue(text);
   assert.deepEqual(

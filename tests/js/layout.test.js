@@ -40,10 +40,10 @@ const OPTIONS = {
   hosts: ['vm'],
   devices: ['TPU:0', 'TPU:1'],
   open: new Map(),
-  taking: new Map(),
-  all: [device('TPU:0'), device('TPU:1')],
+  requiredDepths: new Map(),
+  allDevices: [device('TPU:0'), device('TPU:1')],
   unit: 1,
-  shift: () => '',
+  shiftText: () => '',
 };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
@@ -115,7 +115,7 @@ test('of threads that are alike the busiest stands for all', () => {
 });
 
 test('a thread that takes part in the selection is never folded away', () => {
-  const result = lay({ taking: new Map([['h0.t2', 0]]) });
+  const result = lay({ requiredDepths: new Map([['h0.t2', 0]]) });
   assert.ok(ids(result).includes('h0.t2/0'));
   assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1\u00a0more thread');
 });
@@ -123,13 +123,13 @@ test('a thread that takes part in the selection is never folded away', () => {
 test('a closed row shows as many depths as the selection needs', () => {
   const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', lanes: 9 })];
   assert.equal(lay({}, rows).lanes.length, 4);
-  assert.equal(lay({ taking: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
+  assert.equal(lay({ requiredDepths: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
 });
 
 test('aligned devices say how far they are shifted in the place of their duty cycle', () => {
   const rights = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
   assert.deepEqual(rights({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
-  assert.deepEqual(rights({ shift: (id) => `shifted by ${id}` }), [
+  assert.deepEqual(rights({ shiftText: (id) => `shifted by ${id}` }), [
     ['h0.d0.modules/0', 'shifted by h0.d0.ops'],
     ['TPU:1', 'shifted by h0.d1.ops'],
   ]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatHash, msText, msValue, parseHash, spanText, spanValue, toNs } from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
-import { ofBrief, ofWindow, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
 test('only our keys are read from a hash', () => {
   assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), {
@@ -41,13 +41,13 @@ test('a span is its start and its length', () => {
 });
 
 test('a selected window rounded to ns comes back as it was', () => {
-  const selection = ofWindow(toNs(715_080_172_721), toNs(787_223_345_678));
+  const selection = windowSelection(toNs(715_080_172_721), toNs(787_223_345_678));
   assert.deepEqual(selectionValue(selectionText(selection)), selection);
 });
 
 test('a selected event comes back with its exact place', () => {
   const text = selectionText(
-    ofBrief({
+    eventSelection({
       row: 'h0.t3',
       depth: 2,
       start_ps: 715_080_172_721,

@@ -204,7 +204,7 @@ def device_bound(facts: Facts) -> Finding | None:
     waiting_ps = sum(stalls(trace, device).total_ps for device in trace.devices) + int(
         exposed_ps(trace).sum()
     )
-    waiting_ps += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
+    waiting_ps += sum(find_callbacks(trace, index).waits.total_ps for index in range(len(trace.devices)))
     computing_share = (busy_ps - waiting_ps) / facts.span_ps if facts.span_ps else 0.0
     share_of_steps = _share_of_steps(trace)
     if (
