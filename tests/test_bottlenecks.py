@@ -80,7 +80,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> 
     document = {
         "steps": [step], "findings": [bound], "environment": {"framework": framework},
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
-        "outside": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
+        "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
     }  # fmt: skip
     return document | work_document(list(rows), STEPS, [PEAKS], [])
 
