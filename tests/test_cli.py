@@ -374,7 +374,7 @@ def test_a_slice_of_a_table_is_a_table() -> None:
 
 def test_the_module_runs_as_a_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tb_xla_insights.cli.main", "--version"],
+        [sys.executable, "-m", "tb_xla_insights", "--version"],
         capture_output=True,
         text=True,
         check=True,

@@ -9,7 +9,7 @@ import { groupBy } from '../lib/totals.js';
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** The view with the rest of a finding's evidence; by default Gaps, empty: none. @type {Record<string, string>} */
+/** The view with more evidence of a finding: Gaps by default, none if empty. @type {Record<string, string>} */
 const EVIDENCE_VIEWS = {
   recompilation: 'Compiles',
   many_small_executions: 'Executions',
@@ -25,12 +25,12 @@ const EVIDENCE_VIEWS = {
 };
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
-/** Findings whose places are not gaps. */
+/** Findings whose windows are not gaps. */
 const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
 /**
- * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
- * step.
+ * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
+ * annotations, in Propagation at its step. `at` is the index of the place.
  * @param {Finding} finding
  * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  */
@@ -93,19 +93,19 @@ export function findingsCard(answer, app) {
       'div',
       { 'data-testid': 'findings' },
       groups.length
-        ? groups.flatMap(({ title, note, gain, findings: gains }) => [
+        ? groups.flatMap(({ title, note, gain: groupGain, findings: gains }) => [
             title &&
               h(
                 'div',
                 { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
                 h('h3', null, title),
                 note,
-                !partial && gain && h('span', null, gain),
+                !partial && groupGain && h('span', null, groupGain),
               ),
             h(
               'ol',
               null,
-              gains.map((row) => entry(/** @type {Finding} */ (findingById.get(row.id)), row, answer, app)),
+              gains.map((gain) => findingItem(/** @type {Finding} */ (findingById.get(gain.id)), gain, answer, app)),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
@@ -119,10 +119,10 @@ export function findingsCard(answer, app) {
  * @param {Overview} answer
  * @param {App} app
  */
-function entry(finding, gain, answer, app) {
+function findingItem(finding, gain, answer, app) {
   const { explained_gaps, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
-  const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
+  const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
     { 'data-testid': `finding-${id}` },
@@ -140,7 +140,9 @@ function entry(finding, gain, answer, app) {
         {
           class: `${gain.share}${gain.basis}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
-          title: cost_ps ? `Gain at best, to at worst. Explains ${timeText(cost_ps, 1)} of all cores.` : null,
+          title: cost_ps
+            ? `The gain at best, and at worst if that differs. Cost: ${timeText(cost_ps, 1)}, all cores.`
+            : null,
         },
         gain.share
           ? [
@@ -154,22 +156,22 @@ function entry(finding, gain, answer, app) {
       ),
     h('p', null, detail),
     h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || label) &&
+    (windows.length || evidenceView) &&
       h(
         'div',
         { class: 'row' },
         windows.length || explained_gaps[id] ? showPlaceButton(finding, answer, app) : null,
-        label &&
+        evidenceView &&
           button(
-            label,
+            evidenceView,
             () =>
               app.open(
-                label === 'Device'
+                evidenceView === 'Device'
                   ? devicePlace(finding, answer)
                   : {
-                      v: label.toLowerCase(),
+                      v: evidenceView.toLowerCase(),
                       sel: '',
-                      f: label === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '',
+                      f: evidenceView === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '',
                     },
               ),
             { class: 'small-button', 'data-testid': 'finding-more' },
@@ -192,8 +194,8 @@ export function markLinked(element, { link }) {
 }
 
 /**
- * A button to the gap that the finding explains most of, else to its first place. With several, each click leads to the
- * next one.
+ * A button that opens the gap with most time explained by the finding, otherwise its first window. Each click opens the
+ * next one, if there are several.
  * @param {Finding} finding
  * @param {Overview} answer
  * @param {App} app

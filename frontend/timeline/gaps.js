@@ -235,7 +235,7 @@ export function createGaps(model, lanes, on) {
       const shown = new Set(on.devices());
       const byLength = [...gapsByDevice.values()]
         .flat()
-        .filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device))
+        .filter((gap) => !(/** @type {GapItem} */ (gap).isCopy) && shown.has(gap.device))
         .sort((a, b) => b.duration_ps - a.duration_ps);
       const isShown =
         selection?.kind === 'gap' &&

@@ -13,7 +13,7 @@ from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
 from tb_xla_insights.cli import arguments, printing
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
@@ -104,7 +104,7 @@ def _progress_line(capture: Capture, with_elapsed: bool) -> str:
     seconds = f"{progress['elapsed_ms'] / 1000:.1f} of {total:.1f}" if with_elapsed else f"{total:.1f}"
     line = f"{activity} {servers}"
     if progress["state"] != "waiting":
-        line += f" · {seconds}{THIN}s"
+        line += f" · {seconds}{NARROW_SPACE}s"
     return f"{line} · {progress['message']}" if progress["message"] else line
 
 

@@ -9,7 +9,7 @@ from tb_xla_insights import units
 from tb_xla_insights.cli import elements
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +55,7 @@ def _lead_notes(lead: Document | None) -> list[str]:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
     median, low, high = (
-        f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("median_ps", "min_ps", "max_ps")
+        f"{units.time_in(lead[key], unit)}{NARROW_SPACE}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
     span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
     if lead["median_ps"] >= 0:

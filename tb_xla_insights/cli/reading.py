@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli.printing import print_note, progress_note
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.read import Reading
@@ -92,4 +92,4 @@ def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
 
 
 def _time_left(elapsed: float, done: int, total: int) -> str:
-    return f" · about {max(1, round(elapsed * (total - done) / done))}{THIN}s left"
+    return f" · about {max(1, round(elapsed * (total - done) / done))}{NARROW_SPACE}s left"

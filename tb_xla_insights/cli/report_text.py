@@ -42,7 +42,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     out.print(f"Session   {escape_text(session['name'])}")
     out.print(f"System    {escape_text(_system_text(document))}")
     start = int(session["start_unix_ns"])
-    out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
+    out.print(f"Start     {units.utc_text(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
     _print_findings(out, document)
     _print_devices(out, document["devices"], duty)

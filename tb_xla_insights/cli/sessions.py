@@ -41,7 +41,7 @@ def run(options: Any) -> int:
             "name": session.name if index == 0 else "",
             "host": host.name,
             "bytes": host.file.bytes if _has_size(host.file) else "",
-            "modified": units.moment(host.file.modified_ns),
+            "modified": units.utc_text(host.file.modified_ns),
         }
         for session in listing.sessions
         for index, host in enumerate(session.hosts)

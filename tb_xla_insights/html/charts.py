@@ -76,7 +76,9 @@ def _scale(max_ps: int, y: Callable[[float], float]) -> Iterator[Markup]:
         line_y = y(number * interval * ps_per_unit)
         time = number * interval
         text = (
-            (units.count(int(time)) if interval >= 1 else f"{time:g}") if number else f"0{units.THIN}{unit}"
+            (units.count(int(time)) if interval >= 1 else f"{time:g}")
+            if number
+            else f"0{units.NARROW_SPACE}{unit}"
         )
         yield element("line", x1=_LEFT_MARGIN, x2=_WIDTH, y1=str(line_y), y2=str(line_y))
         yield element("text", text, x=_LEFT_MARGIN - 6, y=str(line_y + 4), text_anchor="end")

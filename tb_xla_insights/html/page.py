@@ -82,7 +82,7 @@ def _header(document: Row) -> Markup:
     about: Sequence[Child] = (
         session["name"],
         environment["label"],
-        f"{units.moment(start)} UTC" if start else None,
+        f"{units.utc_text(start)} UTC" if start else None,
         units.time_text(session["duration_ps"]),
     )
     return element(

@@ -174,7 +174,7 @@ def _chain(gap: Row, document: Row) -> Markup:
     findings = findings_of_gap(gap, host, document)
     sentence = f"{why_gap(gap, findings, document)}{causes} {more_to_gain(gap, findings, document)}".strip()
     duration = gap["duration_ps"]
-    start = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
+    start = f"{units.time_in(gap['start_ps'], 'ms')}{units.NARROW_SPACE}ms"
     chain = defined_table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {start}")
     return element("details", summary, element("p", sentence), chain)

@@ -74,7 +74,9 @@ def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:
         return units.time_text(step, decimals), units.MISSING, units.MISSING
     unit = units.time_unit(work + idle)
     rounded = units.rounded_parts([work, idle], work + idle, units.PS_PER[unit] // 10**decimals)
-    texts = [f"{units.time_in(ps, unit, decimals)}{units.THIN}{unit}" for ps in (work + idle, *rounded)]
+    texts = [
+        f"{units.time_in(ps, unit, decimals)}{units.NARROW_SPACE}{unit}" for ps in (work + idle, *rounded)
+    ]
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tb_xla_insights import units
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 Row = Mapping[str, Any]
 
@@ -109,7 +109,7 @@ def peaks_text(work: Row) -> str:
     """The peaks that shares refer to, and the share of the time for which FLOPs are known."""
     peaks, total = work["peaks"], work["total"]
     values = [
-        f"{units.rate(peaks[key] / scale)}{THIN}{name}"
+        f"{units.rate(peaks[key] / scale)}{NARROW_SPACE}{name}"
         for key, scale, name in (("flops_per_s", 1e12, "TFLOP/s"), ("bytes_per_s", 1e9, "GB/s"))
         if peaks[key]
     ]

@@ -47,8 +47,9 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
 });
 
 test('a finding about annotations or ops leads to them in Device', () => {
-  const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
-  assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
+  const placeOf = (evidence, devices, count) =>
+    devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
+  assert.deepEqual(placeOf({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
     v: 'device',
     dd: 'all',
     st: 'mean',
@@ -57,7 +58,7 @@ test('a finding about annotations or ops leads to them in Device', () => {
     f: '',
   });
   assert.deepEqual(
-    of(
+    placeOf(
       {
         places: [
           { annotation: null, op: 'dot.1' },

@@ -17,7 +17,7 @@ test('a scope has the tone of the innermost phase on its path', () => {
   assert.equal(phaseTone('encoder', tones), undefined);
 });
 
-test('a slice is told by name, class, length, place and row; what it is, once', () => {
+test('a slice is described by name, class, duration, start and row, without repetition', () => {
   const lane = { row: { kind: 'thread', label: 'python' } };
   const slice = {
     lane,
