@@ -85,7 +85,7 @@ def test_windows_are_those_of_the_whole_session(
     lazy: Session, whole: Session, window: tuple[int, int], apart: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Be the hosts as near to each other as those of a capture are, or two farther than that."""
-    monkeypatch.setattr("tb_xla_insights.session._MAX_START_SPREAD_PS", apart)
+    monkeypatch.setattr("tb_xla_insights.logdir.host_windows._MAX_START_SPREAD_PS", apart)
     assert lazy.window(*window) == whole.window(*window)
     device = whole.trace.devices[1].id
     assert lazy.window(*window, device) == whole.window(*window, device)

@@ -31,10 +31,10 @@ export function columnsOf(shown, numbers, hosts) {
   if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= MAX_HOSTS_APART) {
     return shown.map((step) => [step]);
   }
-  const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
+  const firstSteps = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
   return [
     ...groupBy(shown, (/** @type {number} */ step) =>
-      String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0)),
+      String(numbers[step] ?? step - (firstSteps.get(hosts[step]) ?? 0)),
     ).values(),
   ];
 }
@@ -99,7 +99,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const hostHeads = h('tr', null);
   const head = h('tr', null);
   const body = h('tbody', null);
-  const more = h('p', { class: 'small muted' });
+  const note = h('p', { class: 'small muted' });
   let shownGraphs = MAX_GRAPHS;
 
   /** @param {number[]} column */
@@ -201,7 +201,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         `${count(columns.length)} of ${count(allColumns.length)} steps, those with compilations first. `,
     ];
     fill(
-      more,
+      note,
       notes.some(Boolean)
         ? [
             ...notes,
@@ -244,7 +244,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         body,
       ),
     ),
-    more,
+    note,
   );
   return { element, refresh };
 }

@@ -57,7 +57,7 @@ export function compilesView(app) {
   const linkStateOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
     windowLinkState(start_ps, start_ps + duration_ps);
   /** The link's compilation, else the longest one after the warm-up, else the longest one. */
-  const chosen = () => {
+  const chosenRow = () => {
     const longest =
       [...filtered.compiles].sort(
         (a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps,
@@ -77,7 +77,7 @@ export function compilesView(app) {
   function showChosen() {
     rows?.refresh();
     grid?.refresh();
-    const row = chosen();
+    const row = chosenRow();
     fill(whyPlace, row && whyCard(row, filtered));
   }
 
@@ -104,7 +104,7 @@ export function compilesView(app) {
       return 'empty';
     }
     const cost = total(afterWarmUp, 'duration_ps');
-    grid = createGrid(filtered, chosen, choose, isShown);
+    grid = createGrid(filtered, chosenRow, choose, isShown);
     rows = compiles.length ? listTable(compiles) : null;
     fill(
       element,
@@ -168,7 +168,7 @@ export function compilesView(app) {
       ...linkedOrder(app.link, '-time'),
       select: choose,
       open: showInTimeline,
-      selected: (row) => row === chosen(),
+      selected: (row) => row === chosenRow(),
       columns: [
         linkedColumn(definedColumn(TABLES.compiles.start_ps), showInTimeline),
         definedColumn(TABLES.compiles.duration_ps, { timeUnit: unit, key: 'time' }),

@@ -167,10 +167,10 @@ export function createApp() {
         return;
       }
       if (elapsed < BUSY_AFTER_MS) return;
-      const shown = elapsed < ESTIMATE_AFTER_MS ? { ...loading, seconds_left: null } : loading;
-      loadingCard.update(shown, link.state.v === 'timeline');
+      const shownLoading = elapsed < ESTIMATE_AFTER_MS ? { ...loading, seconds_left: null } : loading;
+      loadingCard.update(shownLoading, link.state.v === 'timeline');
       if (loadingCard.element.parentNode !== panel) showCard('loading', loadingCard.element);
-      live.announce(loadingText(shown));
+      live.announce(loadingText(shownLoading));
     },
     ready: showSession,
     error: (message) => showError(message, () => { void open(linkedName(), true); }),
@@ -244,9 +244,9 @@ export function createApp() {
     showState(id);
     if (!existing) view.open(session);
     view.show(true);
-    const chosen = `${link.state.h}\n${link.state.d}`;
-    if ((choices.get(id) ?? chosen) !== chosen) view.filter?.();
-    choices.set(id, chosen);
+    const choice = `${link.state.h}\n${link.state.d}`;
+    if ((choices.get(id) ?? choice) !== choice) view.filter?.();
+    choices.set(id, choice);
   }
 
   function showState(/** @type {string} */ id) {
@@ -274,15 +274,15 @@ export function createApp() {
 
   /** @param {HTMLElement} below */
   async function pickHosts(below) {
-    const opened = session;
-    if (!opened) return;
+    const openSession = session;
+    if (!openSession) return;
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: opened.session.name,
-        hosts: opened.session.hosts.map(({ name }) => name),
+        session: openSession.session.name,
+        hosts: openSession.session.hosts.map(({ name }) => name),
         linked: link.state.h,
-        rows: opened.rows.length / opened.session.hosts.length,
+        rows: openSession.rows.length / openSession.session.hosts.length,
         below,
         apply(hosts) {
           link.set({ h: hosts }, 'push');

@@ -46,8 +46,8 @@ export function createDiagnostics() {
     note.action?.run();
   }
 
-  /** @param {Note} note @param {HTMLElement|false} [more] */
-  const line = (note, more) =>
+  /** @param {Note} note @param {HTMLElement|false} [expandLink] */
+  const line = (note, expandLink) =>
     h(
       'div',
       { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` },
@@ -59,7 +59,7 @@ export function createDiagnostics() {
       ),
       h('span', { class: 'grow' }),
       note.action ? link(note.action.label, () => runAction(note)) : null,
-      more,
+      expandLink,
       button(
         '×',
         () => {
@@ -74,16 +74,16 @@ export function createDiagnostics() {
     const open = notes.filter((note) => !dismissed.has(keyOf(note)));
     const infos = open.filter(({ severity }) => severity === 'info');
     const lines = open.filter((note) => !infos.includes(note));
-    const shown = expanded ? lines : lines.slice(0, MAX_LINES);
-    const more = lines.length - shown.length;
+    const shownLines = expanded ? lines : lines.slice(0, MAX_LINES);
+    const hiddenCount = lines.length - shownLines.length;
     fill(
       element,
-      shown.map((note, index) =>
+      shownLines.map((note, index) =>
         line(
           note,
-          more > 0 &&
-            index === shown.length - 1 &&
-            link(`+${more} more`, () => {
+          hiddenCount > 0 &&
+            index === shownLines.length - 1 &&
+            link(`+${hiddenCount} more`, () => {
               expanded = true;
               draw();
             }),

@@ -29,7 +29,7 @@ export function createDocumentView(
 ) {
   /** @type {Ready|null} */
   let session = null;
-  let shown = false;
+  let isShown = false;
   let isRequested = false;
   /** The session whose data is drawn. @type {Ready|null} */
   let drawn = null;
@@ -37,7 +37,7 @@ export function createDocumentView(
 
   async function load() {
     const requested = session;
-    if (!requested || isRequested || !shown) return;
+    if (!requested || isRequested || !isShown) return;
     isRequested = true;
     const timer = setTimeout(() => {
       if (requested === session && !element.hasChildNodes()) {
@@ -85,7 +85,7 @@ export function createDocumentView(
     close() { session = null; },
     /** @param {boolean} on */
     show(on) {
-      shown = on;
+      isShown = on;
       void load();
     },
   };

@@ -32,7 +32,7 @@ function deferredView(app, label, load) {
   let view = null;
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
-  let shown = false;
+  let isShown = false;
   let loadFailed = false;
 
   async function fetchView() {
@@ -43,7 +43,7 @@ function deferredView(app, label, load) {
       view = create(app);
       placeholder.replaceWith(view.element);
       if (session) view.open(session);
-      view.show(shown);
+      view.show(isShown);
     } finally {
       done();
     }
@@ -94,7 +94,7 @@ function deferredView(app, label, load) {
     filter: () => view?.filter?.(),
     move: () => view?.move?.(),
     show(on) {
-      shown = on;
+      isShown = on;
       view?.show(on);
     },
     recolor: () => view?.recolor?.(),

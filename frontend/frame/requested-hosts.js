@@ -16,8 +16,8 @@ export function requestedHosts(linked, names, needed) {
   const terms = (linked ?? '')
     .split(',')
     .flatMap((term) => (words.includes(term) ? term : indicesOf(term).map(String)));
-  const more = [...needed].map(String);
+  const neededIndices = [...needed].map(String);
   // Without hosts in the link, the needed hosts are added to the server's default ones.
-  const requested = [...new Set([...(terms.length || !more.length ? terms : RANK_WORDS), ...more])];
+  const requested = [...new Set([...(terms.length || !neededIndices.length ? terms : RANK_WORDS), ...neededIndices])];
   return requested.length ? requested.join(',') : null;
 }

@@ -18,14 +18,14 @@ export function createHostSelection(link, onRanks) {
   /** Indices of hosts that a selection needs in addition to the link's. @type {Set<number>} */
   const needed = new Set();
   /** The link's `h` when `needed` was last cleared. @type {string|undefined} */
-  let linked = '';
+  let lastLinked = '';
 
   /** The ids of those devices of hosts that the link names, or of all if it names none. @param {string[]} hosts */
   function devicesOf(hosts) {
     const hostNames = new Set(hosts);
     const ids = (session?.devices ?? []).filter(({ host }) => hostNames.has(host)).map(({ id }) => id);
-    const named = new Set(link.state.d?.split(','));
-    const linkedIds = ids.filter((id) => named.has(id));
+    const linkDeviceIds = new Set(link.state.d?.split(','));
+    const linkedIds = ids.filter((id) => linkDeviceIds.has(id));
     return linkedIds.length ? linkedIds : ids;
   }
 
@@ -71,20 +71,20 @@ export function createHostSelection(link, onRanks) {
      */
     addNeeded(hosts) {
       const open = session;
-      const more = hosts.filter(
+      const addedHosts = hosts.filter(
         (at) => open?.chosen_hosts && open.session.hosts[at] && !open.chosen_hosts.includes(at) && !needed.has(at),
       );
-      more.forEach((at) => needed.add(at));
-      return more.length > 0;
+      addedHosts.forEach((at) => needed.add(at));
+      return addedHosts.length > 0;
     },
     /**
      * The `hosts` argument for a session, from the link and the selection.
      * @param {{name: string, hosts: {name: string}[]}} files the session and its hosts
      */
     requested({ name, hosts }) {
-      if (linked !== link.state.h || session?.session.name !== name) needed.clear();
-      linked = link.state.h;
-      return requestedHosts(linked, hosts.map((host) => host.name), needed);
+      if (lastLinked !== link.state.h || session?.session.name !== name) needed.clear();
+      lastLinked = link.state.h;
+      return requestedHosts(lastLinked, hosts.map((host) => host.name), needed);
     },
     /** @param {Ready} next */
     open(next) {

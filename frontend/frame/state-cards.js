@@ -100,17 +100,17 @@ function hostText(host) {
 
 /** The progress of each host. @param {HostReading[]} hosts */
 function hostBars(hosts) {
-  const shown =
+  const listedHosts =
     hosts.length > MAX_LISTED_HOSTS
       ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MAX_LISTED_HOSTS)
       : hosts;
-  const hiddenCount = hosts.length - shown.length;
+  const hiddenCount = hosts.length - listedHosts.length;
   const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
   return [
     h(
       'div',
       { class: 'hosts' },
-      ...shown.flatMap((host) => [
+      ...listedHosts.flatMap((host) => [
         h('span', null, host.name),
         meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
         h('span', { class: 'num sec' }, hostText(host)),

@@ -17,9 +17,9 @@ export function createTabs(views, onChoose) {
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);
   const move = (/** @type {HTMLElement} */ from, /** @type {number} */ by) => {
-    const next = tabs[(tabs.findIndex((tab) => tab === from) + by + tabs.length) % tabs.length];
-    next.focus();
-    next.click();
+    const target = tabs[(tabs.findIndex((tab) => tab === from) + by + tabs.length) % tabs.length];
+    target.focus();
+    target.click();
   };
   onKeys(row, '[role=tab]', { ArrowRight: (tab) => move(tab, 1), ArrowLeft: (tab) => move(tab, -1) });
   return {

@@ -34,10 +34,10 @@ export function createTermTips(container) {
 
   /** @param {Event} event */
   function show({ target }) {
-    const found = findTerm(target);
+    const match = findTerm(target);
     hide();
-    if (!found) return;
-    const [holder, term] = found;
+    if (!match) return;
+    const [holder, term] = match;
     tip.textContent = TERMS[term];
     tip.classList.remove('none');
     const box = holder.getBoundingClientRect();

@@ -54,9 +54,10 @@ export function hostsText(chosen, names) {
   /** @type {[number, number][]} */
   const ranges = [];
   for (const number of sorted) {
-    const last = ranges.at(-1);
+    const lastRange = ranges.at(-1);
     // A range may pass over numbers that no host has.
-    if (last && [...allNumbers].every((anyNumber) => anyNumber <= last[1] || anyNumber >= number)) last[1] = number;
+    const isAdjacent = lastRange && [...allNumbers].every((other) => other <= lastRange[1] || other >= number);
+    if (isAdjacent) lastRange[1] = number;
     else ranges.push([number, number]);
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
@@ -73,12 +74,12 @@ export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
  * @returns {string[]} names in the session's order; empty if the text names none
  */
 export function linkedHosts(text, names, ranks) {
-  const linked = (text ?? '').split(',').flatMap((term) => {
+  const linkedNames = (text ?? '').split(',').flatMap((term) => {
     if (term === 'all') return names;
     const word = RANK_WORDS.find((candidate) => candidate === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
     return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];
   });
-  return names.filter((name) => linked.includes(name));
+  return names.filter((name) => linkedNames.includes(name));
 }

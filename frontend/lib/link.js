@@ -59,8 +59,8 @@ export function formatHash(hash, state) {
   const foreignPairs = hash.replace(/^#/, '').split('&').filter((pair) => pair && !pair.startsWith(PREFIX));
   const pairs = Object.entries(state).filter(([, value]) => value !== '' && value != null)
     .map(([key, value]) => `${PREFIX}${key}=${encode(String(value))}`);
-  const all = [...foreignPairs, ...pairs];
-  return all.length ? '#' + all.join('&') : '';
+  const allPairs = [...foreignPairs, ...pairs];
+  return allPairs.length ? '#' + allPairs.join('&') : '';
 }
 
 /**
@@ -114,9 +114,9 @@ export function createLink() {
   /** @type {Set<(state: LinkState) => void>} */
   const listeners = new Set();
   const follow = () => {
-    const next = parseHash(target.location.hash);
-    if (formatHash('', next) === formatHash('', state)) return;
-    state = next;
+    const nextState = parseHash(target.location.hash);
+    if (formatHash('', nextState) === formatHash('', state)) return;
+    state = nextState;
     listeners.forEach((listener) => listener(state));
   };
   target.addEventListener('popstate', follow);
@@ -132,10 +132,12 @@ export function createLink() {
      * @param {LinkState} changes @param {'push'|'replace'} how
      */
     set(changes, how) {
-      const next = { ...state, ...changes };
-      for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(next))) if (!next[key]) delete next[key];
-      if (formatHash('', next) === formatHash('', state)) return;
-      state = next;
+      const nextState = { ...state, ...changes };
+      for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
+        if (!nextState[key]) delete nextState[key];
+      }
+      if (formatHash('', nextState) === formatHash('', state)) return;
+      state = nextState;
       const { pathname, search, hash } = target.location;
       const url = pathname + search + formatHash(hash, state);
       if (how === 'push') target.history.pushState(target.history.state, '', url);

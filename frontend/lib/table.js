@@ -185,7 +185,7 @@ export function sortableTable({
   const keyOf = (/** @type {Column<T>} */ { key: columnKey, head }) => columnKey ?? head;
   const isSortable = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
-  let shown = items;
+  let shownItems = items;
   // Created once: a head that was pressed to sort keeps the focus while rows are redrawn.
   const heads = columns.map((column) => headCell(column));
   const body = h('tbody', null);
@@ -209,12 +209,12 @@ export function sortableTable({
 
   function arrange() {
     const column = columns.find((candidate) => candidate.value && keyOf(candidate) === order.replace(/^-/, ''));
-    shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
+    shownItems = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
-      shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
+      shownItems = sorted(shownItems, (item) => ranks.get(group(item)) ?? 0, false);
     }
-    if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
+    if (parts) shownItems = shownItems.flatMap((item) => [item, ...parts(item)]);
     columns.forEach((candidate, at) => {
       const columnKey = keyOf(candidate);
       if (isSortable(candidate)) {
@@ -259,16 +259,17 @@ export function sortableTable({
     const rowHeight = body.querySelector('[data-index]')?.clientHeight || DEFAULT_ROW_PX;
     const rowsInView = Math.ceil((scroller.clientHeight || DEFAULT_VIEW_PX) / rowHeight);
     const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - ROWS_ABOVE_VIEW) : 0;
-    const to = long ? Math.min(shown.length, from + ROWS_ABOVE_VIEW + rowsInView + ROWS_BELOW_VIEW) : shown.length;
-    const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
-    const firstStop = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
+    const { length } = shownItems;
+    const to = long ? Math.min(length, from + ROWS_ABOVE_VIEW + rowsInView + ROWS_BELOW_VIEW) : length;
+    const rows = shownItems.slice(from, to).map((item, index) => bodyRow(item, from + index));
+    const firstStop = (selected && rows.find((_, index) => selected(shownItems[from + index]))) ?? rows[0];
     if (firstStop) setTabStop(firstStop);
     const grouped = rows.map((row, index) =>
-      group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
-        ? [groupRow(group(shown[from + index])), row]
+      group && group(shownItems[from + index]) !== (index && group(shownItems[from + index - 1]))
+        ? [groupRow(group(shownItems[from + index])), row]
         : [row],
     );
-    fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
+    fill(body, spacer(from * rowHeight), grouped.flat(), spacer((length - to) * rowHeight));
     const refocused = focus && rows.find(({ dataset }) => dataset.index === focus.index);
     (refocused?.querySelectorAll('button')[focus?.button ?? -1] ?? refocused)?.focus();
   }
@@ -329,11 +330,11 @@ export function sortableTable({
 
   /** @param {HTMLElement} row @param {'nextElementSibling'|'previousElementSibling'} side */
   function move(row, side) {
-    let next = row[side];
-    if (next?.classList.contains('group')) next = next[side];
-    if (next instanceof HTMLElement && next.dataset.index) next.focus();
+    let neighbour = row[side];
+    if (neighbour?.classList.contains('group')) neighbour = neighbour[side];
+    if (neighbour instanceof HTMLElement && neighbour.dataset.index) neighbour.focus();
   }
-  const itemOf = (/** @type {HTMLElement} */ row) => shown[Number(row.dataset.index)];
+  const itemOf = (/** @type {HTMLElement} */ row) => shownItems[Number(row.dataset.index)];
   onKeys(element, 'tr', {
     Enter: (row) => (open ?? select)?.(itemOf(row)),
     ' ': (row) => select?.(itemOf(row)),

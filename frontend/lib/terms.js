@@ -6,7 +6,7 @@ export const TERMS = {
   queued: 'The next run was launched before the gap began: the device waited for something else.',
   unknown: 'The next run was launched within 10 µs of the gap’s start, or its call is unknown.',
   Cause:
-    'Of a gap: the host’s main activity until the launch, and the mistake; if queued, the device waits. ' +
+    'Of a gap: the host’s main activity until the next launch, and its mistake; queued: device waits. ' +
     'Of a compilation: its trigger.',
   Mostly: 'The class with most time.',
   'What the host did': 'What the host did during the whole gap, by class.',

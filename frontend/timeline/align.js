@@ -92,7 +92,7 @@ export function shiftAt(align, row, ps) {
  * @returns {Columns}
  */
 export function shiftColumns(columns, pieces, nameOffset = 0) {
-  const moved = columns.start.flatMap((from, i) => {
+  const movedSlices = columns.start.flatMap((from, i) => {
     const to = columns.end[i];
     // A merged slice may begin before the device work in it.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
@@ -101,20 +101,20 @@ export function shiftColumns(columns, pieces, nameOffset = 0) {
       ? [{ i, start: begin, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
       : [];
   }).sort((a, b) => a.start - b.start);
-  const pick = (/** @type {number[]} */ column) => moved.map(({ i }) => column[i]);
-  const start = moved.map((slice) => slice.start);
+  const pick = (/** @type {number[]} */ column) => movedSlices.map(({ i }) => column[i]);
+  const start = movedSlices.map((slice) => slice.start);
   return {
-    length: moved.length,
+    length: movedSlices.length,
     start,
-    end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
-    name: moved.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + nameOffset)),
+    end: movedSlices.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
+    name: movedSlices.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + nameOffset)),
     classIndex: pick(columns.classIndex),
     count: pick(columns.count),
     busy: pick(columns.busy),
     event: pick(columns.event),
     real: { start: pick(columns.start), end: pick(columns.end) },
     ...(columns.fill
-      ? { fill: { ...columns.fill, at: pick(columns.fill.at), shift: moved.map(({ shift }) => shift) } }
+      ? { fill: { ...columns.fill, at: pick(columns.fill.at), shift: movedSlices.map(({ shift }) => shift) } }
       : {}),
   };
 }
@@ -192,26 +192,28 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
       const answer = on && sessionName ? await overview() : null;
       if (sessionName !== name()) return;
       const rows = shownRows();
-      const next = answer && rows && alignmentOf(answer.steps, rows);
-      if (on && !next) {
+      const alignment = answer && rows && alignmentOf(answer.steps, rows);
+      if (on && !alignment) {
         addNote({
           id: 'align',
           message: 'No device work could be assigned to a step of the host, so there is nothing to align.',
         });
       } else if (!quiet) {
-        const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
-        const part =
-          next && answer.steps.count > next.steps ? ` Only the ${next.steps} steps with device work are moved.` : '';
+        const row = alignment && [...alignment.rows].find(([, pieces]) => pieces.length)?.[0];
+        const remark =
+          alignment && answer.steps.count > alignment.steps
+            ? ` Only the ${alignment.steps} steps with device work are moved.`
+            : '';
         live.announceNow(
-          next && row
+          alignment && row
             ? `Device work is drawn under its step, ` +
-                `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
+                `${shiftText(alignment, row, (state.window.start_ps + state.window.end_ps) / 2)}.${remark}`
             : 'Device rows are drawn at their recorded times again.',
         );
       }
-      if (next && state.selection?.kind === 'gap') model.select(null);
-      model.set({ align: next, cursor: null, hover: null });
-      link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
+      if (alignment && state.selection?.kind === 'gap') model.select(null);
+      model.set({ align: alignment, cursor: null, hover: null });
+      link.set({ al: alignment ? '1' : '' }, quiet ? 'replace' : 'push');
     } catch (error) {
       if (sessionName === name()) failed(/** @type {Error} */ (error));
     }

@@ -72,10 +72,10 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
  * @returns {Fill}
  */
 function fillOf(bucket, digits, start, end, count) {
-  let next = 0;
+  let nextDigit = 0;
   return { bucket, digits, at: start.map((ps, i) => {
-    const offset = next;
-    if (count[i] > 1) next += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
+    const offset = nextDigit;
+    if (count[i] > 1) nextDigit += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
     return offset;
   }) };
 }
@@ -92,11 +92,11 @@ export function coverage({ start, end, count, fill, real }, i, from, to) {
   const { bucket, digits, at } = fill;
   const shift = fill.shift?.[i] ?? 0;
   const [low, high] = [Math.max(from, start[i]) + shift, Math.min(to, end[i]) + shift];
-  const first = Math.floor((real?.start ?? start)[i] / bucket);
+  const firstBucket = Math.floor((real?.start ?? start)[i] / bucket);
   let covered = 0;
   for (let b = Math.floor(low / bucket); b * bucket < high; b += 1) {
-    covered +=
-      (parseInt(digits[at[i] + b - first], 16) / 15) * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
+    const coveredShare = parseInt(digits[at[i] + b - firstBucket], 16) / 15;
+    covered += coveredShare * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
   }
   return high > low ? covered / (high - low) : 0;
 }

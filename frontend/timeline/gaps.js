@@ -142,8 +142,8 @@ export function createGaps(model, lanes, on) {
   function currentGaps() {
     const { selection } = model.state;
     const id = selection?.device || on.session()?.rows.find((row) => row.id === selection?.row)?.device;
-    const first = on.devices().find((device) => gapsByDevice.has(device));
-    return gapsByDevice.get(id ?? '') ?? gapsByDevice.get(first ?? '') ?? [];
+    const firstDevice = on.devices().find((device) => gapsByDevice.has(device));
+    return gapsByDevice.get(id ?? '') ?? gapsByDevice.get(firstDevice ?? '') ?? [];
   }
 
   /**
@@ -232,10 +232,10 @@ export function createGaps(model, lanes, on) {
     /** Shows the longest gap of the shown devices; called again, the next one by length. */
     longest() {
       const { selection, align } = model.state;
-      const shown = new Set(on.devices());
+      const devices = new Set(on.devices());
       const byLength = [...gapsByDevice.values()]
         .flat()
-        .filter((gap) => !(/** @type {GapItem} */ (gap).isCopy) && shown.has(gap.device))
+        .filter((gap) => !(/** @type {GapItem} */ (gap).isCopy) && devices.has(gap.device))
         .sort((a, b) => b.duration_ps - a.duration_ps);
       const isShown =
         selection?.kind === 'gap' &&

@@ -121,8 +121,9 @@ export function createLanes(model, on) {
 
   /** The rows of visible lanes, and of those one screen above and below. @param {Scene} frame */
   function neededRows({ scroll, height, lanes }) {
-    const near = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
-    return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows)))];
+    const nearLanes = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
+    const drawnRows = nearLanes.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows));
+    return [...new Set(drawnRows)];
   }
 
   function draw() {

@@ -88,12 +88,11 @@ const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\
  */
 export function foldedThreads(rows, requiredDepths, compact = false) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
-  const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
+  const shownStems = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
   const busiest = threads.filter(({ unfolded, role }) => unfolded && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
-  const shownHelpers = new Set(
-    busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, compact ? 0 : MAX_HELPER_THREADS),
-  );
+  const distinct = busiest.filter((row) => !shownStems.has(stem(row)) && shownStems.add(stem(row)));
+  const shownHelpers = new Set(distinct.slice(0, compact ? 0 : MAX_HELPER_THREADS));
   return threads.filter((row) => row.role !== 'driving' && !shownHelpers.has(row) && !requiredDepths.has(row.id));
 }
 

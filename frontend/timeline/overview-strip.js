@@ -66,13 +66,13 @@ export function createOverviewStrip(on) {
    * Draws the layer that does not depend on the window.
    * @param {Ready} session
    * @param {import('../lib/theme.js').Palette} palette
-   * @param {string[]} chosen
+   * @param {string[]} deviceIds
    */
-  function drawSession({ strip: { devices: allDevices, host: hosts, buckets } }, palette, chosen) {
+  function drawSession({ strip: { devices: allDevices, host: hosts, buckets } }, palette, deviceIds) {
     const { left, right } = sessionScale();
     const { height, activityTop, activityHeight, bandTop, bandHeight, hasLines } = sizes();
     const { box, write, fitText } = penOn(base, element.clientWidth, height, palette);
-    const devices = allDevices.filter(({ id }) => chosen.includes(id));
+    const devices = allDevices.filter(({ id }) => deviceIds.includes(id));
     const drawsLines = hasLines && devices.length > 1 && devices.length <= MAX_LINES;
     const bands = allDevices.length
       ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.causes ?? '')
@@ -127,7 +127,7 @@ export function createOverviewStrip(on) {
     const { height } = sizes();
     element.style.height = `${height}px`;
     if (!session || !width) return;
-    const chosen = on.devices();
+    const deviceIds = on.devices();
     const { start_ps, end_ps } = on.shown();
     for (const [name, value] of Object.entries({
       max: Math.round(session.session.duration_ps / 1e9),
@@ -136,8 +136,8 @@ export function createOverviewStrip(on) {
     })) {
       element.setAttribute(`aria-value${name}`, String(value));
     }
-    const inputs = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
-    if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, chosen);
+    const inputs = [session, palette, width, height, devicePixelRatio, deviceIds.join(), on.causes()];
+    if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, deviceIds);
     lastInputs = inputs;
     const { g, box, outline } = penOn(canvas, width, height, palette);
     g.drawImage(base, 0, 0, width, height);

@@ -22,8 +22,8 @@ function createBars(scale) {
     /** @param {Columns} columns @param {number} i @param {number} x @param {number} w */
     add(columns, i, x, w) {
       const wide = Math.max(w, 1);
-      const last = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
-      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= last; bar += 1) {
+      const lastBar = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
+      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= lastBar; bar += 1) {
         const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + wide, origin + (bar + 1) * PITCH_PX)];
         if (to > from) parts[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
       }

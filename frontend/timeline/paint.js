@@ -174,22 +174,22 @@ export function paint(
    * @param {number} w width of the slice
    */
   function textSpace(bars, from, w) {
-    const first = bars.find(({ end_ps }) => scale.x(end_ps) > from);
-    return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
+    const firstWait = bars.find(({ end_ps }) => scale.x(end_ps) > from);
+    return firstWait ? clamp(scale.x(firstWait.start_ps) - from, 0, w) : w;
   }
 
   /** Draws the edges of the steps of a lane's host, while device rows are aligned. @param {Lane} lane */
   function drawStepEdges(lane) {
     const y = laneTop(scene, lane);
-    let last = -Infinity;
+    let lastX = -Infinity;
     g.strokeStyle = palette.ink2;
     g.lineWidth = 1;
     g.setLineDash([4, 3]);
     g.lineDashOffset = y;
     g.beginPath();
     for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
-      if (x < left || x > right || x - last < MIN_EDGE_DISTANCE_PX) continue;
-      g.moveTo((last = x), y - 2);
+      if (x < left || x > right || x - lastX < MIN_EDGE_DISTANCE_PX) continue;
+      g.moveTo((lastX = x), y - 2);
       g.lineTo(x, y + lane.h + 6);
     }
     g.stroke();

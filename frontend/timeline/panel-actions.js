@@ -63,8 +63,8 @@ export function createPanelActions(app, model, parts) {
         return devices.filter(({ id }) => traced.has(id));
       },
       inLaneOrder(devices) {
-        const opened = session();
-        return opened ? inLaneOrder(devices, opened) : devices;
+        const openSession = session();
+        return openSession ? inLaneOrder(devices, openSession) : devices;
       },
       rowLabel: (row) => session()?.rows.find(({ id }) => id === row)?.label ?? row,
       openFinding: (finding) => withOverview((answer) => app.open(findingLinkState(finding, answer))),

@@ -69,10 +69,10 @@ export function createPanel(act, on) {
     const name = nameOf(active);
     return () => {
       const rows = [...element.querySelectorAll('table')].find(({ ariaLabel }) => label && ariaLabel === label);
-      const next = label
+      const successor = label
         ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`)
         : [...element.querySelectorAll('button')].find((candidate) => nameOf(candidate) === name);
-      /** @type {HTMLElement} */ (next ?? title).focus();
+      /** @type {HTMLElement} */ (successor ?? title).focus();
     };
   }
 

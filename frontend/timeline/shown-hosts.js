@@ -48,10 +48,9 @@ export function createShownHosts(app, state, session) {
     /** Requests rows for the hosts of the selection and of devices that a link opens. */
     requestHosts() {
       const { selection, open: folds } = state;
-      const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
-      app.requestHosts(
-        [...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0),
-      );
+      const openedHosts = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
+      const selectedHosts = selection && selection.kind !== 'window' ? [hostOf(selection)] : [];
+      app.requestHosts([...selectedHosts, ...openedHosts].filter((at) => at >= 0));
     },
   };
 }

@@ -12,7 +12,7 @@ const EDGE_PX = 8;
 export function createTooltip() {
   const element = h('div', { class: 'tooltip none', role: 'tooltip', 'data-testid': 'tooltip' });
   let timer = 0;
-  let shown = '';
+  let shownKey = '';
   return {
     element,
     /**
@@ -26,15 +26,15 @@ export function createTooltip() {
       const key = slice ? `${slice.row} ${slice.depth} ${slice.start_ps} ${wait}` : '';
       const draw = () => {
         const [name, ...words] = slice ? sliceTexts(slice) : [];
-        shown = key;
+        shownKey = key;
         fill(element, h('b', null, name), [...words, wait].filter(Boolean).join(' · '));
         element.classList.remove('none');
         const { offsetWidth: width, offsetHeight: height } = element;
         element.style.left = `${Math.min(x + RIGHT_PX, innerWidth - width - EDGE_PX)}px`;
         element.style.top = `${y + BELOW_PX + height > innerHeight ? y - height - EDGE_PX : y + BELOW_PX}px`;
       };
-      if (key && key === shown) return draw();
-      shown = '';
+      if (key && key === shownKey) return draw();
+      shownKey = '';
       element.classList.add('none');
       if (key) timer = window.setTimeout(draw, DELAY_MS);
     },

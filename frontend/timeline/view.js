@@ -348,9 +348,9 @@ export function timelineView(app) {
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
     requestHosts();
-    const [opened] =
+    const [openedDevice] =
       [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
-    const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
+    const device = state.selection?.kind === 'gap' ? state.selection.device : openedDevice;
     if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.addNote({ id: 'stale', message: stale.join(' ') });
   }

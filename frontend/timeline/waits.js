@@ -80,7 +80,7 @@ export function waitArrows(bars, device) {
   const late = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
   const from = late.find((bar) => bar.device === device) ?? late[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
-  const first = waiting.filter(
+  const firstWaits = waiting.filter(
     ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
   );
   const endpoint = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
@@ -90,7 +90,10 @@ export function waitArrows(bars, device) {
     end_ps: ps,
   });
   return from
-    ? first.map(({ lane, until_ps }) => ({ from: endpoint(from.lane, from.start_ps), to: endpoint(lane, until_ps) }))
+    ? firstWaits.map(({ lane, until_ps }) => ({
+        from: endpoint(from.lane, from.start_ps),
+        to: endpoint(lane, until_ps),
+      }))
     : [];
 }
 

@@ -180,9 +180,9 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
         {
             "before": before,
             "after": after,
-            "count": idle.number,
+            "count": idle.interval_count,
             "total_ps": idle.total_ps,
-            "mean_ps": idle.total_ps // idle.number,
+            "mean_ps": idle.total_ps // idle.interval_count,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
             "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }

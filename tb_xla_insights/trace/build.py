@@ -15,10 +15,10 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
-from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
+from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.trace.waits import join_waits

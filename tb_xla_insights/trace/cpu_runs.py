@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
-from tb_xla_insights.trace.devices import make_spans
-from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
+from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.plane_devices import make_spans
 from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import LineRegions, Regions, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at

@@ -31,7 +31,8 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
+from tb_xla_insights.trace.device import DeviceKind
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
 
 

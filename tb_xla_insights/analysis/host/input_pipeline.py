@@ -33,7 +33,8 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotation_mask
-from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps import Gaps as GapsPart
 
 
-def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> GapsPart:
-    """The report's `gaps`. `items` has the `items` longest gaps, or all with `all_gaps`, the longest first.
+MAX_LISTED_GAPS = 1000
+"""The most gaps that the report lists, unless all are requested."""
+
+
+def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = MAX_LISTED_GAPS) -> GapsPart:
+    """The report's `gaps`. `items` has the `max_items` longest gaps, or all with `all_gaps`, the longest first.
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
@@ -41,7 +45,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         [np.arange(len(gaps)) for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)]
     )
     longest = np.argsort(-duration, kind="stable")
-    longest = longest if all_gaps else longest[:items]
+    longest = longest if all_gaps else longest[:max_items]
     items_by_position: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         positions = longest[host[longest] == number]
