@@ -27,7 +27,10 @@ Row = dict[str, Any]
 TIMES = ("self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
 STEP_TIMES = ("self_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
 AMOUNTS = ("flops", "model_flops", "bytes", "hbm_bytes")
+"""Keys of a row of ops (times and amounts) and of a step (times) that are summed."""
+
 _MAX_OPS_WITHOUT_FLOPS = 100
+"""The maximum number of listed ops without a FLOP count."""
 
 
 def work_document(
@@ -207,8 +210,8 @@ def _annotation_rows(
         if path in with_children
     ]
     if None in sums_of_annotation:
-        rest = sums_of_annotation[None].row(roof, total_ps)
-        rows.append({"path": None, "kind": None, **rest, "own": rest})
+        unannotated = sums_of_annotation[None].row(roof, total_ps)
+        rows.append({"path": None, "kind": None, **unannotated, "own": unannotated})
     return rows
 
 

@@ -98,11 +98,11 @@ class Routes:
     def session(self, arguments: Arguments) -> SessionAnswer:
         """Starts reading a session and returns the progress, or once it is read the data that the page draws first.
 
-        `fingerprint` is that of the files that were read; `changed`: the files have changed since. Requests with a
-        `fingerprint` fail (409) once files with another fingerprint were read. If not all hosts are in memory, the
-        answer has the rows of `hosts` (see `host_choice.chosen_hosts`). While the session is being read, `partial` has
-        the numbers of hosts (null before the first partial report), and `head` the data that the page needs to draw
-        that report, if it covers more than `seen` hosts.
+        `fingerprint` identifies the files that were read; `changed`: they have changed since. Requests with a
+        `fingerprint` fail (409) once files with another one were read. If not all hosts are in memory, the answer has
+        the rows of `hosts` (see `host_choice.chosen_hosts`). While the session is being read, `partial` has the numbers
+        of hosts (null before the first partial report), and `head` the data that the page needs to draw that report, if
+        it covers more than `seen` hosts.
         """
         load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
@@ -134,9 +134,8 @@ class Routes:
         return self.session(arguments)
 
     def stop(self, arguments: Arguments) -> Stopped:
-        """Stops reading a session; hosts that were read are kept."""
-        stopped = self._store.stop(arguments.text("session"))
-        return {"stopped": stopped}
+        """Stops reading a session, which then consists of the hosts read so far."""
+        return {"stopped": self._store.stop(arguments.text("session"))}
 
     def overview(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
@@ -160,6 +159,7 @@ class Routes:
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("other_host", 0, _MAX_HOST)
+        # The id of any of its rows names the other host.
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
             self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
@@ -250,8 +250,8 @@ class Routes:
 
     def device(self, arguments: Arguments) -> DeviceAnswer:
         """The work of chosen devices in chosen steps, and its efficiency. `cores`: a core `31.2` (indices of the host
-        and of the core), a host `31`, or `all`; `steps`: a step's number, `mean` or `all`; `peaks` override the known
-        ones; `category` restricts the ops to one category; `whole` lists all ops."""
+        and of the core), a host `31`, or `all`; `steps`: a step's number, `mean` or `all`; `peaks`: the user's;
+        `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
@@ -259,13 +259,13 @@ class Routes:
         loaded = self._sessions.loaded(arguments)
         report = loaded.report
         has_several = len(loaded.files.hosts) > 1
-        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
-        cores = arguments.optional_text("cores")
-        host = cores.partition(".")[0] if cores else str(usual)
+        median = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
+        devices = arguments.optional_text("cores")
+        host = devices.partition(".")[0] if devices else str(median)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, cores, arguments.optional_text("steps"),
-            default_host=usual, category=arguments.optional_text("category"), user_peaks=arguments.peaks("peaks"),
+            loaded.choose(arguments.names("hosts"), needed).trace, devices, arguments.optional_text("steps"),
+            default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("peaks"),
             all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
@@ -314,7 +314,7 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
 
 def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
-    return {"hosts_read": partial_report.hosts, "hosts_total": len(load.hosts)}
+    return {"hosts_read": partial_report.host_count, "hosts_total": len(load.readings)}
 
 
 def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     advise_change,
     advise_unknown_change,
     find_tracer,
-    place_text,
+    location_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
@@ -266,7 +266,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
     """Advice on one compilation; None in warm-up."""
     if row["warm_up"]:
         return None
-    place = place_text(row["frame"], row["annotation"])
+    place = location_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
