@@ -27,7 +27,7 @@ from tb_xla_insights.pod.late_hosts import LateHosts, find_late_hosts, is_late_e
 from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
-    from tb_xla_insights.analysis.findings.base import Frequency
+    from tb_xla_insights.analysis.findings.finding import Frequency
     from tb_xla_insights.pod.collective_columns import HostCollectives
     from tb_xla_insights.schema.hosts_route import HostsState
 

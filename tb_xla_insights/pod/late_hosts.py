@@ -18,7 +18,7 @@ from tb_xla_insights.pod.replay import replay_on_time
 from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
-    from tb_xla_insights.analysis.findings.base import Frequency
+    from tb_xla_insights.analysis.findings.finding import Frequency
     from tb_xla_insights.schema.hosts_route import LateKind
 
 MIN_SHARE_FACTOR = 2
