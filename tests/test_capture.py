@@ -35,7 +35,7 @@ def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
     """Captures and waits for it. Raises InputError where no server gave anything."""
     started = Capture(addresses, logdir, options)
     started.run()
-    if not started.captured:
+    if not started.has_captures:
         raise InputError(started.message or "the capture was cancelled")
     return started
 

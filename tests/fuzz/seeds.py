@@ -83,7 +83,7 @@ def pods() -> tuple[tuple[Node, ...], ...]:
     made_up = (
         Pod(**few, late=(late_host,)),
         Pod(**few, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True),
-        Pod(**few, staged=True, tells_groups=False),
+        Pod(**few, staged=True, programs_have_groups=False),
         Pod(**few, late=(late_host,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
         Pod(**few, late=(late_host,), run_ids=False, joined=False, scripts={0: "jit_other"}),
     )
