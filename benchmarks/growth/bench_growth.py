@@ -54,7 +54,7 @@ def measure_in_process(axis: str, size: int, limit: float) -> dict[str, Any] | N
     """`measure` in a separate process; None if it takes longer than `limit` seconds."""
     command = [sys.executable, __file__, axis, "--size", str(size), "--in-process"]
     try:
-        process = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+        process = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, check=True)
     except subprocess.TimeoutExpired:
         return None
     result: dict[str, Any] = json.loads(process.stdout)
