@@ -13,7 +13,7 @@ import pytest
 from helpers import free_port, write_session
 from hypothesis import settings
 
-# Every run tries the same examples: what fails, fails for everybody.
+# Every run tries the same examples, so that each failure can be reproduced.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
@@ -21,7 +21,7 @@ TRACES = "XLA_INSIGHTS_TRACES"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def what_is_there_stays() -> None:
+def freeze_objects() -> None:
     """Excludes imported modules from garbage collection, which each host's task triggers: with a million objects it
     takes longer than reading a small capture."""
     gc.collect()
@@ -30,7 +30,7 @@ def what_is_there_stays() -> None:
 
 @pytest.fixture(scope="session")
 def shared_traces() -> Path:
-    """The folder of real captures: `../shared/traces` beside the project, or as the environment says."""
+    """The folder of real captures: the environment variable `XLA_INSIGHTS_TRACES`, else `../shared/traces`."""
     folder = Path(os.environ.get(TRACES) or Path(__file__).parents[2] / "shared" / "traces")
     if not folder.is_dir():
         pytest.skip(f"no real captures here; set {TRACES} to a folder that has them")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from damaged import NEVER_ENDS, ids, lines_of, nameless, read, small, survived, trace_of
+from damaged import NEVER_ENDS, ids, lines_of, read, read_or_none, small, trace_of, without_metadata_names
 from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
@@ -21,12 +21,14 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
     planes = _top_ends(data)
     assert len(whole) == 3
     for end in range(1, len(data)):
-        space = survived(data[:end])
+        space = read_or_none(data[:end])
         if space is None:
             assert end < whole[0][1], f"cut at {end}"
             continue
-        read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
-        assert read_lines == [nameless(line) for _, last, line in whole if last <= end], f"cut at {end}"
+        read_lines = [without_metadata_names(line) for plane in of_space(space) for line in plane.lines]
+        assert read_lines == [without_metadata_names(line) for _, last, line in whole if last <= end], (
+            f"cut at {end}"
+        )
         if end in planes:  # a file that happens to end between two fields of its own is whole
             assert ids(space) == []
         else:
@@ -63,7 +65,7 @@ def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None
     data = small()
     for at in range(len(data)):
         broken = data[:at] + bytes([data[at] ^ (0x80, 0xFF, 0x01)[at % 3]]) + data[at + 1 :]
-        space = survived(broken)
+        space = read_or_none(broken)
         if space and at % 5 == 0:
             trace_of(broken)
         for diagnostic in space.diagnostics if space else ():
@@ -80,7 +82,7 @@ def test_many_wrong_bytes_are_handled() -> None:
         broken = bytearray(data)
         for _ in range(pick.randint(1, 9)):
             broken[pick.randrange(len(data))] = pick.choice([0, 0x7F, 0x80, 0xFF, pick.randrange(256)])
-        if survived(bytes(broken)):
+        if read_or_none(bytes(broken)):
             trace_of(bytes(broken))
 
 

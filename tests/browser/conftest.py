@@ -1,4 +1,4 @@
-"""One TensorBoard over the demo logs for all browser tests, and a page that fails a test on any complaint."""
+"""A TensorBoard over the demo logs for all browser tests, and a page whose errors fail the test."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ ARGUMENTS = [
     "--disable-background-networking",
 ]
 
-# In milliseconds: as patient as everything else, for machines that are busy. What is expected seldom takes one second.
+# Milliseconds; Playwright's other timeouts are as long. An expectation rarely takes a second, except on a busy machine.
 expect.set_options(timeout=30_000)
 
 
 def session_named(prefix: str) -> str:
-    """The session of a demo log whose folder begins so, as the page names it."""
+    """The session of the demo log whose folder begins with `prefix`, as the page names it."""
     run = next(path for path in sorted((ROOT / "demo_logs").glob(f"{prefix}*")) if path.is_dir())
     return f"{run.name}/{next((run / 'plugins/profile').iterdir()).name}"
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The checker, which runs within the page."""
+    """The script of the accessibility checker axe, which runs in the page."""
     return (ROOT / "node_modules/axe-core/axe.min.js").read_text()
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """The system's Chromium, or where `CHROMIUM` says."""
+    """Launches the Chromium of the environment variable `CHROMIUM`, else the system's."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
         pytest.skip("no Chromium here; set CHROMIUM to its path")
@@ -65,7 +65,7 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture(scope="session", autouse=True)
 def packed_page() -> None:
-    """What is tested is what users get: the page of this checkout, packed."""
+    """Packs the page of this checkout, as users get it."""
     npm = shutil.which("npm")
     assert npm, "the page cannot be packed: install nodejs and npm"
     if not is_packed(page_folder()):
@@ -74,7 +74,7 @@ def packed_page() -> None:
 
 @contextmanager
 def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
-    """The address of a TensorBoard over a logdir, stopped in the end."""
+    """Runs a TensorBoard over a logdir, and yields its address."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
     with helpers.serving(command, stdin=subprocess.PIPE, env=environment) as address:
@@ -83,44 +83,44 @@ def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def tensorboard() -> Iterator[str]:
-    """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
+    """The address of a TensorBoard over `demo_logs`."""
     with serving(ROOT / "demo_logs") as address:
         yield address
 
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the browser complained about. A test that provokes something takes it out of the list."""
+    """The errors of the page. A test that provokes an error removes it from the list."""
     return []
 
 
 @pytest.fixture
 def origins(tensorboard: str) -> list[str]:
-    """Where a page may ask. A test with a server of its own adds that."""
+    """The origins from which the page may request. A test with another server adds its address."""
     return [tensorboard, "data:", "blob:", "about:"]
 
 
-SPOILED = pytest.StashKey[bool]()
-"""Of a test: its page is not one that another test can have."""
+NOT_REUSABLE = pytest.StashKey[bool]()
+"""Whether no other test can use the page of a test."""
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     if call.excinfo:
-        item.stash[SPOILED] = True
+        item.stash[NOT_REUSABLE] = True
 
 
 @pytest.fixture
-def page_of_its_own(request: pytest.FixtureRequest) -> None:
-    """For tests that do to a page what cannot be undone, as scripts that run before its own. To be named first."""
-    request.node.stash[SPOILED] = True
+def fresh_page(request: pytest.FixtureRequest) -> None:
+    """For tests that change a page for good, such as by scripts that run before its own. Must precede `page`."""
+    request.node.stash[NOT_REUSABLE] = True
 
 
 @pytest.fixture(scope="session")
-def left_page() -> Iterator[list[Page]]:
-    """The page that the last test left, if it did: another one takes three processes, and most of a test's time."""
-    left: list[Page] = []
-    yield left
-    for page in left:
+def reusable_pages() -> Iterator[list[Page]]:
+    """The page of the last test, or none: a new page starts three processes, which takes most of a test's time."""
+    pages: list[Page] = []
+    yield pages
+    for page in pages:
         page.context.close()
 
 
@@ -129,27 +129,32 @@ def page(
     request: pytest.FixtureRequest,
     browser: Browser,
     browser_context_args: dict[str, Any],
-    left_page: list[Page],
+    reusable_pages: list[Page],
     origins: list[str],
     complaints: list[str],
 ) -> Iterator[Page]:
-    """A page as new, whose test fails on a console error, an uncaught one, or a request to another origin."""
-    spoiled = request.node.stash.get(SPOILED, False)
-    page = left_page.pop() if left_page and not spoiled else new_page(browser, browser_context_args)
+    """A page in its initial state, whose test fails on a console error, an uncaught error or a request to another
+    origin."""
+    needs_fresh_page = request.node.stash.get(NOT_REUSABLE, False)
+    page = (
+        reusable_pages.pop()
+        if reusable_pages and not needs_fresh_page
+        else new_page(browser, browser_context_args)
+    )
 
-    with watched(page, origins, complaints):
+    with watch(page, origins, complaints):
         yield page
-        if request.node.stash.get(SPOILED, False):
+        if request.node.stash.get(NOT_REUSABLE, False):
             page.context.close()
         else:
             clean(page, browser_context_args)
-            left_page.append(page)
+            reusable_pages.append(page)
     assert not complaints
 
 
 @contextmanager
-def watched(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
-    """Notes what a page complains about: console errors, uncaught ones, requests to another origin."""
+def watch(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
+    """Adds console errors, uncaught errors and requests to other origins to `complaints`."""
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -173,13 +178,13 @@ def watched(page: Page, origins: list[str], complaints: list[str]) -> Iterator[N
 
 def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
     context = browser.new_context(**context_args)
-    # Asked for by the browser, not by the page, whenever it likes.
+    # The browser requests it, not the page, and at any time.
     context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     return context.new_page()
 
 
 def clean(page: Page, context_args: dict[str, Any]) -> None:
-    """Takes back whatever a test may have done to its page."""
+    """Resets what a test may have changed in its page."""
     page.unroute_all(behavior="ignoreErrors")
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")

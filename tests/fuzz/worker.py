@@ -179,7 +179,7 @@ class Worker:
 
 
 def check_limits(target: Target, data: bytes, tally: Tally, memory: bool) -> set[str]:
-    """Checks an input and returns its features. Measures memory if `memory` is true or the process grew beyond the limit.
+    """Checks an input and returns its features. Measures memory if `memory` is true or the process grew too much.
     Raises the check's errors, SlowError, LargeError and StuckError."""
     limits, size = target.limits, len(data)
     allowed = limits.seconds_of(size)
