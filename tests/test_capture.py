@@ -190,7 +190,7 @@ class TestRealServer:
         self, profiler_server: str, refused_port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         missing = f"localhost:{refused_port}"
-        options = ["--duration-ms", "300", "--json"]
+        options = ["--duration-ms", "300", "--retries", "0", "--json"]
         assert main(["capture", f"{profiler_server},{missing}", str(tmp_path), *options]) == 3
         output = capsys.readouterr()
         document = json.loads(output.out)

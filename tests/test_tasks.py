@@ -78,13 +78,13 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
-    results = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
+    results = in_processes(hosts, partial(die_once, host_name="c", folder=str(tmp_path)))
     assert (tmp_path / "died").exists()
     assert [name for name, _ in results] == list(NAMES)
 
 
 def test_a_host_whose_process_always_dies_is_reported(hosts: list[HostCapture]) -> None:
-    results = in_processes(hosts, partial(die, where="c"))
+    results = in_processes(hosts, partial(die, host_name="c"))
     assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
     assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
     failure = results[2]
