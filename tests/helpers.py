@@ -101,6 +101,15 @@ def _drain(stream: IO[str]) -> None:
         stream.read()
 
 
+@contextmanager
+def joining_threads() -> Iterator[None]:
+    """Waits at its end for the threads that were started in its body."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+
+
 def free_port() -> int:
     """A port for a server to listen at. Another process may take it first."""
     with socket.socket() as free:

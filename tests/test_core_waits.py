@@ -37,7 +37,7 @@ PODS = {
 
 
 def true_waits(training: Pod, host: int) -> Iterator[int]:
-    """Yields how long a core waits for the last host, per step, exchange and core of `host`; 0 if `host` is the last."""
+    """Yields how long a core waits for the last host, per step, exchange and core of `host`; 0 if `host` is last."""
     steps = schedule(training)
     for step, index, core in product(
         range(training.steps), range(len(steps[0][0].exchanges[0])), range(training.cores)

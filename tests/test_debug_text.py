@@ -46,7 +46,12 @@ def block_text(graph: str, kind: str = "Compilation", cause: str = "user mark_st
 
 class TestBlocks:
     def test_compilations_and_executions_have_the_programs_own_frames(self) -> None:
-        text = f"hello\n{block_text('aa')}Computation hash: 5\n{block_text('aa', 'Execution')}step 1\n{block_text('bb', 'Execution')}"
+        compilation, *executions = (
+            block_text("aa"),
+            block_text("aa", "Execution"),
+            block_text("bb", "Execution"),
+        )
+        text = f"hello\n{compilation}Computation hash: 5\n{executions[0]}step 1\n{executions[1]}"
         parsed = parse_debug(text, "e.txt")
         [compiled] = parsed.compilations
         frames = ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import joining_threads
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
@@ -38,12 +39,12 @@ def test_long_lists_are_sampled() -> None:
 def test_cached_answers_are_freed_with_their_session() -> None:
     """There are no reference cycles. They would keep the memory until a garbage collection, which the size of arrays
     does not trigger."""
-    listing = Listing([Root(str(DEMO))])
-    listing.refresh(wait=None)
-    store = Store(listing, session_opener())
-    handlers = Routes(listing, store).gets()
-    loaded: Any = store.loaded(NAME)
-    loaded.find_scopes()
+    with joining_threads():  # they refer to the session
+        listing = Listing([Root(str(DEMO))])
+        listing.refresh(wait=None)
+        store = Store(listing, session_opener())
+        handlers = Routes(listing, store).gets()
+        loaded: Any = store.loaded(NAME)
     before = deep_size(loaded)
     window = {
         "start_ps": "0",

@@ -318,7 +318,7 @@ def counted() -> dict[str, int]:
 
 @pytest.mark.parametrize("name", COSTS["programs"])
 def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
-    """Of whole programs only if they are pure products: the cost analysis also counts other ops, and a loop's body once."""
+    """Total FLOPs only of pure products: the cost analysis also counts other ops, and a loop's body once."""
     cost = COSTS["programs"][name]
     assert counted[f"jit_{name}"] == cost["products"]
     if cost["pure"]:

@@ -121,7 +121,7 @@ def test_a_kernel_that_fills_or_copies_for_an_op_is_its_work() -> None:
 
 
 def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
-    """The figures of the stock profile tab: 150 kernels, 20 of them fills, 4,645.76 us in ops that fill, 0.823 ms idle."""
+    """The figures of the stock tab: 150 kernels, 20 of them fills, 4,645.76 us in ops that fill, 0.823 ms idle."""
     trace = real_trace(shared_traces / "other" / "mi355_te_fused_attn")
     ops = only_device(trace).ops
     assert len(ops) == 150
