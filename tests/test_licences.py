@@ -36,7 +36,7 @@ OLDER_NAMES = {
 
 
 def licences(installed: Distribution) -> set[str]:
-    """The licences by SPDX name: from the expression in current metadata, else from classifiers, else from free text."""
+    """The licences by SPDX name: from the expression in newer metadata, else from classifiers, else from free text."""
     metadata = installed.metadata
     if expression := " ".join(metadata.get_all("License-Expression", [])):
         return set(re.findall(r"[\w.+-]+", expression)) - {"AND", "OR", "WITH"}

@@ -117,7 +117,7 @@ def test_show_without_ipython_names_the_package_to_install(
         session.show()
 
 
-class TestExample:
+class TestTheExample:
     def test_the_example_notebook_has_no_outputs(self) -> None:
         cells = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
         assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)

@@ -18,7 +18,7 @@ from helpers import small_space
 from synthetic.pod import files
 from synthetic.pod_schedule import Clock, Late, Pod
 from synthetic.times import MS
-from test_report_random import FieldsByKind, any_gpu_hosts, any_hosts
+from test_report_random import Planes, any_gpu_hosts, any_hosts
 
 COLLECTED = Path(__file__).with_name("collected.gz")
 """Small captures of tests; `collect.py` rebuilds the file."""
@@ -54,7 +54,7 @@ def generated() -> tuple[Node, ...]:
     if COLLECTED.exists():
         packed = parse("Captures", gzip.decompress(COLLECTED.read_bytes()))
         spaces += [encode(space) for space in packed.fields or ()]
-    makers: tuple[Callable[[Random], list[FieldsByKind]], ...] = (any_hosts, any_gpu_hosts)
+    makers: tuple[Callable[[Random], list[Planes]], ...] = (any_hosts, any_gpu_hosts)
     for seed in range(_RANDOM_SEEDS):
         spaces += [space_of(*host).to_bytes() for make in makers for host in make(Random(seed))[:1]]
     return tuple(parse("XSpace", data) for data in spaces if len(data) < 12_000)
