@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from launching import Tpu
+from hypothesis import settings
+from hypothesis import strategies as st
+from launching import US, Tpu
 
 from tb_xla_insights.trace.model import Trace
 
@@ -20,6 +22,12 @@ ENQUEUE_OFFSET = 3
 
 LATENCY = 7
 """The time from the enqueuing to the run's start on an idle device."""
+
+STEPS = 6
+HOST = DEVICE = st.integers(100, 900)
+"""Host time and device time of a step: either may be the limit."""
+
+few_examples = settings(max_examples=15, deadline=None)
 
 
 @dataclass
@@ -74,4 +82,9 @@ def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace
         begin = simulation.now
         body(simulation, number)
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
-    return simulation.tpu.trace(), simulation.step_us * 1_000_000
+    return simulation.tpu.trace(), simulation.step_us * US
+
+
+def mean_step(total_ps: int) -> int:
+    """The mean duration of `STEPS` steps."""
+    return round(total_ps / STEPS)

@@ -38,7 +38,7 @@ def client(pod: Path) -> Client:
 
 
 @pytest.fixture
-def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
+def send_whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A client of the same session with all hosts in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", HOSTS)
     client = tensorboard("--logdir", str(pod))
@@ -236,7 +236,9 @@ def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown
         def fail_later(answer: Answer, request: Request) -> bool:
             host = int(request.path.rpartition("-")[2].partition(".")[0])
             return (
-                request.method == "GET" and (host > 5 or len(store.of(request.path)) > 1) and answer.reset()
+                request.method == "GET"
+                and (host > 5 or len(store.requests_of(request.path)) > 1)
+                and answer.reset()
             )
 
         store.faults = dict.fromkeys(store.files, fail_later)

@@ -90,8 +90,8 @@ def derive_shares(path: Path) -> dict[str, float]:
 
 def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, SessionTrace]) -> None:
     """If every path counts as a scope, 46.8 % are direct, 49.2 % bare, 3.1 % copies without a name and 0.9 % others
-    without a name. But the paths of half a percent name no annotation, only the op's lowering (`aten__add.3/aten__add`):
-    these are bare. The report also counts the own time of containers, 0.6 % of the time."""
+    without a name. But the paths of half a percent name no annotation, only the op's lowering, as
+    `aten__add.3/aten__add`: these are bare. The report also counts the own time of containers, 0.6 % of the time."""
     expected = derive_shares(shared_traces / "torch_xla/baseline_session_debug")
     reference = expected["scope"] + expected["lowering"], expected["bare"], expected["copy"], expected["none"]
     assert [round(100 * share, 1) for share in reference] == [46.8, 49.2, 3.1, 0.9]

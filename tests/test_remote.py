@@ -54,10 +54,10 @@ def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
     assert code == 0
     assert len(document["session"]["hosts"]) == 4
     for path in HOSTS:
-        assert set(store.bytes_asked(path)) == {1}
-        assert len(store.of(path)) == -(-len(CONTENT) // BLOCK)
+        assert set(store.request_counts(path)) == {1}
+        assert len(store.requests_of(path)) == -(-len(CONTENT) // BLOCK)
         # Before and after decoding, and by each of the two readers of compiled programs.
-        assert len(store.of(path, "HEAD")) <= 4
+        assert len(store.requests_of(path, "HEAD")) <= 4
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_answer_requests_no_byte_twice(
     store.files = dict.fromkeys(HOSTS[:2], CONTENT)
     words = command.replace("OUT", str(tmp_path / "out")).split()
     assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0
-    assert [set(store.bytes_asked(path)) for path in HOSTS[:2]] == [{1}, {1}]
+    assert [set(store.request_counts(path)) for path in HOSTS[:2]] == [{1}, {1}]
 
 
 def test_remote_and_local_captures_give_the_same_trace(
@@ -168,7 +168,7 @@ FAULTS: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
     "gone on the way": (at_block(3, lambda answer, _: answer.refuse(404)), "byte .*no such file"),
     "fails on the way": (at_block(3, lambda answer, _: answer.refuse(503)), "byte .*503 Service Unavailable"),
     "reset on the way": (at_block(3, lambda answer, _: answer.reset()), "byte .*cannot be read"),
-    "cut on the way": (at_block(3, lambda answer, request: answer.cut(request)), "byte .*cannot be read"),
+    "cut on the way": (at_block(3, lambda answer, request: answer.send_half(request)), "byte .*cannot be read"),
 }  # fmt: skip
 
 
@@ -216,10 +216,10 @@ def test_nothing_is_requested_after_a_failure(store: WebStore) -> None:
     store.faults[HOSTS[0]] = lambda answer, request: request.first is not None and answer.refuse(403)
     with pytest.raises(InputError):
         read_session(resolve(f"{store.address}{HOSTS[0]}"), load_catalog())
-    assert len(store.of(HOSTS[0])) == 1
+    assert len(store.requests_of(HOSTS[0])) == 1
 
 
-@pytest.mark.parametrize("how", ["whole", "without_length"])
+@pytest.mark.parametrize("how", ["send_whole", "send_without_length"])
 def test_a_store_without_range_requests_sends_the_file_once(
     store: WebStore, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
@@ -229,8 +229,8 @@ def test_a_store_without_range_requests_sends_the_file_once(
     assert code == 0
     assert document["session"]["hosts"][0]["bytes"] == len(CONTENT)
     # fsspec requests the size with GET if HEAD does not return it, and does not read the answer.
-    size_requests = 4 if how == "without_length" else 0
-    assert len(store.of(HOSTS[0])) - size_requests == 1
+    size_requests = 4 if how == "send_without_length" else 0
+    assert len(store.requests_of(HOSTS[0])) - size_requests == 1
 
 
 def test_a_response_of_the_wrong_length_is_an_error(store: WebStore) -> None:
@@ -251,7 +251,7 @@ def test_a_file_is_not_fetched_whole_for_a_few_bytes(store: WebStore) -> None:
     with open_source(f"{store.address}{HOSTS[0]}") as source:
         assert source.read(5 * BLOCK + 7, 9).tobytes() == CONTENT[5 * BLOCK + 7 :][:9]
         assert source.read(5 * BLOCK + 90, 9).tobytes() == CONTENT[5 * BLOCK + 90 :][:9]
-        assert [request.first for request in store.of(HOSTS[0])] == [5 * BLOCK]
+        assert [request.first for request in store.requests_of(HOSTS[0])] == [5 * BLOCK]
         across = source.read(2 * BLOCK - 5, 10).tobytes()
     assert across == CONTENT[2 * BLOCK - 5 :][:10]
 

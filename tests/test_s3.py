@@ -254,7 +254,10 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
         (lambda answer, request: request.method == "GET" and answer.refuse(403), "byte 0: access refused"),
         (lambda answer, request: request.method == "GET" and answer.refuse(500), "byte 0: cannot be read"),
         (lambda answer, request: request.method == "GET" and answer.reset(), "byte 0: cannot be read"),
-        (lambda answer, request: request.method == "GET" and answer.cut(request), "byte 0: cannot be read"),
+        (
+            lambda answer, request: request.method == "GET" and answer.send_half(request),
+            "byte 0: cannot be read",
+        ),
     ],
 )
 def test_an_endpoint_that_fails_is_one_line(
