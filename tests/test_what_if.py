@@ -42,9 +42,9 @@ def test_no_change_gains_nothing(steps: list[tuple[int, int, int]]) -> None:
         tpu.launch(at, (at + 6, 10), (run, device), by="marker")
         device_free = run + device
         at += 8
-        wait = max(wait, device_free - at if number % 2 else 0)
-        tpu.on_main("DeviceBarrier", at, wait)
-        at += wait + 1
+        barrier = max(wait, device_free - at if number % 2 else 0)
+        tpu.on_main("DeviceBarrier", at, barrier)
+        at += barrier + 1
         tpu.step(begin, at - begin, number + 2)
         at += 1
     trace = tpu.trace()
