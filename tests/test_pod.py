@@ -38,7 +38,7 @@ def client(pod: Path) -> Client:
 
 
 @pytest.fixture
-def send_whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
+def loaded_client(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A client of the same session with all hosts in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", HOSTS)
     client = tensorboard("--logdir", str(pod))
@@ -68,10 +68,12 @@ def test_hosts_are_chosen_by_index_range_and_word(client: Client) -> None:
         assert "12 hosts" in document(answer)["error"]
 
 
-def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(client: Client, whole: Client) -> None:
+def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
+    client: Client, loaded_client: Client
+) -> None:
     opened(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
-        document, expected = data(client, route, session="s"), data(whole, route, session="s")
+        document, expected = data(client, route, session="s"), data(loaded_client, route, session="s")
         for answer in (document, expected):
             answer.pop("strip", None)  # it has only the selected hosts
             for name in ("work", "columns") if route == "overview" else ():
@@ -79,15 +81,17 @@ def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(client: Client,
         assert document == expected, route
 
 
-def test_steps_are_those_of_the_selected_hosts(client: Client, whole: Client) -> None:
+def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Client) -> None:
     chosen_hosts = opened(client, "s")["chosen"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
     assert set(columns["host"]) == {f"w-{host}" for host in chosen_hosts}
-    all_steps = data(whole, "overview", session="s")["steps"]["columns"]
+    all_steps = data(loaded_client, "overview", session="s")["steps"]["columns"]
     selected = [row for row, host in enumerate(all_steps["host"]) if host in columns["host"]]
     assert columns["index"] == [all_steps["index"][row] for row in selected]
     assert columns["duration_ps"] == [all_steps["duration_ps"][row] for row in selected]
-    work, all_work = (data(server, "overview", session="s")["steps"]["work"] for server in (client, whole))
+    work, all_work = (
+        data(server, "overview", session="s")["steps"]["work"] for server in (client, loaded_client)
+    )
     devices = {row["device"] for row in work}
     assert work == [row for row in all_work if row["device"] in devices]
     assert {index for row in work for index in row["step"]} <= set(columns["index"])
@@ -115,10 +119,14 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
     assert data(client, "gap", **arguments, other_host=slowest)["gap_of_other_host"] is None
 
 
-def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client, whole: Client) -> None:
+def test_requests_for_rows_events_gaps_and_steps_load_their_host(
+    client: Client, loaded_client: Client
+) -> None:
     opened(client, "s")
     window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
-    assert data(client, "timeline", session="s", **window) == data(whole, "timeline", session="s", **window)
+    assert data(client, "timeline", session="s", **window) == data(
+        loaded_client, "timeline", session="s", **window
+    )
     requests: list[tuple[str, dict[str, Any]]] = [
         ("event", {"event": "7.3"}),
         ("event", {"row": "h9.ann", "start_ps": 21 * MS}),
@@ -133,16 +141,20 @@ def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client,
     for route, arguments in requests:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
-        document, expected = (data(server, route, session="s", **arguments) for server in (client, whole))
+        document, expected = (
+            data(server, route, session="s", **arguments) for server in (client, loaded_client)
+        )
         for answer in (document, expected):
             if route == "propagation":  # these cover only the selected hosts
                 for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
         assert document == expected, (route, arguments)
-    gaps = data(whole, "gaps", session="s")["items"]
+    gaps = data(loaded_client, "gaps", session="s")["items"]
     for gap in gaps[:3]:
         position = {"device": gap["device"], "start_ps": gap["start_ps"]}
-        assert data(client, "gap", session="s", **position) == data(whole, "gap", session="s", **position)
+        assert data(client, "gap", session="s", **position) == data(
+            loaded_client, "gap", session="s", **position
+        )
 
 
 def test_the_least_recently_used_hosts_are_released(pod: Path) -> None:
