@@ -1,17 +1,18 @@
-# make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
-# make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
-# make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
-# make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
-# make schema  JSON Schemas, docs/report.md, the page's types and tables, from tb_xla_insights/schema and tables
-# make pictures   the pictures of the README and the guides, taken from the demo in a browser
-# make docs     the documentation as a site, in build/site
-# make bench    time and memory beside other readers of XPlane files: make bench FILE=capture.xplane.pb
-# make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
-# make wheel   dist/: the source distribution and this machine's wheel, checked, with their hashes
-# make reproducible   builds both again elsewhere and compares the bytes
-# make ranges  the wheel with the oldest and newest releases of all it depends on, with each Python that is here, or
-#              with some: make ranges RANGES="--only 3.14 --ends newest"
-# A second run only does what changed. PYTHON=python3.12 picks the interpreter.
+# make demo          starts TensorBoard on demo_logs, in a virtual environment (PORT=6006; a free port if that is in use)
+# make test          lint, types, unit tests of both languages, the page in a real browser
+# make sanitize      tests of everything that reads files, with kernels that check indices, addresses, undefined behaviour
+# make fuzz          tests with generated captures, texts and requests, until Ctrl-C or for MINUTES=…; failures are in
+#                    build/fuzz/failures
+# make schema        generates JSON Schemas, docs/report.md, the page's types and tables
+# make pictures      takes the pictures of the README and the guides from the demo, in a browser
+# make docs          builds the documentation as a site, in build/site
+# make bench         compares time and memory with other readers of XPlane files: make bench FILE=capture.xplane.pb
+# make matrix        records captures with many versions of JAX, TensorFlow and PyTorch/XLA, and checks their reports
+# make wheel         builds dist/: the source distribution and this machine's wheel, checked, with their hashes
+# make reproducible  builds both again in another folder and compares the bytes
+# make ranges        tests the wheel with the oldest and newest releases of all dependencies, with each installed Python
+#                    or with some: make ranges RANGES="--only 3.14 --ends newest"
+# A second run only does what changed. PYTHON=python3.12 selects the interpreter.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -25,9 +26,9 @@ MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
 RANGES ?=
 BIN := .venv/bin
-# A new pip passes on what setuptools warns its own developers of.
+# New releases of pip print setuptools' warnings, which are for its developers.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
-# Pip compiles the kernels, and packs the page where npm is.
+# pip compiles the kernels, and packs the page if npm is installed.
 KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := pack.js package-lock.json $(shell find frontend -name '*.js' -o -name '*.css')
 # Tests that read real, random and damaged files.
@@ -35,7 +36,8 @@ SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_da
 	tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
 	tests/test_pyramid.py tests/test_timeline_scopes.py tests/test_annotation_tree.py tests/test_demo_logs.py
 STALLED := the browser draws no frame
-# The package is used from this checkout by hundreds of processes, each of which would compile it anew.
+# Tests start hundreds of processes that import the package from this checkout; without bytecode files, each of them
+# would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/installed
@@ -61,8 +63,8 @@ page: node_modules/.package-lock.json
 	npm run --silent check
 	npm test --silent
 
-# Now and then a browser on a busy machine draws no frame any more, for which nothing in it has a time limit: such a test
-# gets a new browser, once. A test that fails has failed.
+# On a busy machine a browser sometimes stops drawing frames, without any time limit of its own. Such a test is repeated
+# once, in a new browser; other failures are not repeated.
 browser: .venv/installed-test frontend/packed/sources.sha256
 	@if chromium=$$(.ci/browser); then \
 		firefox=$$(.ci/browser firefox) || echo "FIREFOX TESTS SKIPPED: install Firefox, or set FIREFOX to its path." >&2; \
@@ -74,7 +76,8 @@ browser: .venv/installed-test frontend/packed/sources.sha256
 		echo "BROWSER TESTS SKIPPED: install Chromium or Chrome, or set CHROMIUM to its path." >&2; \
 	fi
 
-# The kernels are built into a copy, so that those in use stay fast. Python itself never frees what it keeps.
+# The kernels are built into a copy, so that those in use stay fast. Leaks are not detected, because Python never frees
+# some of its own memory.
 SANITIZED := $(CURDIR)/.make/sanitized
 LIBASAN = $(shell $${CC:-cc} -print-file-name=libasan.so 2> /dev/null)
 LIBUBSAN = $(shell $${CC:-cc} -print-file-name=libubsan.so 2> /dev/null)
@@ -91,12 +94,12 @@ sanitize: .venv/installed-test
 		XLA_INSIGHTS_TRACES="$${XLA_INSIGHTS_TRACES:-$(CURDIR)/../shared/traces}" \
 		$(CURDIR)/$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(SANITIZE)
 
-# A second run goes on where the first one was stopped.
+# A second run continues where the first one was stopped.
 FUZZ ?= build/fuzz
 fuzz: .venv/installed-test
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests:$(CURDIR)/demo_logs $(BIN)/python -m fuzz --folder $(FUZZ) $(if $(MINUTES),--minutes $(MINUTES))
 
-# As root it leaves nothing of this machine in the files.
+# As root, programs get another host name, so that captures do not contain the machine's.
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
 	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
@@ -124,7 +127,7 @@ bench: .venv/installed
 	PYTHONWARNINGS=ignore .make/tools/bin/pip install --quiet --requirement .ci/tools.txt
 	@touch $@
 
-# The wheel is built from the source distribution, as pip builds it where no wheel fits.
+# The wheel is built from the source distribution, as pip does if no wheel fits.
 wheel: .make/tools/installed frontend/packed/sources.sha256
 	rm -rf dist .make/lib.* .make/bdist.*
 	.make/tools/bin/python -m build --no-isolation --outdir dist . > .make/build.log 2>&1 || { cat .make/build.log; exit 1; }
@@ -146,7 +149,7 @@ clean:
 		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
 		echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@# The pip of Debian 12 goes on trying releases of the stock profile plugin's libraries for ten minutes and more.
+	@# The pip of Debian 12 tries releases of the stock profile plugin's libraries for more than ten minutes.
 	-@$(INSTALL) --upgrade pip
 
 .venv/installed: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS) $(PAGE)

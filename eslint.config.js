@@ -1,4 +1,4 @@
-/** What `npm run lint` checks in the page, its packer and their tests. */
+/** The rules of `npm run lint` for the page, its packer and their tests. */
 
 import js from '@eslint/js';
 import globals from 'globals';

@@ -1,8 +1,8 @@
-/** Makes `frontend/packed/` of the page in `frontend/`: `npm run pack`.
+/**
+ * `npm run pack`: bundles and compresses the page in `frontend/` into `frontend/packed/`.
  *
- * With Rolldown, because it puts all that the first view takes into one script: the first load is 25 kB with Brotli in
- * 2
- * requests. With esbuild it is 28 kB in 7, and one round trip more, because what scripts share gets scripts of its own.
+ * Rolldown builds one script with all modules of the first view, so the first load takes two requests. esbuild would
+ * move modules that scripts share into scripts of their own, which costs further requests and one more round trip.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { rolldown } from 'rolldown';
 const PAGE = join(import.meta.dirname, 'frontend');
 const PACKED = join(PAGE, 'packed');
 
-/** Of the page's own files, as `page/packed.py` takes it to see whether what is packed is of them. */
+/** The digest of the page's sources, which `page/packed.py` compares to decide whether the bundles are up to date. */
 function digestOfSources() {
   const names = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
   const digest = createHash('sha256');
@@ -26,40 +26,42 @@ function digestOfSources() {
 }
 
 /**
- * The entry with all that is shared, and a chunk per view, named as its folder. Their maps lead to the modules beside
- * them.
+ * Builds the entry script, which has all shared modules, a script per view, named after its folder, and their source
+ * maps, which refer to the modules in `frontend/`.
+ * @returns {Promise<[name: string, content: string][]>}
  */
-async function scripts() {
+async function buildScripts() {
   const bundle = await rolldown({ input: join(PAGE, 'index.js'), preserveEntrySignatures: 'allow-extension' });
   const { output } = await bundle.generate({
     dir: PACKED, minify: true, sourcemap: true, sourcemapExcludeSources: true,
     chunkFileNames: ({ facadeModuleId, name }) => `${facadeModuleId ? basename(dirname(facadeModuleId)) : name}.js`,
   });
-  // What is sent is the project's own, and no notice of somebody else's licence is due.
-  const rest = output
+  // Modules from elsewhere would need their licence notices in the bundles.
+  const foreign = output
     .flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
     .filter((id) => !id.startsWith(PAGE));
-  if (rest.length) throw new Error(`what is packed is not of ${PAGE} alone: ${rest.join(', ')}`);
+  if (foreign.length) throw new Error(`the page imports modules from outside ${PAGE}: ${foreign.join(', ')}`);
   return output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
 }
 
-/** A style sheet with those that it imports. */
-function sheet(name) {
-  return readFileSync(join(PAGE, name), 'utf8').replace(/^@import '\.\/(.+)';$/gm, (_, imported) => sheet(imported));
+/** A style sheet, with those that it imports in place of the imports. */
+function inlineImports(name) {
+  return readFileSync(join(PAGE, name), 'utf8')
+    .replace(/^@import '\.\/(.+)';$/gm, (_, imported) => inlineImports(imported));
 }
 
-/** In one step, because a server may be reading it. */
+/** Writes a file atomically, because a server may be reading it. */
 function write(name, content) {
-  const half = join(PACKED, `.${name}.${process.pid}`);
-  writeFileSync(half, content);
-  renameSync(half, join(PACKED, name));
+  const temporary = join(PACKED, `.${name}.${process.pid}`);
+  writeFileSync(temporary, content);
+  renameSync(temporary, join(PACKED, name));
 }
 
 const digest = digestOfSources();
-const files = [...await scripts(), ['index.css', sheet('index.css')]];
+const files = [...await buildScripts(), ['index.css', inlineImports('index.css')]];
 mkdirSync(PACKED, { recursive: true });
 const written = files.flatMap(([name, text]) => {
-  // Maps are for who looks into the page, through gzip as everybody takes it.
+  // Only developer tools load source maps: one encoding is enough, the one that all of them accept.
   const encodings = name.endsWith('.map') ? { gzip: gzipSync } : { gzip: gzipSync, br: brotliCompressSync };
   return Object.entries(encodings).map(([encoding, compress]) => {
     write(`${name}.${encoding}`, compress(text, { level: 9 }));

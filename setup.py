@@ -1,6 +1,5 @@
-"""The parts of the build that pyproject.toml cannot express: compiles the kernels, includes the page's files as a
-package without copying them, packs the page if npm is installed, and makes wheel and source distribution reproducible.
-"""
+"""The parts of the build that pyproject.toml cannot express: compiles the kernels, packs the page if npm is installed,
+includes its files as a package without copying them, and makes wheel and source distribution reproducible."""
 
 import gzip
 import importlib.util
@@ -66,8 +65,8 @@ def pack_page(command):
             raise FileNotFoundError("npm is not installed")
         for step in [*steps, ["run", "pack"]]:
             subprocess.run([npm, *step, "--silent"], cwd=ROOT, check=True)
-    except (OSError, subprocess.CalledProcessError) as failure:
-        command.warn(f"{failure}: the page is not packed, so remote browsers load it more slowly")
+    except (OSError, subprocess.CalledProcessError) as error:
+        command.warn(f"{error}: the page is not packed, so remote browsers load it more slowly")
 
 
 class BuildWithPage(build_py):
@@ -86,11 +85,11 @@ class DistributeWithPage(sdist):
     def make_archive(self, base_name, *_, base_dir, **__):
         """A reproducible .tar.gz: all files have the same date and no owner."""
 
-        def neutral(entry):
-            entry.mtime, entry.mode = DATE, neutral_mode(entry.mode)
-            entry.uid = entry.gid = 0
-            entry.uname = entry.gname = ""
-            return entry
+        def neutral(member):
+            member.mtime, member.mode = DATE, neutral_mode(member.mode)
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            return member
 
         path = f"{base_name}.tar.gz"
         with (

@@ -1,4 +1,4 @@
-"""Prints the port given, or a free one where something listens on it already."""
+"""Prints the given port, or a free one if it is in use."""
 
 import socket
 import sys

@@ -1,10 +1,10 @@
-"""Tests a wheel with the oldest and the newest releases of all it depends on, of those that pyproject.toml admits and
-that the registry has for a Python, with each supported Python that is on the PATH or in pyenv: `make ranges`
+"""Tests a wheel with the oldest and with the newest releases of all dependencies that pyproject.toml permits and the
+registry has for a Python, with each supported Python that is on the PATH or in pyenv: `make ranges`
 
     python .ci/ranges.py WHEEL [--only 3.11 3.14] [--ends oldest newest]
 
-Run by a Python that has uv, as .ci/tools.txt names it. A Python that is not there is skipped, and that is said; under
-CI=true one that is asked for by --only must be there.
+Needs uv (see .ci/tools.txt) in the Python that runs it. A Python that is not installed is skipped, with a message; with
+CI=true, a Python named by --only must be installed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 ENDS = {"oldest": "lowest-direct", "newest": "highest"}
-"""Of what the project itself depends on. What that in turn brings is always the newest, as it is for users."""
+"""The ends of the ranges, with uv's resolution for each: it applies to the project's direct dependencies. Indirect ones
+are always the newest, as they are for users."""
 
 TOOLS = ("hypothesis", "pytest")
 TOOLS_OF_EXTRAS = ("gcp-storage-emulator", "ipykernel", "moto[server]", "nbclient")
-_LIFTED = {"extras": ("typing-extensions==", "werkzeug==")}
-"""Releases that the tools may replace, as no recent moto takes the oldest; the tests without extras cover those."""
+_UNPINNED = {"extras": ("typing-extensions==", "werkzeug==")}
+"""Releases that the tools may replace, because no recent moto accepts the oldest; the tests without extras cover
+them."""
 
-# A few for each library, as every Python runs them twice.
+# A few tests for each library, since every Python runs them twice.
 TESTS = (
     "test_docs.py::test_every_command_and_option_is_listed",  # argparse
     "test_xplane_read.py",  # NumPy and the kernels
@@ -52,9 +54,10 @@ TESTS_OF_EXTRAS = (
     "test_cli_export.py::test_numbers_beyond_64_bits_are_floats_in_parquet",
     "test_notebook.py::TestTheExample",
 )
-BESIDE_TESTS = ("tests", "demo_logs", "docs", "examples", "README.md", "pyproject.toml")
+TEST_FILES = ("tests", "demo_logs", "docs", "examples", "README.md", "pyproject.toml")
+"""The tests and the files that they read."""
 WARNINGS = "filterwarnings=error:::tb_xla_insights"
-"""Those that the project causes. Releases of different years warn of each other."""
+"""Only warnings that the project causes are errors: releases of different years warn about each other."""
 
 
 class CommandError(Exception):
@@ -62,29 +65,30 @@ class CommandError(Exception):
 
 
 def run(*command: object, cwd: Path) -> None:
-    texts = [str(part) for part in command]
+    """Runs a command with the installed package only. Raises CommandError if it fails."""
+    words = [str(word) for word in command]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    # What is tested is installed, whatever lies around.
-    environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        texts, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    environment.pop("PYTHONPATH", None)  # it could lead to another copy of the package
+    process = subprocess.run(
+        words, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode:
-        print(done.stdout, flush=True)
-        raise CommandError(" ".join(texts))
+    if process.returncode:
+        print(process.stdout, flush=True)
+        raise CommandError(" ".join(words))
 
 
-def interpreter(version: str) -> str | None:
-    """One that starts: pyenv puts names of all its versions on the PATH, of which few may be chosen."""
-    of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for path in (shutil.which(f"python{version}"), *sorted(of_pyenv.glob(f"{version}.*/bin/python"))):
+def find_python(version: str) -> str | None:
+    """The path of an interpreter of this version that starts: pyenv puts shims of all its versions on the PATH, also of
+    those that are not active."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for path in (shutil.which(f"python{version}"), *sorted(versions.glob(f"{version}.*/bin/python"))):
         if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
             return str(path)
     return None
 
 
-def releases(lock: Path) -> str:
-    """Of what the project itself depends on, in a line."""
+def direct_releases(lock: Path) -> str:
+    """The releases of the project's direct dependencies in a lock file, in one line."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     direct = [*project["dependencies"], *(line for name in extras if name != "test" for line in extras[name])]
@@ -92,35 +96,37 @@ def releases(lock: Path) -> str:
     return " ".join(line for line in lock.read_text().split("\n") if line.split("==")[0] in names)
 
 
-def check(python: str, wheel: Path, end: str, place: Path) -> None:
-    """Raises CommandError where what the releases at one end of the ranges give cannot be installed or fails a test."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    for name in BESIDE_TESTS:
-        (place / name).symlink_to(ROOT / name)
-    uv, environment = [sys.executable, "-m", "uv"], place / "environment"
-    run(*uv, "venv", "--quiet", "--python", python, environment, cwd=place)
+def check_wheel(python: str, wheel: Path, end: str, folder: Path) -> None:
+    """Installs the wheel with the releases at one end of the ranges, in a new folder, and runs the tests there. Raises
+    CommandError if that fails."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in TEST_FILES:
+        (folder / name).symlink_to(ROOT / name)
+    uv, environment = [sys.executable, "-m", "uv"], folder / "environment"
+    run(*uv, "venv", "--quiet", "--python", python, environment, cwd=folder)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [f"--extra={name}" for name in project["optional-dependencies"] if name != "test"]
-    for name, chosen, tools, tests in (
+    for name, selected_extras, tools, tests in (
         ("core", [], TOOLS, TESTS),
         ("extras", extras, TOOLS_OF_EXTRAS, TESTS_OF_EXTRAS),
     ):
-        lock = place / f"{name}.txt"
+        lock = folder / f"{name}.txt"
         options = ["--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python", python]
-        resolution = f"--resolution={ENDS[end]}"
-        run(*uv, "pip", "compile", *options, resolution, *chosen, "pyproject.toml", "-o", lock, cwd=place)
-        print(f"  {name}: {releases(lock)}", flush=True)
+        options += [f"--resolution={ENDS[end]}", *selected_extras]
+        run(*uv, "pip", "compile", *options, "pyproject.toml", "-o", lock, cwd=folder)
+        print(f"  {name}: {direct_releases(lock)}", flush=True)
         install = [*uv, "pip", "install", "--quiet", "--python", environment]
-        run(*install, "--requirement", lock, wheel, cwd=place)
-        constraints = place / f"{name}-constraints.txt"
-        fixed = [line for line in lock.read_text().splitlines() if not line.startswith(_LIFTED.get(name, ()))]
-        constraints.write_text("\n".join(fixed))
-        run(*install, "--constraint", constraints, *tools, cwd=place)
-        run(*uv, "pip", "check", "--quiet", "--python", environment, cwd=place)
+        run(*install, "--requirement", lock, wheel, cwd=folder)
+        unpinned = _UNPINNED.get(name, ())
+        pins = [line for line in lock.read_text().splitlines() if not line.startswith(unpinned)]
+        constraints = folder / f"{name}-constraints.txt"
+        constraints.write_text("\n".join(pins))
+        run(*install, "--constraint", constraints, *tools, cwd=folder)
+        run(*uv, "pip", "check", "--quiet", "--python", environment, cwd=folder)
         pytest = [environment / "bin/python", "-m", "pytest", "-q", "--maxfail=5", "-p", "no:cacheprovider"]
-        paths = ["-o", "pythonpath=demo_logs tests", "-o", WARNINGS]
-        run(*pytest, *paths, *(f"tests/{test}" for test in tests), cwd=place)
+        settings = ["-o", "pythonpath=demo_logs tests", "-o", WARNINGS]
+        run(*pytest, *settings, *(f"tests/{test}" for test in tests), cwd=folder)
         print(f"  {name}: passed", flush=True)
 
 
@@ -132,23 +138,23 @@ def main() -> int:
     options = parser.parse_args()
     results: list[tuple[str, str, str]] = []
     for version in options.only or PYTHONS:
-        python = interpreter(version)
+        python = find_python(version)
         for end in options.ends:
             if python is None:
                 results.append((version, end, "SKIPPED: not installed"))
                 continue
             print(f"Python {version}, {end} releases", flush=True)
             try:
-                check(python, options.wheel, end, ROOT / ".make/ranges" / f"{version}-{end}")
+                check_wheel(python, options.wheel, end, ROOT / ".make/ranges" / f"{version}-{end}")
                 results.append((version, end, "passed"))
-            except CommandError as failure:
-                results.append((version, end, f"FAILED: {failure}"))
+            except CommandError as error:
+                results.append((version, end, f"FAILED: {error}"))
     print()
     for version, end, result in results:
         print(f"Python {version}  {end}  {result}")
-    required = bool(options.only) and os.environ.get("CI") == "true"
-    bad = ("FAILED", "SKIPPED") if required else ("FAILED",)
-    return int(any(result.startswith(bad) for _, _, result in results))
+    is_required = bool(options.only) and os.environ.get("CI") == "true"
+    failures = ("FAILED", "SKIPPED") if is_required else ("FAILED",)
+    return int(any(result.startswith(failures) for _, _, result in results))
 
 
 if __name__ == "__main__":

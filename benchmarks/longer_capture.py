@@ -37,7 +37,8 @@ def longer(space: Any, times: int) -> bytes:
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(lines))
     space.ClearField("planes")
-    return b"".join(field(PLANES, plane) for plane in planes) + space.SerializeToString()
+    other_fields: bytes = space.SerializeToString()
+    return b"".join(field(PLANES, plane) for plane in planes) + other_fields
 
 
 def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
@@ -51,7 +52,7 @@ def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
             for stat in event.stats:
                 if stat.metadata_id in flows:
                     kind = stat.WhichOneof("value")
-                    setattr(stat, kind, getattr(stat, kind) + (1 << 40))
+                    setattr(stat, kind, (getattr(stat, kind) + (1 << 40)) % (1 << 63))
     return field(LINES, b"".join(parts))
 
 

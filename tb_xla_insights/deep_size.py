@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,12 +40,8 @@ def deep_size(root: object) -> int:
 def _entries(item: Any) -> list[Any]:
     """The objects that an object references directly; a copy, since other threads may change it meanwhile."""
     if isinstance(item, dict):
-        return _flatten(list(item.items()))
+        return [entry for pair in list(item.items()) for entry in pair]
     if isinstance(item, list | tuple | set | frozenset | deque):
         return list(item)
     from_package = type(item).__module__.partition(".")[0] == _PACKAGE
     return [vars(item)] if from_package and hasattr(item, "__dict__") else []
-
-
-def _flatten(pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
-    return [entry for pair in pairs for entry in pair]

@@ -23,8 +23,8 @@ class NoDeviceError(InputError):
     """The session has no device of this id."""
 
     def __init__(self, path: str, device: str, devices: Sequence[str]) -> None:
-        devices = f"it has {', '.join(devices)}" if devices else "it has none"
-        super().__init__(f"{path}: no device {device}; {devices}")
+        available = f"it has {', '.join(devices)}" if devices else "it has none"
+        super().__init__(f"{path}: no device {device}; {available}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ class ChunkedRows(Protocol):
     """A document's rows that are built on demand (`report.step_rows`)."""
 
     def chunks(self) -> Iterator[list[Any]]:
-        """Yields all rows, a chunk at a time."""
+        """Yields all rows in chunks, none of which is empty."""
 
 
 def json_bytes(document: Any, *, lines: bool = False) -> bytes:

@@ -40,8 +40,8 @@ def use_single_heap() -> None:
 
 
 def retain_freed_memory() -> None:
-    """Makes this process retain freed memory from now on (glibc). A process that reads host after host needs as much
-    again at once, and the system would clear the memory before it hands it out anew."""
+    """Makes this process retain freed memory from now on (glibc). A process that reads one host after another needs the
+    memory again immediately, and the system would have to clear returned memory before handing it out again."""
     global _retains_freed_memory
     _retains_freed_memory = True
     with contextlib.suppress(AttributeError, OSError, TypeError):

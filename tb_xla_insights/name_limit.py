@@ -2,7 +2,7 @@
 its capture."""
 
 MAX_NAME_LENGTH = 8000
-"""Characters. The longest name known in a capture is that of a kernel made from a C++ template: 4,174."""
+"""In characters. The longest name seen in a capture, that of a kernel instantiated from a C++ template, has 4,174."""
 
 
 def shorten_name(name: str) -> str:

@@ -24,7 +24,7 @@ class RowId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> RowId:
-        """Parses an id. Raises ValueError if it is none."""
+        """Parses an id. Raises ValueError if the text is not one."""
         match = _ROW_ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text[:80]!r} is not the id of a row")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
@@ -16,8 +15,6 @@ from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
-    from tb_xla_insights.analysis.window.excerpt import Excerpt
-    from tb_xla_insights.analysis.window.window import HostWindow
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
     from tb_xla_insights.schema.propagation_route import PropagationView
@@ -26,9 +23,6 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
-
-_MAX_START_SPREAD_PS = 10**12
-"""Hosts of one session usually start within this time, a second; hosts that start later are read twice for a window."""
 
 
 class Session:
@@ -56,7 +50,8 @@ class Session:
 
     @property
     def trace_if_small(self) -> SessionTrace | None:
-        """The events of all hosts, read now if the hosts are few and fit into half of the free memory; else None."""
+        """The events of all hosts, if they have been read or are few enough to fit into half of the free memory; else
+        None."""
         return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property
@@ -147,45 +142,17 @@ class Session:
         Raises InputError for an empty window and NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window.window import merge_windows, window
+        from tb_xla_insights.logdir.host_windows import read_host_windows
 
+        path = self.hosts.files.path
         if end_ps <= start_ps:
-            raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
-        if self.trace_if_small is not None:
-            self._check_device(device, [trace_device.id for trace_device in self.trace_if_small.devices])
-            return window(self.trace_if_small, start_ps, end_ps, device)
-        return merge_windows(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
-
-    def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
-        """The window of each host that has the device.
-
-        The hosts' shifts on the session's time base are known only when all are read, so each task returns the events
-        that may be in the window. Hosts that start later than `_MAX_START_SPREAD_PS` are read again."""
-        from tb_xla_insights.analysis.window.window import HostWindow, host_window
-
-        options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
-        parts: dict[int, HostWindow] = {}
-        all_devices: list[str] = []
-        late_hosts: list[HostCapture] = []
-        with self.hosts.map_with_shifts(partial(unshifted_window_task, **options)) as hosts:
-            for (devices, part), host in hosts:
-                all_devices += devices
-                if device is not None and device not in devices:
-                    continue
-                if host.shift_ps > _MAX_START_SPREAD_PS:
-                    late_hosts.append(host)
-                    continue
-                if not isinstance(part, HostWindow):
-                    part = host_window(part, start_ps - host.shift_ps, end_ps - host.shift_ps)
-                parts[host.number] = part.at(host.number, host.shift_ps)
-        self._check_device(device, all_devices)
-        if late_hosts:
-            for result in self.hosts.reread(partial(window_task, **options), late_hosts):
-                parts[result.host.number] = result.value.at(result.host.number, 0)
-        return [parts[number] for number in sorted(parts)]
-
-    def _check_device(self, device: str | None, devices: Sequence[str]) -> None:
+            raise InputError(f"{path}: the window is empty; give an end after its start")
+        if (trace := self.trace_if_small) is None:
+            return merge_windows(read_host_windows(self.hosts, start_ps, end_ps, device), start_ps, end_ps)
+        devices = [trace_device.id for trace_device in trace.devices]
         if device is not None and device not in devices:
-            raise NoDeviceError(self.hosts.files.path, device, devices)
+            raise NoDeviceError(path, device, devices)
+        return window(trace, start_ps, end_ps, device)
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
@@ -203,11 +170,11 @@ class Session:
         if self.trace_if_small is not None:
             return self.trace_if_small
         if self._pod is None:
-            from tb_xla_insights.report.host_parts import host_parts
+            from tb_xla_insights.report.view_data import view_data
 
-            parts = HostExtras(host_parts)
-            report = self.hosts.report(all_gaps=True, extras=parts)
-            self._pod = Pod(self.hosts, report, parts.in_session_order())
+            extras = HostExtras(view_data)
+            report = self.hosts.report(all_gaps=True, extras=extras)
+            self._pod = Pod(self.hosts, report, extras.in_session_order())
         return self._pod.usual_step_host().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
@@ -349,29 +316,6 @@ def annotation_rows(trace: Trace) -> list[Row]:
 def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
     """`annotation_rows` as a task."""
     return annotation_rows(trace)
-
-
-def unshifted_window_task(
-    trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
-) -> tuple[list[str], Excerpt | HostWindow]:
-    """The ids of a host's devices, and the events that may be in the window if the host starts at most
-    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window either way."""
-    from tb_xla_insights.analysis.window.excerpt import excerpt
-    from tb_xla_insights.analysis.window.window import host_window
-
-    events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
-    first_ps, last_ps = trace.span_ps
-    is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
-    part = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
-    return [trace_device.id for trace_device in trace.devices], part
-
-
-def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
-    """The window of a host whose trace is on the session's time base."""
-    from tb_xla_insights.analysis.window.excerpt import excerpt
-    from tb_xla_insights.analysis.window.window import host_window
-
-    return host_window(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
 
 
 def load(

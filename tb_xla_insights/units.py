@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MAX_SAMPLES_PER_STEP = 10**15
-"""Sums of more would lose precision or overflow."""
-THIN = "\u202f"
+"""Sums of larger numbers would lose precision or overflow."""
+NARROW_SPACE = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
 
@@ -40,6 +40,11 @@ def time_unit(ps: int) -> str:
     return "µs" if magnitude >= PS_PER["µs"] // 10 else "ns"
 
 
+def brief_unit(ps: int) -> str:
+    """The unit of the times of a sentence, and of a column that sentences quote: `s` from 1 s on, else `time_unit`."""
+    return "s" if abs(ps) >= PS_PER["s"] else time_unit(ps)
+
+
 def time_in(ps: int, unit: str, decimals: int = 3) -> str:
     """A time as a bare number of `unit`, for columns with the unit in their header."""
     return _fixed(ps, PS_PER[unit], decimals)
@@ -50,7 +55,7 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
     if ps is None:
         return MISSING
     unit = time_unit(ps)
-    return f"{time_in(ps, unit, decimals)}{THIN}{unit}"
+    return f"{time_in(ps, unit, decimals)}{NARROW_SPACE}{unit}"
 
 
 def brief_time(ps: int) -> str:
@@ -62,8 +67,8 @@ def brief_times(*times_ps: int, like_ps: int | None = None) -> list[str]:
     """The times of a sentence in one unit, so that they compare at a glance: `0.034 ms`, `0.561 ms`. The unit is that
     of the longest time, or of `like_ps`."""
     longest = max(map(abs, times_ps), default=0) if like_ps is None else like_ps
-    unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
-    return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
+    unit = brief_unit(longest)
+    return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{NARROW_SPACE}{unit}" for ps in times_ps]
 
 
 def _decimals(ps: int, unit_ps: int) -> int:
@@ -83,7 +88,7 @@ def change_text(before_ps: int, after_ps: int, max_after_ps: int | None = None, 
     if ambiguous and decimals < 3:
         return change_text(before_ps, after_ps, max_after_ps, decimals + 1)
     range_end = "" if after == max_after else f" to {max_after}"
-    return f"{before} → {after}{range_end}{THIN}{unit}"
+    return f"{before} → {after}{range_end}{NARROW_SPACE}{unit}"
 
 
 def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
@@ -92,7 +97,7 @@ def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
     unit = time_unit(whole_ps)
     if part_ps and 2 * part_ps * 10**decimals < PS_PER[unit] and decimals < 3:
         return part_text(part_ps, whole_ps, decimals + 1)
-    return f"{time_in(part_ps, unit, decimals)} of {time_in(whole_ps, unit, decimals)}{THIN}{unit}"
+    return f"{time_in(part_ps, unit, decimals)} of {time_in(whole_ps, unit, decimals)}{NARROW_SPACE}{unit}"
 
 
 def column_unit(times_ps: Sequence[int]) -> str:
@@ -105,9 +110,9 @@ def share(value: float | None) -> str:
     if value is None:
         return MISSING
     if 0 < value < 0.001:
-        return f"<{THIN}0.1{THIN}%"
+        return f"<{NARROW_SPACE}0.1{NARROW_SPACE}%"
     shown = 99.9 if 0.999 < value < 1 else value * 100
-    return f"{shown:.1f}{THIN}%"
+    return f"{shown:.1f}{NARROW_SPACE}%"
 
 
 def reduction_text(best: float, worst: float) -> str:
@@ -116,14 +121,14 @@ def reduction_text(best: float, worst: float) -> str:
     if best < 0.001:
         return share(best)
     largest, smallest = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
-    return f"{largest}{THIN}%" if largest == smallest else f"{largest} to {smallest}{THIN}%"
+    return f"{largest}{NARROW_SPACE}%" if largest == smallest else f"{largest} to {smallest}{NARROW_SPACE}%"
 
 
 def time_reduction_text(best_ps: int, worst_ps: int) -> str:
     """A reduction of a time, at best and at worst, in one unit: `−318.4 ms`, `−318.4 to 0.0 ms`."""
     unit = time_unit(best_ps)
     texts = dict.fromkeys(time_in(-ps, unit, 1) for ps in (best_ps, worst_ps))
-    return f"{' to '.join(texts)}{THIN}{unit}"
+    return f"{' to '.join(texts)}{NARROW_SPACE}{unit}"
 
 
 def count(value: int | None) -> str:
@@ -142,7 +147,7 @@ def rate(value: float | None) -> str:
 def samples(value: float) -> str:
     """A number of samples, without trailing zeros: `128 samples`, `0.5 samples`."""
     whole = value == int(value)
-    return f"{_grouped(int(value)) if whole else f'{value:g}'}{THIN}{'sample' if value == 1 else 'samples'}"
+    return f"{_grouped(int(value)) if whole else f'{value:g}'}{NARROW_SPACE}{'sample' if value == 1 else 'samples'}"
 
 
 def byte_size(value: int | None) -> str:
@@ -150,15 +155,15 @@ def byte_size(value: int | None) -> str:
     if value is None:
         return MISSING
     if value < 1000:
-        return f"{value}{THIN}B"
+        return f"{value}{NARROW_SPACE}B"
     for power, unit in enumerate(("kB", "MB", "GB", "TB"), start=1):
         # 999 950 bytes would round to "1000.0 kB".
         if value * 20 < 1000 ** (power + 1) * 20 - 1000**power or unit == "TB":
-            return f"{_fixed(value, 1000**power, 1)}{THIN}{unit}"
+            return f"{_fixed(value, 1000**power, 1)}{NARROW_SPACE}{unit}"
     raise AssertionError("the last unit takes every size")
 
 
-def moment(unix_ns: int) -> str:
+def utc_text(unix_ns: int) -> str:
     """A time stamp in UTC, to the second: `2022-02-09 20:11:37`; a dash for 0, an unknown time."""
     if not unix_ns:
         return MISSING
@@ -201,7 +206,8 @@ def cut_middle(text: str, max_length: int = 60) -> str:
 
 
 def parse_time(text: str) -> int:
-    """The exact picoseconds of a decimal number of milliseconds. Raises ValueError if the text is none."""
+    """The exact picoseconds of a decimal number of milliseconds; decimals after the ninth are ignored. Raises
+    ValueError if the text is not such a number."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
     if not match or not (match[2] or match[3]):
         raise ValueError(f"not a number of milliseconds: {text!r}")
@@ -220,5 +226,5 @@ def _fixed(value: int, scale: int, decimals: int) -> str:
 
 
 def _grouped(value: int) -> str:
-    text = f"{abs(value):,}".replace(",", THIN)
+    text = f"{abs(value):,}".replace(",", NARROW_SPACE)
     return MINUS + text if value < 0 else text

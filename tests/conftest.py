@@ -1,4 +1,4 @@
-"""Shared fixtures: small captures, and the real ones if they are available beside the project."""
+"""Shared fixtures: small captures, and real ones if they are available beside the project."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ import pytest
 from helpers import free_port, write_session
 from hypothesis import settings
 
-# Every run tries the same examples, so that each failure can be reproduced.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.load_profile("same")
+# Every run tries the same examples, so that failures can be reproduced.
+settings.register_profile("reproducible", derandomize=True, deadline=None)
+settings.load_profile("reproducible")
 
-TRACES = "XLA_INSIGHTS_TRACES"
+TRACES_VARIABLE = "XLA_INSIGHTS_TRACES"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def freeze_objects() -> None:
-    """Excludes imported modules from garbage collection, which each host's task triggers: with a million objects it
-    takes longer than reading a small capture."""
+def exclude_modules_from_garbage_collection() -> None:
+    """Makes the garbage collection after each host's task fast: with the million objects of imported modules it takes
+    longer than reading a small capture."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def shared_traces() -> Path:
-    """The folder of real captures: the environment variable `XLA_INSIGHTS_TRACES`, else `../shared/traces`."""
-    folder = Path(os.environ.get(TRACES) or Path(__file__).parents[2] / "shared" / "traces")
+    """The folder of real captures: `../shared/traces` beside the project, or as the environment says."""
+    folder = Path(os.environ.get(TRACES_VARIABLE) or Path(__file__).parents[2] / "shared" / "traces")
     if not folder.is_dir():
-        pytest.skip(f"no real captures here; set {TRACES} to a folder that has them")
+        pytest.skip(f"no real captures here; set {TRACES_VARIABLE} to a folder that has them")
     return folder
 
 

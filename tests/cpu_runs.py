@@ -6,7 +6,8 @@ from typing import Any
 
 from captures import Event, Row, capture, thread
 
-from tb_xla_insights.trace.model import Device, Spans, Trace
+from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.model import Trace
 
 RECORD = "ThreadpoolListener::Record"
 START, STOP = "ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion"

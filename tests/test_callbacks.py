@@ -117,7 +117,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
 
 def test_ops_concurrent_with_a_callback_are_no_waiting(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, ("custom-call.2", 100, 500), ("dot.1", 200, 100), ("dot.1", 550, 430))
-    alone = find_callbacks(trace, 0).alone
+    alone = find_callbacks(trace, 0).waits
     assert [us(ps) for ps in alone.start_ps.tolist()[:2]] == [100, 300]
     assert [us(ps) for ps in alone.end_ps.tolist()[:2]] == [200, 550]
 

@@ -125,7 +125,6 @@ def test_names_without_a_class_can_be_known_to_the_table(catalog: Catalog) -> No
         ("enqueue", ["DoEnqueueProgram"]),
         ("dynamo", ["ExecuteComputationWithBarrier"]),
         ("read", ["TransferFromServer", "PjRtComputationClient::TransferFromDevice"]),
-        ("barrier", ["TensorCollectionBarrier", "DeviceBarrier"]),
         ("blocks", ["$api.py:2479 block_until_ready", "CommonPjRtBuffer::Await", "PjRtFuture::Await"]),
         ("pass", ["algsimp", "while-loop-trip-count-annotator", "mlir::detail::OpToOpPassAdaptor"]),
         ("plumbing", ["ThreadpoolListener::StopRegion", "end: fusion.3", "ThunkExecutor::Execute"]),

@@ -25,7 +25,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.cli import common, host_text, idle_text
+from tb_xla_insights.cli import elements, host_text, idle_text
 from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
@@ -119,7 +119,7 @@ def test_empty_text_columns_are_omitted_and_the_others_printed() -> None:
     definition = Definition(
         "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
     )
-    out.print(common.table(definition, [{"name": "a", "why": None, "count": 0}]))
+    out.print(elements.table(definition, [{"name": "a", "why": None, "count": 0}]))
     assert printed_text(out).split() == ["Name", "Count", "────────────", "a", "0"]
 
 
@@ -133,7 +133,7 @@ def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
             Column("classes", "Most host time"),
         )
         step = {"step": "a", "start_ps": 10**9, "reads": 0, "classes": "tracing 1 ms, wait 2 ms"}
-        out.print(common.table(Definition("Steps", columns), [step]))
+        out.print(elements.table(Definition("Steps", columns), [step]))
         assert " ".join(printed_text(out).splitlines()[1].split()) == f"Step {row}"
 
 
@@ -370,7 +370,7 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     assert "Host" not in heads(text_of(CASE), "Steps")
     early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
-    host_text.print_early(
+    host_text.print_early_executions(
         out,
         [early_executions[0], early_executions[1] | {"host": "other"}],
         report("torch_xla_early_item")["steps"],
@@ -392,8 +392,8 @@ def test_wide_characters_take_two_cells(width: int) -> None:
         {"name": "训练步骤", "count": 1, "path": "/home/数据/训练/train.py"},
         {"name": "ab", "count": 22, "path": "模型训练加速器"},
     ]
-    out.print(common.table(Definition("Programs", columns), rows))
-    common.print_paragraph(out, sentence)
+    out.print(elements.table(Definition("Programs", columns), rows))
+    elements.print_paragraph(out, sentence)
     lines = printed_text(out).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)

@@ -22,11 +22,13 @@ from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,
     MAX_NAMED_GROUPS,
     MAX_NAMED_HOSTS,
+    mean_device_row,
     split_devices,
     split_hosts,
     steps_across_hosts,
 )
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.host_rows import listed_hosts
 from tb_xla_insights.tables.devices import HOSTS
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -57,23 +59,24 @@ def device(host: int, core: int, busy_ps: int) -> Row:
 class TestDevices:
     def test_cores_of_a_host_with_equal_duty_cycles_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
-        (low,), rest, hosts = split_devices(devices, "ops")
+        (low,), rest = split_devices(devices, "ops")
         assert (low.names, low.host, low.duty, low.busy_ps) == (
             ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
         )  # fmt: skip
         assert rest is not None
         assert (len(rest.names), rest.duty) == (60, 0.99)
-        assert hosts.duty == (60 * 0.99 + 4 * 0.6) / 64
+        assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
 
     def test_equal_devices_are_not_named(self) -> None:
-        named, rest, hosts = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
+        named, rest = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
-        assert rest == hosts
+        assert rest is not None
+        assert len(rest.names) == 20
 
     def test_devices_with_the_lowest_duty_cycles_are_named(self) -> None:
         devices = [device(host, 0, 900) for host in range(20)]
         devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
-        named, rest, _ = split_devices(devices, "ops")
+        named, rest = split_devices(devices, "ops")
         assert [group.host for group in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
         assert rest is not None
         assert len(rest.names) == 21
@@ -81,7 +84,7 @@ class TestDevices:
     def test_a_device_without_work_has_the_lowest_duty_cycle(self) -> None:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
-        named, _, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
+        named, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
         assert [(group.host, group.duty) for group in named] == [("w-9", 0.0)]
 
 
@@ -104,6 +107,11 @@ class TestHosts:
     def test_without_waiting_no_host_is_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(CONDENSED_FROM)]
         assert split_hosts(hosts) == ([], hosts)
+
+    def test_many_hosts_that_are_not_compared_are_one_row_without_waiting(self) -> None:
+        host = {"steps": 3, "step_ps": 5, "others_wait_ps": None, "last_share": None, "differs": None}
+        (row,) = listed_hosts([host | {"name": f"w-{n}"} for n in range(CONDENSED_FROM)])
+        assert (row["name"], row["steps"], row["others_wait_ps"]) == (f"{CONDENSED_FROM} hosts", 3, None)
 
 
 def test_steps_of_all_hosts_are_grouped_by_number() -> None:
@@ -185,6 +193,7 @@ class TestPod:
         table = text[text.index("Hosts side by side") :].split("\n\n")[0]
         assert table.count("t1v-n-7f-w-") == 16
         assert "input, 38.0 ms a step longer" in table
+        assert "Others wait, s" in table
 
     def test_the_page_has_the_same_table(self) -> None:
         text = text_of(report())
@@ -192,6 +201,9 @@ class TestPod:
         page = Page(report_html(report()))
         shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
         assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
+
+    def test_the_sentence_about_a_gap_names_its_host(self) -> None:
+        assert "Nothing was queued: t1v-n-7f-w-" in report_html(report())
 
     def test_hosts_that_are_not_compared_have_milliseconds_as_units(self) -> None:
         rows = [row | {"others_wait_ps": None} for row in report()["hosts"]]

@@ -10,7 +10,8 @@ from captures import Core, capture, real_trace, thread
 from independent import parse
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
-from tb_xla_insights.trace.model import Device, Spans, Trace
+from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.model import Trace
 
 
 def spans(trace: Trace, recorded: Spans) -> list[tuple[str, int, int]]:

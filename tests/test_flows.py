@@ -19,7 +19,9 @@ EVENTS = st.lists(st.tuples(st.integers(0, 6), FLOW, FLOW), max_size=25)
 
 
 def column(values: dict[int, int]) -> StatColumn:
-    return StatColumn(np.array(list(values), np.int32), np.array(list(values.values()), np.int64), text=False)
+    return StatColumn(
+        np.array(list(values), np.int32), np.array(list(values.values()), np.int64), is_text=False
+    )
 
 
 def join(events: list[FlowEvent]) -> Flows:

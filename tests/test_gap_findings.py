@@ -1,4 +1,4 @@
-"""The findings that explain a gap, and the gaps that a finding explains."""
+"""The findings that explain a gap, the gaps that a finding explains, and the text of a gap's cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from launching import demo
 
 from tb_xla_insights.report import gap_views, views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, reason_of_gap, why_gap
+from tb_xla_insights.report.gap_findings import (
+    explained_gaps,
+    findings_of_gap,
+    more_to_gain,
+    reason_of_gap,
+    why_gap,
+)
+from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
 
 @pytest.mark.parametrize(
@@ -90,14 +97,14 @@ def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     groups = [
         gap(1000 + index) | {"by_finding_ps": {"early_sync": ps}} for index, ps in enumerate((100, 900, 500))
     ]
-    document = places(groups)["early_sync"]
+    document = explained_gaps(groups)["early_sync"]
     assert (document["count"], [row["duration_ps"] for row in document["places"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in places(groups)["early_sync"]["places"]]
+    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["places"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
@@ -111,3 +118,27 @@ def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
     assert "exposed_collectives" not in overview["explains"]
+
+
+def gap_of_pattern(after: str, duration: int, kind: str, cause: str = "wait") -> dict[str, Any]:
+    between: dict[str, Any] = {"before": "f", "after": after, "inside_run": False}
+    return {**between, "duration_ps": duration, "kind": kind, "cause": cause}
+
+
+def test_the_cause_of_a_queued_gap_is_that_the_device_waits() -> None:
+    assert cause_text(gap_of_pattern("g", 1, "queued")) == "device waits"
+    assert cause_text(gap_of_pattern("g", 1, "starved")) == "wait"
+    assert cause_text(gap_of_pattern("g", 1, "unknown", "sync_prepare")) == "step marker"
+
+
+def test_a_pattern_has_the_kind_of_most_time_with_its_cause() -> None:
+    items = [
+        gap_of_pattern("g", 5, "queued"),
+        gap_of_pattern("g", 4, "starved"),
+        gap_of_pattern("g", 9, "starved", "input"),
+        gap_of_pattern("h", 3, "starved"),
+    ]
+    patterns = [gap_of_pattern(after, 0, "") for after in "ghi"]
+    rows = patterns_with_kind({"items": items, "patterns": patterns})
+    assert [row["kind"] for row in rows] == ["queued", "starved", None]
+    assert [cause_text(row) for row in rows] == ["device waits", "wait", "wait"]

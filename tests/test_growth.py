@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import threading
+from types import FrameType
+
 import pytest
 from build import MemorySource
 
 from benchmarks.growth.answers import answers, session_of
 from benchmarks.growth.captures import AXES
+from tb_xla_insights.report.document import session_report
 
 QUADRATIC_ONCE = (
     "nested_annotations",
@@ -19,6 +25,15 @@ QUADRATIC_ONCE = (
 )
 """Axes along which answers once grew quadratically."""
 
+RECORDED = (
+    "demo_logs/torch_xla_early_item",
+    "demo_logs/torch_xla_dynamic_shapes",
+    "demo_logs/torch_xla_dynamo_graph_break",
+    "jax0.6.2/slow_loader_bare-traced",
+    "jax0.4.38/read_and_work",
+)
+"""Captures of programs with different mistakes."""
+
 
 def answer_bytes(axis: str, n: int) -> int:
     """Bytes of the report and the views of a capture of the given size along an axis."""
@@ -29,3 +44,29 @@ def answer_bytes(axis: str, n: int) -> int:
 @pytest.mark.parametrize("axis", QUADRATIC_ONCE)
 def test_answers_grow_no_faster_than_files(axis: str) -> None:
     assert answer_bytes(axis, 300) < 2.2 * answer_bytes(axis, 150)
+
+
+def calls_of_report(axis: str, n: int) -> int:
+    """How many functions the report of a capture calls, those of extension modules included, in all threads."""
+    session = session_of(MemorySource(AXES[axis](n).to_bytes()))
+    calls = itertools.count()
+
+    def count_call(_frame: FrameType, event: str, _argument: object) -> None:
+        if event in ("call", "c_call"):
+            next(calls)
+
+    threading.setprofile(count_call)
+    sys.setprofile(count_call)
+    try:
+        session_report(session, all_gaps=True)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return next(calls)
+
+
+@pytest.mark.parametrize("axis", RECORDED)
+def test_calls_grow_no_faster_than_captures(axis: str) -> None:
+    """A search of all steps or reads for each of them would multiply the calls by four."""
+    calls_of_report(axis, 1)  # imports modules
+    assert calls_of_report(axis, 40) < 2.2 * calls_of_report(axis, 20)

@@ -269,7 +269,9 @@ def test_queued_runs_take_their_calls_in_order(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/dynamo_train_session")
     launches = find_launches(trace)
     assert joins(launches) == {"exact": 19, "ordered": 29}
-    names = [launches.programs[program][0].removeprefix("SyncTensorsGraph.") for program in launches.program]
+    names = [
+        launches.programs[program].name.removeprefix("SyncTensorsGraph.") for program in launches.program
+    ]
     assert names == ["760", "72", "1055", "616"] * 12
     assert [KINDS[kind] for kind in launches.kind] == ["dynamo", "lazy"] * 24
     assert (trace.start_ps[launches.row[launches.runs.launch]] < launches.runs.start_ps).all()

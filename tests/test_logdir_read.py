@@ -90,7 +90,7 @@ def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
 
 
 def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> None:
-    with pytest.raises(InputError, match="not read, reading was stopped before"):
+    with pytest.raises(InputError, match="not read, because reading was stopped"):
         read_session(session, load_catalog(), stop=lambda: True)
 
 

@@ -31,7 +31,7 @@ from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.merge.parts import shifted
+from tb_xla_insights.report.merge.sections import shifted
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace

@@ -89,7 +89,7 @@ def test_windows_are_those_of_the_whole_session(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """For hosts that start as close together as in a capture, and for one that starts too far from the others."""
-    monkeypatch.setattr("tb_xla_insights.session._MAX_START_SPREAD_PS", max_spread_ps)
+    monkeypatch.setattr("tb_xla_insights.logdir.host_windows._MAX_START_SPREAD_PS", max_spread_ps)
     assert lazy.window(*window) == whole.window(*window)
     device = whole.trace.devices[1].id
     assert lazy.window(*window, device) == whole.window(*window, device)

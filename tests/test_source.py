@@ -18,15 +18,17 @@ from tb_xla_insights.files.source import Source, open_source
 DATA = bytes(range(256)) * 4
 
 
-@pytest.fixture(params=["local", "file URL", "remote"])
-def name(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The name of a file that holds DATA."""
+@pytest.fixture(params=["local", "local without preadv", "file URL", "remote"])
+def name(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a file that holds DATA; Windows has no `preadv`."""
+    if request.param == "local without preadv":
+        monkeypatch.delattr(os, "preadv")
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(DATA)
     remote = f"memory://{tmp_path.name}/vm.xplane.pb"
     with fsspec.open(remote, "wb") as file:
         file.write(DATA)
-    yield {"local": str(path), "file URL": f"file://{path}", "remote": remote}[request.param]
+    yield {"file URL": f"file://{path}", "remote": remote}.get(request.param, str(path))
     fsspec.filesystem("memory").rm(tmp_path.name, recursive=True)
 
 

@@ -97,19 +97,21 @@ TIMES = Definition(
         Column("start_ps", "Start", "ms"),
         Column("total_ps", "Total", "time"),
         Column("mean_ps", "Mean", "time"),
-        Column("rest_ps", "Rest", "time", own_unit=True),
+        Column("rest_ps", "Rest", "time", unit_basis="column"),
+        Column("wait_ps", "Wait", "time", unit_basis="sum"),
     ),
 )
 
 
-def test_times_share_the_unit_of_the_largest_except_those_with_their_own() -> None:
+def test_times_have_the_unit_of_the_largest_in_the_table_or_the_column_or_of_the_sum_in_sentences() -> None:
     rows: list[Row] = [
-        {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 7, "rest_ps": -3 * 10**6},
-        {"start_ps": 6, "total_ps": None},
+        {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 7, "rest_ps": -3 * 10**6, "wait_ps": 400 * MS},
+        {"start_ps": 6, "total_ps": None, "wait_ps": 600 * MS},
     ]
     time_units = TIMES.time_units(rows)
-    assert TIMES.heads(time_units) == ["Start, ms", "Total, s", "Mean, s", "Rest, µs"]
-    assert TIMES.heads(TIMES.time_units([])) == ["Start, ms", "Total, ms", "Mean, ms", "Rest, ms"]
+    assert TIMES.heads(time_units) == ["Start, ms", "Total, s", "Mean, s", "Rest, µs", "Wait, s"]
+    assert set(TIMES.time_units([]).values()) == {"ms"}
+    assert TIMES.time_units(rows[1:])["wait_ps"] == "ms"
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,9 @@ def test_the_text_of_a_cell(column: Column, row: Row, text: str) -> None:
 
 
 def test_a_table_without_some_columns_rejects_keys_that_it_does_not_have() -> None:
-    assert [column.key for column in TIMES.without("mean_ps", "rest_ps").columns] == ["start_ps", "total_ps"]
+    assert [column.key for column in TIMES.without("mean_ps", "rest_ps", "wait_ps").columns] == [
+        "start_ps",
+        "total_ps",
+    ]
     with pytest.raises(KeyError, match="stop_ps"):
         TIMES.without("stop_ps")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -181,8 +182,11 @@ def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: 
         task = Task(count, load_catalog(), progress)
         list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
         *readings, last = progress.snapshot()
+        other_process = pickle.loads(pickle.dumps(progress))
+        assert other_process.snapshot()[0] == readings[0]
     assert not Path(progress.path).exists()
     progress.record(0, 1, 1)  # as a thread may that still waits for a store
+    assert other_process.snapshot()[0] == readings[0], "the file is still mapped"
     assert all(0 < read <= size for read, size in readings)
     assert [size for _, size in readings] == [Path(host.path).stat().st_size for host in hosts]
     assert last == [NOT_STARTED, NOT_STARTED]

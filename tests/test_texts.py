@@ -43,6 +43,18 @@ def write(content: str | bytes) -> Any:
     return lambda path: path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def test_a_directory_leaves_no_open_file(tmp_path: Path) -> None:
+    def next_descriptor() -> int:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        os.close(descriptor)
+        return descriptor
+
+    before = next_descriptor()
+    with pytest.raises(IsADirectoryError):
+        read_text(str(tmp_path))
+    assert next_descriptor() == before
+
+
 @pytest.mark.parametrize(
     ("create", "catalog_error", "pairs_error"),
     [

@@ -8,18 +8,18 @@ from tb_xla_insights import units
 from tb_xla_insights.units import (
     byte_size,
     count,
-    moment,
     parse_time,
     rounded_parts,
     share,
     shares,
     step_name,
     time_text,
+    utc_text,
 )
 
 
 def plain(text: str) -> str:
-    return text.replace(units.THIN, " ")
+    return text.replace(units.NARROW_SPACE, " ")
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_numbers_and_units_never_part_at_a_line_end() -> None:
 
 
 def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
-    assert moment(1_644_437_497_999_999_999) == "2022-02-09 20:11:37"
-    assert moment(0) == "–"
+    assert utc_text(1_644_437_497_999_999_999) == "2022-02-09 20:11:37"
+    assert utc_text(0) == "–"
     assert [step_name(7, 0), step_name(7, None), step_name(None, None)] == ["0", "7", "–"]
 
 

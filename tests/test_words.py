@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TRACES
+from conftest import TRACES_VARIABLE
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
@@ -37,7 +37,7 @@ TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
 @pytest.fixture(scope="module")
 def reports() -> list[Any]:
     """The reports of the demo captures, and of the real ones where there are some."""
-    shared = Path(os.environ.get(TRACES) or ROOT.parent / "shared" / "traces")
+    shared = Path(os.environ.get(TRACES_VARIABLE) or ROOT.parent / "shared" / "traces")
     folders = [Path(LOGDIR), *(shared / name for name in ("torch_xla", "other", "public"))]
     runs = [run for folder in folders if folder.is_dir() for run in sorted(folder.iterdir())]
     return [

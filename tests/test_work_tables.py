@@ -13,7 +13,7 @@ from tpu_ops import Op, tpu_trace
 from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.device_work import host_work
-from tb_xla_insights.report.work_tables import WorkTable, by_annotation, by_op, peaks_text
+from tb_xla_insights.report.work_tables import WorkTable, peaks_text, work_by_annotation, work_by_op
 from tb_xla_insights.trace.model import Trace
 
 
@@ -55,8 +55,8 @@ def round_as_printed(table: WorkTable) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("max_rows", [1, 2, 5, 12, 40])
 def test_rows_add_up_as_printed(layers: dict[str, Any], max_rows: int) -> None:
     for table in (
-        by_annotation(layers["device_work"], max_rows),
-        by_op(layers["ops"], layers["device_work"], max_rows),
+        work_by_annotation(layers["device_work"], max_rows),
+        work_by_op(layers["ops"], layers["device_work"], max_rows),
     ):
         *rows, total = round_as_printed(table)
         assert len(rows) <= max_rows
@@ -67,7 +67,7 @@ def test_rows_add_up_as_printed(layers: dict[str, Any], max_rows: int) -> None:
 
 def test_annotations_are_expanded_as_far_as_rows_fit(layers: dict[str, Any]) -> None:
     def names(max_rows: int) -> list[str]:
-        return sorted(row["path"] for row in by_annotation(layers["device_work"], max_rows).rows)
+        return sorted(row["path"] for row in work_by_annotation(layers["device_work"], max_rows).rows)
 
     assert names(3) == ["Step/…", "no annotation"]
     outer = [*(f"Step/layer_{n}/…" for n in range(8)), "Step/loss", "no annotation"]
@@ -77,14 +77,14 @@ def test_annotations_are_expanded_as_far_as_rows_fit(layers: dict[str, Any]) -> 
 
 
 def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> None:
-    rows = {row["path"]: row for row in by_annotation(layers["device_work"], 11).rows}
+    rows = {row["path"]: row for row in work_by_annotation(layers["device_work"], 11).rows}
     assert rows["Step/layer_0/…"]["self_ps"] == 1_403
     assert rows["Step/layer_0/…"]["tflops_per_s"] == "0.0128"  # 18 FLOPs in 1,403 ps
 
 
 def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
     result = work_report(real_trace(shared_traces / "public/gpu_v100_tf"))
-    table = by_op(result["ops"], result["device_work"], 12)
+    table = work_by_op(result["ops"], result["device_work"], 12)
     assert len(result["ops"]) == 1_330
     first = table.rows[0]
     assert first["op"].startswith("void tensorflow::functor::FillPhiloxRandomKernelLaunch<")

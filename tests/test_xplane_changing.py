@@ -132,7 +132,7 @@ def test_stopping_keeps_the_data_read_so_far(monkeypatch: pytest.MonkeyPatch) ->
     space.plane("q").line("m").event("e", 0, 1)
     progress: list[int] = []
     read = read_space(
-        MemorySource(space.to_bytes()), progress=progress.append, stop=lambda: len(progress) >= 5
+        MemorySource(space.to_bytes()), progress=progress.append, should_stop=lambda: len(progress) >= 5
     )
     assert ids(read) == ["truncated_file"]
     assert 0 < len(read.metadata) < 500

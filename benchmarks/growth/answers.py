@@ -12,7 +12,7 @@ from rich.console import Console
 from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
-from tb_xla_insights.cli.window import _print as print_window
+from tb_xla_insights.cli.window import print_window
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
 from tb_xla_insights.files.source import Source, open_source

@@ -75,7 +75,7 @@ def main() -> None:
             measure_in_process(axis, size, options.limit) for size in (options.size, 2 * options.size)
         )
         if single is None or double is None:
-            print(f"!! {axis:22} takes more than {options.limit:g} s", flush=True)
+            print(f"!! {axis:46} takes more than {options.limit:g} s", flush=True)
             continue
         growth = {key: double[key] / max(single[key], 1e-9) for key in single}
         is_superlinear = (
@@ -84,7 +84,7 @@ def main() -> None:
             or growth["answer_bytes"] > 1.3 * growth["bytes"]
         )
         print(
-            f"{'!!' if is_superlinear else '  '} {axis:22}{double['bytes'] / 1e3:8.0f} kB"
+            f"{'!!' if is_superlinear else '  '} {axis:46}{double['bytes'] / 1e3:8.0f} kB"
             + "".join(
                 f"{single[key]:9.1f}{double[key]:9.1f} {unit}"
                 for key, unit in (("seconds", "s"), ("mb", "MB"))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
 
-from browser.conftest import ARGUMENTS  # noqa: E402
+from browser.conftest import CHROMIUM_ARGUMENTS  # noqa: E402
 from browser.driver import Xi  # noqa: E402
 from helpers import serving  # noqa: E402
 from playwright.sync_api import FloatRect, Page, ViewportSize, sync_playwright  # noqa: E402
@@ -93,7 +93,7 @@ def main(names: list[str]) -> None:
     chromium = os.environ.get("CHROMIUM") or None
     texts: dict[str, str] = json.loads(TEXTS.read_text()) if TEXTS.exists() else {}
     with serving(serve, stdin=subprocess.PIPE, env=environment) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS[:3])
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS[:3])
         for theme in THEMES:
             context = browser.new_context(
                 viewport=SIZE, device_scale_factor=PIXELS_PER_POINT, color_scheme=theme

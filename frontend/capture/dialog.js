@@ -1,6 +1,6 @@
 /** The capture dialog: takes the servers' addresses, shows progress, and closes when the new session opens. */
 
-import { button, fill, h } from '../lib/dom.js';
+import { button, fill, h, percent } from '../lib/dom.js';
 import { delay } from '../lib/activity.js';
 import { get, post } from '../lib/api.js';
 import { digits } from '../lib/format.js';
@@ -9,7 +9,8 @@ import { escapeInvisible } from '../lib/escapes.js';
 
 const POLL_MS = 250;
 const MAX_ADDRESSES = 5;
-const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
+/** Labels of the states in which a capture is in progress. */
+const PROGRESS_LABELS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
 
 /** @typedef {import('../lib/routes').PageCapture} PageCapture */
 
@@ -17,12 +18,12 @@ const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['coll
 const savedAddresses = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
 
 /**
- * The button that opens the dialog; closing the dialog cancels.
- * @param {(text: string) => void} say
- * @param {(session: string) => void} opened
+ * The button that opens the dialog. Closing the dialog cancels the capture.
+ * @param {(text: string) => void} say announces a text
+ * @param {(session: string) => void} openSession
  * @param {() => string} logdir the directory that servers write to
  */
-export function createCapture(say, opened, logdir) {
+export function createCapture(say, openSession, logdir) {
   const suggestions = h('datalist', { id: 'capture-addresses' });
   const addresses = h('input', {
     type: 'text',
@@ -33,7 +34,7 @@ export function createCapture(say, opened, logdir) {
     'aria-describedby': 'capture-form',
   });
   const duration = h('input', { type: 'text', required: true, inputmode: 'numeric', pattern: '[1-9][0-9]{0,6}' });
-  const place = h('code', { 'data-testid': 'capture-logdir' });
+  const directory = h('code', { 'data-testid': 'capture-logdir' });
   const start = h('button', { type: 'submit', class: 'primary' }, 'Capture');
   const message = h('p', { role: 'alert', 'data-testid': 'capture-message' });
   const bar = h('i', null);
@@ -65,7 +66,7 @@ export function createCapture(say, opened, logdir) {
         'Wait until training has warmed up: the first steps compile. If a compilation is running when the capture ' +
         'begins, only its remainder is recorded. Choose a duration that covers several steps.',
       ),
-      h('p', null, 'Written to ', place),
+      h('p', null, 'Written to ', directory),
       h('p', { class: 'small sec' }, 'The servers write there: the training process needs access to this path.'),
       progress,
       message,
@@ -78,13 +79,13 @@ export function createCapture(say, opened, logdir) {
     ),
   );
 
-  /** @param {PageCapture} progressState */
-  function show({ state, elapsed_ms, duration_ms, message: trying }) {
+  /** @param {PageCapture} status */
+  function show({ state, elapsed_ms, duration_ms, message: detail }) {
     const text =
-      WORDS.get(state) +
+      PROGRESS_LABELS.get(state) +
       (state === 'waiting' ? '' : ` · ${digits(elapsed_ms / 1000, 1)} of ${digits(duration_ms / 1000, 1)}\u202fs`);
-    bar.style.width = `${elapsed_ms / duration_ms * 100}%`;
-    fill(progress, h('p', null, text), h('div', { class: 'meter' }, bar), trying && h('p', { class: 'sec' }, trying));
+    bar.style.width = percent(elapsed_ms / duration_ms);
+    fill(progress, h('p', null, text), h('div', { class: 'meter' }, bar), detail && h('p', { class: 'sec' }, detail));
     say(text);
   }
 
@@ -94,7 +95,7 @@ export function createCapture(say, opened, logdir) {
     fill(suggestions, saved.map((value) => h('option', { value })));
     addresses.value ||= saved[0] ?? '';
     duration.value ||= readPref('duration_ms') ?? '2000';
-    place.textContent = escapeInvisible(logdir());
+    directory.textContent = escapeInvisible(logdir());
   }
 
   /** Saves the address and the duration once the server has accepted the address, even if no profiler listens there. */
@@ -109,21 +110,19 @@ export function createCapture(say, opened, logdir) {
     start.disabled = true;
     message.textContent = '';
     try {
-      let progressState = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
+      let status = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
       saveFields();
-      for (
-        ;
-        progressState.state !== 'idle' && WORDS.has(progressState.state);
-        progressState = await get('capture_progress')
-      ) {
-        show(progressState);
+      while (status.state !== 'idle' && PROGRESS_LABELS.has(status.state)) {
+        show(status);
         await delay(POLL_MS);
+        status = await get('capture_progress');
       }
-      if (progressState.state === 'idle') throw new Error('TensorBoard was restarted, so the capture is lost.');
-      message.textContent = escapeInvisible(progressState.message ?? '');
+      if (status.state === 'idle') throw new Error('TensorBoard was restarted, so the capture is lost.');
+      message.textContent = escapeInvisible(status.message ?? '');
+      // The capture has ended: closing the dialog has nothing to cancel.
       start.disabled = false;
-      if (progressState.session) opened(progressState.session);
-      if (!progressState.message) dialog.close();
+      if (status.session) openSession(status.session);
+      if (!status.message) dialog.close();
     } catch (error) {
       message.textContent = escapeInvisible(/** @type {Error} */ (error).message);
     } finally {

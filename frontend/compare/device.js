@@ -6,7 +6,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { columnUnit, total } from '../lib/totals.js';
 import { cutMiddle, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { differenceText, ratioCell } from './lazy.js';
+import { differenceText, ratioCell } from './cells.js';
 import { VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */
@@ -28,7 +28,7 @@ function stepShare(difference) {
  * @param {T[]} items
  * @returns {import('../lib/table.js').Column<T>[]}
  */
-function columns(items) {
+function differenceColumns(items) {
   const timeUnit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const { a_ps, b_ps, difference_ps, of_step, ratio, presence } = TABLES.op_differences;
   return [
@@ -45,33 +45,36 @@ function columns(items) {
     }),
     definedColumn(ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
     ...(items.some((item) => PRESENCE[item.presence])
-      ? [definedColumn(presence, { of: (/** @type {T} */ item) => PRESENCE[item.presence] })]
+      ? [definedColumn(presence, { field: (/** @type {T} */ item) => PRESENCE[item.presence] })]
       : []),
     VERDICT_COLUMN,
   ];
 }
 
-/** An op's name; of several changed ops, those with most time. @param {ComparedOp} row */
+/** The name of an op; of changed ops, the one with most time in each session. @param {ComparedOp} row */
 function opNames({ ops_a, ops_b, count: [inA, inB], presence }) {
-  const side = (/** @type {string[]} */ [first], /** @type {number} */ number) =>
-    first ? [`${first}${number > 1 ? ` and ${number - 1} more` : ''}`] : [];
-  return [...side(ops_a, inA), ...(presence === 'both' ? [] : side(ops_b, inB))].join(' → ');
+  const sessionOps = (/** @type {string[]} */ [first], /** @type {number} */ opCount) =>
+    first ? [`${first}${opCount > 1 ? ` and ${opCount - 1} more` : ''}`] : [];
+  return [...sessionOps(ops_a, inA), ...(presence === 'both' ? [] : sessionOps(ops_b, inB))].join(' → ');
 }
 
 /**
  * The share of a session's device time that has an annotation.
  * @param {AnnotationRow[]} rows
  * @param {'a_ps'|'b_ps'} key of the session
- * @param {number} whole_ps
+ * @param {number} total_ps
  */
-const coverage = (rows, key, whole_ps) =>
-  share(whole_ps ? total(rows.filter(({ path }) => path != null), key) / whole_ps : null);
+const coverage = (rows, key, total_ps) =>
+  share(total_ps ? total(rows.filter(({ path }) => path != null), key) / total_ps : null);
 
-/** @param {import('../lib/routes').CompareAnswer['device_work']} work @returns {HTMLElement[]} */
+/**
+ * The cards of both tables; none without device time.
+ * @param {import('../lib/routes').CompareAnswer['device_work']} work
+ */
 export function deviceCards({ annotations, ops }) {
   if (!annotations.length) return [];
   const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
-  const annotationColumns = columns(annotations);
+  const annotationColumns = differenceColumns(annotations);
   const [a, b] = [total(annotations, 'a_ps'), total(annotations, 'b_ps')];
   return [
     tableCard(
@@ -86,7 +89,7 @@ export function deviceCards({ annotations, ops }) {
         items: annotations,
         columns: [
           definedColumn(TABLES.annotation_differences.path, {
-            of: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
+            field: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
             cell: ({ path }) => (path == null ? 'no annotation' : h('code', null, cutMiddle(path, 44))),
           }),
           ...annotationColumns,
@@ -110,15 +113,15 @@ export function deviceCards({ annotations, ops }) {
         items: ops,
         columns: [
           definedColumn(TABLES.op_differences.name, {
-            of: opNames,
+            field: opNames,
             cell: (row) => h('code', null, cutMiddle(opNames(row), 44)),
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
           definedColumn(TABLES.op_differences.annotation, {
-            of: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
+            field: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
             title: ({ annotation }) => annotation ?? '',
           }),
-          ...columns(ops),
+          ...differenceColumns(ops),
         ],
       },
     ),

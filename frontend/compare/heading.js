@@ -25,8 +25,8 @@ export const headingCard = (badges, right, ...body) =>
 
 /**
  * In place of a comparison whose second session is missing or cannot be read.
- * @param {string} a name of the open session @param {string} environment of A
- * @param {string} b name of the other one
+ * @param {string} a name of session A, the open one @param {string} environment of A
+ * @param {string} b name of session B
  * @param {Error} error
  * @param {() => void} retry
  */

@@ -1,64 +1,69 @@
-/** The speed-up table of many pairs, from a file: CSV with a head, as `xla-insights compare --pairs` reads it. */
+/** Reads the speed-up table of many pairs from CSV with a header, as `xla-insights compare --pairs` does. */
+
+import { UNITS } from '../lib/format.js';
 
 /** @typedef {import('./types').PairsTable} PairsTable */
 /** @typedef {import('./types').Verdict} Verdict */
 
 /**
- * With columns `a` and `b` a line is a pair, of sessions of this logdir or of step times in ms, and `column` names the
- * column it belongs to; else every column after the first holds speed-ups as they are. What cannot be read is thrown.
+ * With columns `a` and `b`, each line is a pair: of sessions of this logdir, or of step times in ms. Its speed-up is in
+ * the column of the table that `column` names. Otherwise all columns after the first one contain speed-ups.
  * @param {string} text
- * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compared two sessions: their
- *   steps in ps
- * @returns {Promise<PairsTable>}
+ * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compareSessions returns their
+ *   median steps, ps
+ * @returns {Promise<PairsTable>} rejected with an `Error` that names the line which cannot be read
  */
-export async function readPairs(text, compared) {
+export async function readPairs(text, compareSessions) {
   const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));
   const [head, ...rows] = lines;
   if (!rows.length) throw new Error('The file of pairs is empty: write a header line and one pair per line.');
-  const place = (/** @type {string} */ name) => head.cells.findIndex((cell) => cell.toLowerCase() === name);
-  const [a, b, column] = ['a', 'b', 'column'].map(place);
+  const columnIndex = (/** @type {string} */ name) => head.cells.findIndex((cell) => cell.toLowerCase() === name);
+  const [a, b, column] = ['a', 'b', 'column'].map(columnIndex);
   const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
-  const pairs = a >= 0 && b >= 0;
-  if (!pairs && (head.cells.length < 2 || model)) {
+  const hasPairs = a >= 0 && b >= 0;
+  if (!hasPairs && (head.cells.length < 2 || model)) {
     throw new Error(
-      'Line 1 of the pairs names neither columns a and b nor models and speed-ups; cells end with commas.',
+      'Line 1 of the pairs names neither columns a and b nor models and speed-ups; separate cells with commas.',
     );
   }
   /** @type {Map<string, Map<string, {value: number, verdict: Verdict}>>} */
   const results = new Map();
   /** @type {Set<string>} */
   const columns = new Set();
-  for (const { at, cells } of rows) {
-    const put = (/** @type {string} */ name, /** @type {number} */ value, /** @type {Verdict} */ verdict = null) => {
+  for (const { line, cells } of rows) {
+    /** @param {string} name of the column @param {number} value @param {Verdict} [verdict] */
+    const add = (name, value, verdict = null) => {
       if (!(value > 0 && value < Infinity)) {
-        throw new Error(`Line ${at} of the pairs has a cell that is not a number above 0; write numbers like 1.344.`);
+        throw new Error(`Line ${line} of the pairs has a cell that is not a number above 0; write numbers like 1.344.`);
       }
       const modelName = cells[model] ?? `${cells[a]} / ${cells[b]}`;
       if (results.get(modelName)?.has(name)) {
-        throw new Error(`Line ${at} of the pairs: ${modelName} has a pair in ${name} already; name another column.`);
+        throw new Error(`Line ${line} of the pairs: ${modelName} has a pair in ${name} already; name another column.`);
       }
       columns.add(name);
       results.set(modelName, (results.get(modelName) ?? new Map()).set(name, { value, verdict }));
     };
     if (cells.length !== head.cells.length) {
-      throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
+      throw new Error(`Line ${line} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
     }
-    if (!pairs) {
+    if (!hasPairs) {
       cells.forEach(
         (cell, index) =>
           index !== model &&
           !['', '-', '–'].includes(cell) &&
-          put(head.cells[index], number(cell.replace(/[x×]$/, ''))),
+          add(head.cells[index], parseNumber(cell.replace(/[x×]$/, ''))),
       );
     } else {
-      const times = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
-      const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(times[index]));
-      const comparison = names.length ? await compared(names[0], names.at(-1) ?? '') : { times, verdict: null };
+      const times = [cells[a], cells[b]].map((cell) => Math.round(parseNumber(cell) * UNITS.ms.ps));
+      const sessions = [cells[a], cells[b]].filter((_, index) => Number.isNaN(times[index]));
+      const comparison = sessions.length
+        ? await compareSessions(sessions[0], sessions.at(-1) ?? '')
+        : { times, verdict: null };
       const [first, second] = times.map((value, index) => (Number.isNaN(value) ? comparison.times[index] : value));
-      put(
+      add(
         cells[column] ?? 'speed-up',
         first > 0 && second > 0 ? first / second : 0,
-        names.length > 1 ? comparison.verdict : null,
+        sessions.length > 1 ? comparison.verdict : null,
       );
     }
   }
@@ -71,7 +76,7 @@ export async function readPairs(text, compared) {
       speedups: names.map((key) => byColumn.get(key)?.value ?? null),
       verdicts: names.map((key) => byColumn.get(key)?.verdict ?? null),
     })),
-    // Sums of decimals are rounded where binary fractions cannot hold them.
+    // Rounded, because sums of decimal fractions are inexact in binary.
     means: values.map(
       (speedups) => Math.round((speedups.reduce((sum, value) => sum + value, 0) / speedups.length) * 1e9) / 1e9,
     ),
@@ -80,28 +85,29 @@ export async function readPairs(text, compared) {
 }
 
 /** Parses a number as the command line does: rejects `0x10`, `Infinity`, empty cells. @param {string} cell */
-const number = (cell) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?$/i.test(cell) ? Number(cell) : NaN);
+const parseNumber = (cell) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?$/i.test(cell) ? Number(cell) : NaN);
 
 /**
- * Lines of cells with the line each ends in; quoted cells may hold commas, line breaks, and quotes that are doubled.
+ * The rows of a CSV text, each with the number of its last line. Quoted cells may contain commas, line breaks, and
+ * doubled quotes.
  * @param {string} text
  */
 function readCsv(text) {
-  /** @type {{at: number, cells: string[]}[]} */
-  const lines = [];
-  let [at, cells] = [1, /** @type {string[]} */ ([])];
-  for (const [all, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/g)) {
+  /** @type {{line: number, cells: string[]}[]} */
+  const rows = [];
+  let [line, cells] = [1, /** @type {string[]} */ ([])];
+  for (const [match, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/g)) {
     if (plain?.startsWith('"')) {
       throw new Error(
-        `Line ${at} of the pairs has a quote that does not end with its cell; double the quotes inside a cell.`,
+        `Line ${line} of the pairs has a quote that does not end with its cell; double the quotes inside a cell.`,
       );
     }
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
-    at += all.split('\n').length - 1;
+    line += match.split('\n').length - 1;
     if (end !== ',') {
-      lines.push({ at: end ? at - 1 : at, cells });
+      rows.push({ line: end ? line - 1 : line, cells });
       cells = [];
     }
   }
-  return lines;
+  return rows;
 }

@@ -1,11 +1,11 @@
 /**
- * The step of median length of two sessions on one axis: annotations, classes of the host, and runs and gaps of the
- * first device. Of a session with several hosts it is a step of the median host.
+ * The steps of median length of two sessions on one axis: annotations, classes of the host, and runs and gaps of the
+ * first device. In a session with several hosts, it is a step of the median host.
  */
 
 import { h, percent } from '../lib/dom.js';
-import { LABELS, inked } from '../lib/classes.js';
-import { shortProgram, windowPlace } from '../lib/cards.js';
+import { LABELS, fillColors } from '../lib/classes.js';
+import { shortProgram, windowLinkState } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
@@ -13,19 +13,23 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('../lib/routes').UsualStep} UsualStep */
 /** @typedef {Pick<import('../lib/routes').StepRun, 'start_ps'|'duration_ps'>} StepInterval */
 
+/** Number of tones for phases. */
+const TONES = 6;
+
 /** `step 1208 · 243.2 ms` @param {UsualStep} step */
 const stepText = ({ number, duration_ps }) =>
   [...(number === null ? [] : [`step ${number}`]), headline(duration_ps)].join(' · ');
 
 /**
  * @param {[string, UsualStep|null][]} sides names and steps
- * @param {(which: string, place: import('../lib/link.js').LinkState) => void} open a place in the session of that name
+ * @param {(name: string, state: import('../lib/link.js').LinkState) => void} open shows a window of that session
  */
 export function stepStrip(sides, open) {
-  const whole = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
-  const unit = unitFor(whole);
-  const order = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
-  const rank = (/** @type {string} */ name) => 1 + Math.floor((order.indexOf(name) * 6) / Math.max(6, order.length));
+  const length = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
+  const unit = unitFor(length);
+  const phases = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
+  const toneOf = (/** @type {string} */ phase) =>
+    1 + Math.floor((phases.indexOf(phase) * TONES) / Math.max(TONES, phases.length));
 
   /** @param {string} sessionName @param {UsualStep} step */
   function lanes(sessionName, step) {
@@ -42,20 +46,20 @@ export function stepStrip(sides, open) {
       const until = Math.min(span.start_ps + span.duration_ps, end);
       return axisSlice(
         `run tone ${sign}`,
-        fittingText(texts, (until - from) / whole),
+        fittingText(texts, (until - from) / length),
         `${name}, ${timeText(span.duration_ps)}`,
-        (from - step.start_ps) / whole,
-        (until - step.start_ps) / whole,
-        () => open(sessionName, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
-        inked(key),
+        (from - step.start_ps) / length,
+        (until - step.start_ps) / length,
+        () => open(sessionName, windowLinkState(span.start_ps, span.start_ps + span.duration_ps)),
+        fillColors(key),
       );
     };
     return [
       h('b', { class: 'run-label' }, sessionName),
-      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, stepText(step)),
+      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / length) } }, stepText(step)),
       axisLane(
         'annotations',
-        step.phases.map((span) => slice(span, `p${rank(span.name)}`, span.name)),
+        step.phases.map((span) => slice(span, `p${toneOf(span.name)}`, span.name)),
       ),
       axisLane(
         'host',
@@ -67,10 +71,10 @@ export function stepStrip(sides, open) {
         step.device?.split('/').at(-1) ?? 'device',
         step.runs.length
           ? step.runs.map((span) => {
-              const isOfLastStep = span.start_ps < step.start_ps;
+              const isOfPreviousStep = span.start_ps < step.start_ps;
               const time = timeText(span.duration_ps);
-              return slice(span, 'dev', isOfLastStep ? 'run of the previous step' : span.program, {
-                texts: isOfLastStep
+              return slice(span, 'dev', isOfPreviousStep ? 'run of the previous step' : span.program, {
+                texts: isOfPreviousStep
                   ? [`run of the previous step, ${time}`, 'previous step']
                   : [`${span.program} ${time}`, `${shortProgram(span.program)} ${time}`, shortProgram(span.program)],
               });
@@ -92,5 +96,5 @@ export function stepStrip(sides, open) {
   }
 
   return h('div', { class: 'axis', 'data-testid': 'compare-strip' },
-    axisGrid(whole, unit), sides.flatMap(([which, step]) => (step ? lanes(which, step) : [])));
+    axisGrid(length, unit), sides.flatMap(([name, step]) => (step ? lanes(name, step) : [])));
 }

@@ -20,9 +20,10 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
+import { differenceText, ratioCell } from './cells.js';
 import { deviceCards } from './device.js';
 import { failureCard, headingCard, sessionBadge } from './heading.js';
-import { differenceText, lazyCard, ratioCell } from './lazy.js';
+import { lazyCard } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
 import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
@@ -36,7 +37,7 @@ import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
 const SIDES = /** @type {const} */ (['a', 'b']);
 
 /**
- * Rows of times of both sessions: A, B, B − A, B / A, and their verdicts if any row has one.
+ * A card of times of both sessions: A, B, B − A, B / A, and verdicts if any row has one.
  * @template {TimePair & {p?: number|null, verdict?: Verdict}} T
  * @param {string} title
  * @param {string} note
@@ -47,10 +48,10 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  *   card is wider than its columns need
  */
 function pairCard(title, note, definition, items, cell, { testid, bars, foot, isWide = false } = {}) {
-  const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
-  const unit = unitFor(longest);
-  const most = longest / unit.ps;
-  const judged = items.some(({ verdict }) => verdict);
+  const longest_ps = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
+  const unit = unitFor(longest_ps);
+  const longest = longest_ps / unit.ps;
+  const hasVerdicts = items.some(({ verdict }) => verdict);
   const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
   return tableCard(
     title,
@@ -62,14 +63,16 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
         { head: definition.name.head, cell },
         definedColumn(definition.a_ps, { timeUnit: unit }),
         definedColumn(definition.b_ps, { timeUnit: unit }),
-        ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
+        ...(bars
+          ? [{ head: `0 – ${digits(longest, longest < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }]
+          : []),
         definedColumn(definition.difference_ps, {
           timeUnit: unit,
           value: (/** @type {T} */ item) => item.difference_ps ?? 0,
           cell: (/** @type {T} */ { a_ps, b_ps }) => differenceText(a_ps, b_ps, unit),
         }),
         definedColumn(definition.ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
-        ...(judged ? [VERDICT_COLUMN] : []),
+        ...(hasVerdicts ? [VERDICT_COLUMN] : []),
       ],
       foot: foot
         ? [
@@ -79,7 +82,7 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
             ...(bars ? [''] : []),
             differenceText(a, b, unit),
             ratioCell(a ? b / a : null),
-            ...(judged ? [''] : []),
+            ...(hasVerdicts ? [''] : []),
           ]
         : undefined,
     },
@@ -122,8 +125,8 @@ export function compareView(app) {
   let session = null;
   /** @type {string|null} */
   let requestedName = null;
-  /** The file of pairs that was chosen last. @type {File|null} */
-  let chosen = null;
+  /** The file of pairs that the user chose last. @type {File|null} */
+  let pairsFile = null;
 
   const pairsCard = () =>
     card(
@@ -132,20 +135,22 @@ export function compareView(app) {
       file,
       pairs,
     );
+  /** Link state in which B is the open session. */
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
 
   async function loadPairs() {
     const [selectedFile] = file.files ?? [];
     if (!selectedFile) return;
-    chosen = selectedFile;
+    pairsFile = selectedFile;
     file.value = '';
     try {
       const { columns, rows, means, counts } = await readPairs(await selectedFile.text(), async (a, b) => {
-        const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
-        return { times: [a_ps ?? 0, b_ps ?? 0], verdict };
+        const { measures } = await get('compare', { session: a, other: b });
+        const step = measures.find(({ name }) => name === 'step_median');
+        return { times: [step?.a_ps ?? 0, step?.b_ps ?? 0], verdict: step?.verdict ?? null };
       });
-      if (selectedFile !== chosen) return;
-      const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
+      if (selectedFile !== pairsFile) return;
+      const hasVerdicts = columns.map((_, index) => rows.some(({ verdicts }) => verdicts[index]));
       fill(
         pairs,
         table({
@@ -154,16 +159,16 @@ export function compareView(app) {
           items: rows,
           columns: [
             definedColumn(TABLES.pairs.model),
-            ...columns.flatMap((head, at) => [
-              countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], {
-                cell: (row) => ratioCell(row.speedups[at], 3),
+            ...columns.flatMap((head, index) => [
+              countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[index], {
+                cell: (row) => ratioCell(row.speedups[index], 3),
               }),
-              ...(judged[at]
+              ...(hasVerdicts[index]
                 ? [
                     {
                       head: '',
                       name: 'Verdict',
-                      cell: (/** @type {typeof rows[number]} */ row) => pairVerdictCell(row.verdicts[at]),
+                      cell: (/** @type {typeof rows[number]} */ row) => pairVerdictCell(row.verdicts[index]),
                     },
                   ]
                 : []),
@@ -171,12 +176,12 @@ export function compareView(app) {
           ],
           foot: [
             `mean of ${[...new Set(counts)].join(', ')}`,
-            ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])]),
+            ...means.flatMap((mean, index) => [ratioCell(mean, 3), ...(hasVerdicts[index] ? [''] : [])]),
           ],
         }),
       );
     } catch (error) {
-      if (selectedFile === chosen) app.reportError('pairs', error);
+      if (selectedFile === pairsFile) app.reportError('pairs', error);
     }
   }
 
@@ -190,10 +195,10 @@ export function compareView(app) {
   function draw(comparison) {
     const { a, b, chance, step, gaps } = comparison;
     const sentence = comparison.verdict.text;
-    const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
+    const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
       [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · ');
-    const most = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
+    const longest_ps = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {CompareAnswer['classes'][number]} */ row) =>
       h(
         'div',
@@ -203,7 +208,7 @@ export function compareView(app) {
             class: side,
             style: {
               '--k': hue(row.class),
-              width: percent((row[`${side}_ps`] ?? 0) / most),
+              width: percent((row[`${side}_ps`] ?? 0) / longest_ps),
               visibility: row[`${side}_ps`] ? '' : 'hidden',
             },
           }),
@@ -215,7 +220,7 @@ export function compareView(app) {
       headingCard(
         [sessionBadge('A', a.session.name, noteOf(a)), sessionBadge('B', b.session.name, noteOf(b))],
         button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
-        h('p', { class: 'lead' }, before, h('b', null, strong), after),
+        h('p', { class: 'lead' }, before, h('b', null, boldText), after),
         chance.text ? h('p', { class: 'sec' }, chance.text) : null,
       ),
       h(
@@ -229,7 +234,7 @@ export function compareView(app) {
               ['A', step.a],
               ['B', step.b],
             ],
-            (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }),
+            (name, state) => app.open(name === 'A' ? state : { ...swapped(), ...state }),
           ),
         ),
         pairCard(
@@ -254,10 +259,10 @@ export function compareView(app) {
             rowid: ({ name }) => `measure-${name}`,
             columns: [
               definedColumn(TABLES.measures.label, { title: undefined }),
-              ...SIDES.map((which) =>
-                definedColumn(TABLES.measures[which], {
-                  ps: (/** @type {Measure} */ item) => item[`${which}_ps`],
-                  cell: (item) => valueCell(item, which),
+              ...SIDES.map((side) =>
+                definedColumn(TABLES.measures[side], {
+                  ps: (/** @type {Measure} */ item) => item[`${side}_ps`],
+                  cell: (item) => valueCell(item, side),
                 }),
               ),
               definedColumn(TABLES.measures.ratio, {
@@ -318,7 +323,8 @@ export function compareView(app) {
 
   const data = createDocumentView(app, 'compare', element, draw, () => ({ other: requestedName }), errorCards);
 
-  function look() {
+  /** Shows the comparison with the link's second session, or asks for one. */
+  function followLink() {
     const { c = '' } = app.link.state;
     const otherName = c === session?.session.name ? '' : c;
     if (!session || otherName === requestedName) return;
@@ -343,14 +349,14 @@ export function compareView(app) {
     app.setState('empty');
   }
 
-  return { element, move: look,
+  return { element, move: followLink,
     open(next) {
       session = next;
       requestedName = null;
-      look();
+      followLink();
     },
     show(on) {
-      if (on) look();
+      if (on) followLink();
       data.show(on);
     } };
 }

@@ -10,18 +10,20 @@ import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/for
 /** @typedef {import('../lib/routes').GraphRow} CompileGraph */
 
 const MAX_GRAPHS = 40;
-/** Columns drawn at first: a page cannot hold thousands of steps. */
+export const MAX_GRAPH_LETTERS = 34;
+/** The number of columns drawn at first: thousands of them would slow the page down. */
 const MAX_STEPS = 200;
-/** Up to this number of hosts, each host's step has its own column; beyond, hosts share a column per step. */
+/** Up to this number of hosts, each host's step has its own column; with more, hosts share a column per step. */
 const MAX_HOSTS_APART = 4;
 
 /** Sorts graphs with compilations first, otherwise in the server's order. @param {CompileGraph[]} graphs */
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
 
 /**
- * The step indices of each column; with many hosts, steps of equal number share a column.
- * @param {number[]} shown
- * @param {(number|null)[]} numbers
+ * The step indices of each column. With many hosts, steps of equal number share a column; steps without a number count
+ * from their host's first one.
+ * @param {number[]} shown indices of steps
+ * @param {(number|null)[]} numbers the number of each step
  * @param {string[]} hosts the host of each step
  * @returns {number[][]}
  */
@@ -29,24 +31,24 @@ export function columnsOf(shown, numbers, hosts) {
   if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= MAX_HOSTS_APART) {
     return shown.map((step) => [step]);
   }
-  const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
+  const firstSteps = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
   return [
     ...groupBy(shown, (/** @type {number} */ step) =>
-      String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0)),
+      String(numbers[step] ?? step - (firstSteps.get(hosts[step]) ?? 0)),
     ).values(),
   ];
 }
 
 /**
- * Limits the columns, in their order: columns with compilations take precedence, then the first ones.
+ * At most `limit` of the columns, in their order: those with compilations take precedence, then the first ones.
  * @param {number[][]} columns @param {CompileRow[]} rows @param {number} limit
  */
-export function compiledIn(columns, rows, limit) {
+export function limitColumns(columns, rows, limit) {
   if (columns.length <= limit) return columns;
-  const busy = new Set(rows.map(({ step }) => step ?? -1));
-  const hasCompiles = (/** @type {number[]} */ column) => column.some((step) => busy.has(step));
-  const ordered = [...columns.filter(hasCompiles), ...columns.filter((column) => !hasCompiles(column))];
-  const drawn = new Set(ordered.slice(0, limit));
+  const compiledSteps = new Set(rows.map(({ step }) => step ?? -1));
+  const hasCompiles = (/** @type {number[]} */ column) => column.some((step) => compiledSteps.has(step));
+  const byPrecedence = [...columns.filter(hasCompiles), ...columns.filter((column) => !hasCompiles(column))];
+  const drawn = new Set(byPrecedence.slice(0, limit));
   return columns.filter((column) => drawn.has(column));
 }
 
@@ -54,36 +56,37 @@ export function compiledIn(columns, rows, limit) {
  * Groups compilations by graph and step index; -1 stands for no step.
  * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
  */
-export const byCell = (rows) => groupBy(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
+export const groupByCell = (rows) => groupBy(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
 
 /**
- * A graph's name: its module and a shortened hash, or its id if that already begins with the module.
- * @param {{graph: string|null, module: string|null}} graph @returns {[string, string]}
+ * A graph's name: its module and its shortened id, or the id alone if it already begins with the module.
+ * @param {{graph: string|null, module: string|null}} graph @returns {[name: string, suffix: string]}
  */
-export function nameOf({ graph, module }) {
+export function graphName({ graph, module }) {
   const id = graph ?? '';
   if (!module || id.startsWith(module)) return [id || 'unknown graph', ''];
   return [module, id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id];
 }
 
-/** @param {CompileRow} row */
+/** The id of a compilation's graph. @param {CompileRow} row */
 export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 
-/** The host of each step. @param {Compiles['step_hosts']} hosts @returns {string[]} */
+/** The host of each step. @param {Compiles['step_hosts']} hosts with their numbers of steps @returns {string[]} */
 export const hostsOfSteps = (hosts) => hosts.flatMap(([host, steps]) => Array(steps).fill(host));
 
 /**
+ * The grid; `refresh` shows the chosen compilation.
  * @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose
- * @param {(host: string) => boolean} shows whether the steps of a host are shown
+ * @param {(host: string) => boolean} isShown whether the steps of a host are shown
  */
-export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choose, shows) {
-  const hostOf = hostsOfSteps(step_hosts);
-  const cells = byCell(compiles);
-  const outside = compiles.some(({ step }) => step === null);
-  const visibleSteps = [...steps.keys()].filter((step) => shows(hostOf[step]));
-  const allColumns = [...(outside ? [[-1]] : []), ...columnsOf(visibleSteps, steps, hostOf)];
-  const together = allColumns.some((column) => column.length > 1);
-  let columns = compiledIn(allColumns, compiles, MAX_STEPS);
+export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choose, isShown) {
+  const hosts = hostsOfSteps(step_hosts);
+  const cells = groupByCell(compiles);
+  const hasCompilesOutsideSteps = compiles.some(({ step }) => step === null);
+  const visibleSteps = [...steps.keys()].filter((step) => isShown(hosts[step]));
+  const allColumns = [...(hasCompilesOutsideSteps ? [[-1]] : []), ...columnsOf(visibleSteps, steps, hosts)];
+  const hostsShareColumns = allColumns.some((column) => column.length > 1);
+  let columns = limitColumns(allColumns, compiles, MAX_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
   const sortedGraphs = graphs.length > MAX_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps with a known run or compilation. */
@@ -93,10 +96,10 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   ]);
   const hasNoRuns = (/** @type {number} */ step) => !stepsWithRuns.has(step);
   const stepName = (/** @type {number[]} */ [step]) => (step < 0 ? 'outside' : String(steps[step] ?? step));
-  const owners = h('tr', null);
+  const hostHeads = h('tr', null);
   const head = h('tr', null);
   const body = h('tbody', null);
-  const more = h('p', { class: 'small muted' });
+  const note = h('p', { class: 'small muted' });
   let shownGraphs = MAX_GRAPHS;
 
   /** @param {number[]} column */
@@ -104,7 +107,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     column.length > 1
       ? ` on ${plural(column.length, 'host')} together`
       : step_hosts.length > 1
-        ? ` on ${hostOf[column[0]]}`
+        ? ` on ${hosts[column[0]]}`
         : '';
 
   /** @param {CompileGraph} graph @param {number[]} column the steps of the column */
@@ -115,11 +118,11 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       /** Compilations that the capture cuts took longer than recorded. */
       const plus = compiled.some(({ cut }) => cut) ? '+' : '';
       const compiledSteps = column.filter((step) => cells.has(`${graph.graph}\n${step}`));
-      const place = column[0] < 0 ? 'no step' : `step ${stepName(column)}${onHosts(compiledSteps)}`;
-      const title = `${graph.graph} compiled in ${place}: ${timeText(ps)}${plus}`;
+      const stepText = column[0] < 0 ? 'no step' : `step ${stepName(column)}${onHosts(compiledSteps)}`;
+      const title = `${graph.graph} compiled in ${stepText}: ${timeText(ps)}${plus}`;
       return h(
         'td',
-        { class: 'c' },
+        { class: 'compiled' },
         button(digits(ps / unit.ps, 1) + plus, () => choose(compiled[0]), {
           'data-testid': 'compile-cell',
           'data-ps': ps,
@@ -132,17 +135,17 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     return state
       ? h(
           'td',
-          { class: 'r', title: state === 'run' ? 'run from the cache' : state },
+          { class: 'cached', title: state === 'run' ? 'run from the cache' : state },
           h('span', { class: 'hidden' }, state),
         )
-      : h('td', { class: column.every(hasNoRuns) && 'u' });
+      : h('td', { class: column.every(hasNoRuns) && 'no-run' });
   }
 
   function drawRows() {
-    const columnsByHost = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
+    const columnsByHost = [...groupBy(columns, (/** @type {number[]} */ [step]) => hosts[step] ?? '')];
     fill(
-      owners,
-      step_hosts.length > 1 && !together
+      hostHeads,
+      step_hosts.length > 1 && !hostsShareColumns
         ? [
             h('td', null),
             ...columnsByHost.map(([host, hostColumns]) =>
@@ -165,15 +168,16 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     );
     fill(
       body,
-      sortedGraphs.slice(0, shownGraphs).map((graph) =>
-        h(
+      sortedGraphs.slice(0, shownGraphs).map((graph) => {
+        const [name, suffix] = graphName(graph);
+        return h(
           'tr',
           { 'data-graph': graph.graph },
           h(
             'th',
             { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') },
-            cutMiddle(nameOf(graph)[0], 34),
-            h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`),
+            cutMiddle(name, MAX_GRAPH_LETTERS),
+            h('span', { class: 'muted small' }, ` ${suffix}`),
           ),
           columns.map((column) => cell(graph, column)),
           h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)),
@@ -182,13 +186,13 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             'td',
             { class: 'num' },
             count(
-              together
+              hostsShareColumns
                 ? allColumns.filter((column) => column.some((step) => graph.steps[String(step)])).length
                 : Object.keys(graph.steps).length,
             ),
           ),
-        ),
-      ),
+        );
+      }),
     );
     const notes = [
       sortedGraphs.length > shownGraphs &&
@@ -197,7 +201,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         `${count(columns.length)} of ${count(allColumns.length)} steps, those with compilations first. `,
     ];
     fill(
-      more,
+      note,
       notes.some(Boolean)
         ? [
             ...notes,
@@ -211,7 +215,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         : [
             allColumns.flat().some(hasNoRuns) ? 'Hatched: no known run in that step. ' : '',
             'A graph that was compiled before the capture has only dots.',
-            together && ' A column is a step of all chosen hosts; choose one host for its own steps.',
+            hostsShareColumns && ' A column is a step of all chosen hosts; choose one host for its own steps.',
           ],
     );
   }
@@ -236,11 +240,11 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       h(
         'table',
         { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
-        h('thead', null, owners, head),
+        h('thead', null, hostHeads, head),
         body,
       ),
     ),
-    more,
+    note,
   );
   return { element, refresh };
 }

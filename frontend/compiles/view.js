@@ -14,7 +14,7 @@ import {
   linkedColumn,
   showButton,
   tableCard,
-  windowPlace,
+  windowLinkState,
 } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
@@ -29,7 +29,7 @@ import {
   textColumn,
   timeColumn,
 } from '../lib/table.js';
-import { createGrid, graphOf, nameOf } from './grid.js';
+import { MAX_GRAPH_LETTERS, createGrid, graphName, graphOf } from './grid.js';
 
 const MAX_LISTED_GRAPHS = 8;
 
@@ -39,7 +39,7 @@ const MAX_LISTED_GRAPHS = 8;
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
-  const why = h('div', null);
+  const whyPlace = h('div', null);
   /** The session's document; `filtered` has only the chosen hosts and devices. @type {Compiles} */
   let answer;
   /** @type {Compiles} */
@@ -54,43 +54,43 @@ export function compilesView(app) {
   /** @type {ReturnType<typeof createGrid>|null} */
   let grid = null;
 
-  const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
-    windowPlace(start_ps, start_ps + duration_ps);
-  /** The link's compilation, otherwise the longest one after the warm-up. */
-  const chosen = () => {
+  const linkStateOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
+    windowLinkState(start_ps, start_ps + duration_ps);
+  /** The link's compilation, else the longest one after the warm-up, else the longest one. */
+  const chosenRow = () => {
     const longest =
       [...filtered.compiles].sort(
         (a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps,
       )[0] ?? null;
-    return filtered.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
+    return filtered.compiles.find((row) => linkStateOf(row).sel === app.link.state.sel) ?? longest;
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id]);
-  const show = (/** @type {CompileRow} */ row) => app.open(placeOf(row));
+  const showInTimeline = (/** @type {CompileRow} */ row) => app.open(linkStateOf(row));
 
   /** @param {CompileRow} row */
   function choose(row) {
-    app.link.set({ sel: placeOf(row).sel }, 'push');
-    mark();
-    app.live.announceNow(`${nameOf(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
+    app.link.set({ sel: linkStateOf(row).sel }, 'push');
+    showChosen();
+    app.live.announceNow(`${graphName(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
   }
 
-  function mark() {
+  function showChosen() {
     rows?.refresh();
     grid?.refresh();
-    const row = chosen();
-    fill(why, row && whyCard(row, filtered));
+    const row = chosenRow();
+    fill(whyPlace, row && whyCard(row, filtered));
   }
 
   function draw() {
     const selectedHosts = new Set(devices.map(({ host }) => host));
-    const shows = (/** @type {string} */ host) => !selectedHosts.size || selectedHosts.has(host);
-    const compiles = answer.compiles.filter(({ host }) => shows(host));
+    const isShown = (/** @type {string} */ host) => !selectedHosts.size || selectedHosts.has(host);
+    const compiles = answer.compiles.filter(({ host }) => isShown(host));
     const graphs = answer.graphs.map((graph) => {
       const compilesOfGraph = compiles.filter((row) => graphOf(row) === graph.graph);
       return { ...graph, compiles: compilesOfGraph.length, cost_ps: total(compilesOfGraph, 'duration_ps') };
     });
     filtered = { ...answer, compiles, graphs };
-    const late = compiles.filter(({ warm_up }) => !warm_up);
+    const afterWarmUp = compiles.filter(({ warm_up }) => !warm_up);
     if (!compiles.length && !graphs.length) {
       fill(
         element,
@@ -103,8 +103,8 @@ export function compilesView(app) {
       );
       return 'empty';
     }
-    const cost = total(late, 'duration_ps');
-    grid = createGrid(filtered, chosen, choose, shows);
+    const cost = total(afterWarmUp, 'duration_ps');
+    grid = createGrid(filtered, chosenRow, choose, isShown);
     rows = compiles.length ? listTable(compiles) : null;
     fill(
       element,
@@ -116,9 +116,9 @@ export function compilesView(app) {
           right: h(
             'span',
             { class: 'small sec', 'data-testid': 'compile-count' },
-            sumText(plural(late.length, 'compilation')),
+            sumText(plural(afterWarmUp.length, 'compilation')),
             ' after warm-up',
-            late.length > 0 && [' · ', sumText(timeText(cost))],
+            afterWarmUp.length > 0 && [' · ', sumText(timeText(cost))],
             hostCount > 1 && `, ${hosts(hostCount, app.selection().hosts.length)}`,
           ),
         },
@@ -151,10 +151,10 @@ export function compilesView(app) {
             h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill news' : 'fill' }, rows.element),
           )
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')),
-      why,
+      whyPlace,
       metricsCard(answer.metrics),
     );
-    mark();
+    showChosen();
     return 'ready';
   }
 
@@ -167,36 +167,39 @@ export function compilesView(app) {
       items,
       ...linkedOrder(app.link, '-time'),
       select: choose,
-      open: show,
-      selected: (row) => row === chosen(),
+      open: showInTimeline,
+      selected: (row) => row === chosenRow(),
       columns: [
-        linkedColumn(definedColumn(TABLES.compiles.start_ps), show),
+        linkedColumn(definedColumn(TABLES.compiles.start_ps), showInTimeline),
         definedColumn(TABLES.compiles.duration_ps, { timeUnit: unit, key: 'time' }),
         timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, {
           key: 'idle',
         }),
         definedColumn(TABLES.compiles.step, {
-          of: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
+          field: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
           cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING),
         }),
         definedColumn(TABLES.compiles.graph_hash, {
-          of: (/** @type {CompileRow} */ row) => nameOf(row).join(),
+          field: (/** @type {CompileRow} */ row) => graphName(row).join(),
           key: 'graph',
           title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
-          cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)],
+          cell: (row) => {
+            const [name, suffix] = graphName(row);
+            return [cutName(name, MAX_GRAPH_LETTERS), h('span', { class: 'muted small' }, ` ${suffix}`)];
+          },
         }),
         definedColumn(TABLES.compiles.annotation, {
-          of: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
+          field: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
           key: 'during',
         }),
         definedColumn(TABLES.compiles.state, { key: 'when' }),
         ...columnsWithValues(items),
-        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
+        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => showInTimeline(row), 'compile-show') },
       ],
     });
   }
 
-  /** @param {CompileRow} row @param {Compiles} document */
+  /** The card about the reason for a compilation. @param {CompileRow} row @param {Compiles} document */
   function whyCard(row, document) {
     return card(
       cutMiddle(row.heading, 90),
@@ -280,7 +283,7 @@ export function compilesView(app) {
   /** @param {string} name @param {Compiles} document */
   function graphLink(name, document) {
     const row = document.compiles.find(({ graph }) => graph === name);
-    return row ? link(nameOf(row).filter(Boolean).join(' '), () => choose(row)) : name;
+    return row ? link(graphName(row).filter(Boolean).join(' '), () => choose(row)) : name;
   }
 
   function filter() {
@@ -294,14 +297,14 @@ export function compilesView(app) {
     hostCount = session.session.hosts.length;
     return filter();
   });
-  return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(mark) };
+  return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(showChosen) };
 }
 
 /**
- * The tokens of a shape, and whether each differs from the one at its place in another shape.
+ * The tokens of a shape, each with whether it differs from the token at the same position of another shape.
  * @param {string} before
  * @param {string} after
- * @returns {[string, boolean][]}
+ * @returns {[token: string, changed: boolean][]}
  */
 function changedParts(before, after) {
   const tokens = (/** @type {string} */ shape) => shape.match(/\w+|\W+/g) ?? [];
@@ -318,7 +321,7 @@ function columnsWithValues(items) {
   const { difference, cause, frame } = TABLES.compiles;
   return [
     ...(items.some((row) => row.what_is_new)
-      ? [definedColumn(difference, { of: (/** @type {CompileRow} */ row) => row.what_is_new, key: 'new' })]
+      ? [definedColumn(difference, { field: (/** @type {CompileRow} */ row) => row.what_is_new, key: 'new' })]
       : []),
     ...(items.some((row) => row.cause) ? [definedColumn(cause)] : []),
     ...(items.some((row) => row.frame)
@@ -331,7 +334,8 @@ function columnsWithValues(items) {
   ];
 }
 
-const COUNTED = {
+/** @type {Record<import('../lib/routes').Counted, string>} */
+const OPERATION_LABELS = {
   compile: 'Compilations',
   execute: 'Executions',
   to_device: 'Transfers to the device',
@@ -353,7 +357,7 @@ function metricsCard(metrics) {
       items: rows,
       columns: [
         definedColumn(TABLES.counts_against_trace.operation, {
-          of: (/** @type {MetricsRow} */ { operation }) => COUNTED[/** @type {keyof typeof COUNTED} */ (operation)],
+          field: (/** @type {MetricsRow} */ { operation }) => OPERATION_LABELS[operation],
         }),
         definedColumn(TABLES.counts_against_trace.metrics),
         definedColumn(TABLES.counts_against_trace.time_ps),

@@ -10,18 +10,18 @@ import { peaksText } from './peaks.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').Device} Device */
 /** @typedef {[value: string, text: string]} Choice */
-/** @typedef {[place: string, device: Device]} Placed */
+/** @typedef {[key: string, device: Device]} KeyedDevice */
 
 /**
- * Maps each device's key in links to the device: index of its host, and its index on that host.
+ * The devices by their keys in links: index of the host, and index on that host, such as `0.3`.
  * @param {Ready} session
  * @returns {Map<string, Device>}
  */
-export function devicePlaces({ session: { hosts }, devices }) {
-  const places = new Map(hosts.map(({ name }, at) => [name, at]));
+export function devicesByKey({ session: { hosts }, devices }) {
+  const hostIndices = new Map(hosts.map(({ name }, index) => [name, index]));
   return new Map(
     [...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, hostDevices]) =>
-      hostDevices.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device])),
+      hostDevices.map((device, core) => /** @type {KeyedDevice} */ ([`${hostIndices.get(host)}.${core}`, device])),
     ),
   );
 }
@@ -29,33 +29,33 @@ export function devicePlaces({ session: { hosts }, devices }) {
 /**
  * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
- * @param {string} dd the current choice
- * @param {Device[]} listed
+ * @param {string} dd the current choice, which is always listed
+ * @param {Device[]} devices to list
  * @returns {Choice[]}
  */
-export function deviceChoices(session, dd, listed) {
+export function deviceChoices(session, dd, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
-  const several = shorts.length > 1;
-  const selected = new Set(listed);
-  const shown = [...devicePlaces(session)].filter(([place, device]) => selected.has(device) || place === dd);
-  const hosts = [...groupBy(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
+  const hasHosts = shorts.length > 1;
+  const shown = new Set(devices);
+  const listed = [...devicesByKey(session)].filter(([key, device]) => shown.has(device) || key === dd);
+  const hosts = [...groupBy(listed, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all')
+    ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || dd === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
-    ...hosts.flatMap(([host, hostPlaces]) => [
-      ...(several && hostPlaces.length > 1
-        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(hostPlaces.length)} cores`])]
+    ...hosts.flatMap(([host, hostDevices]) => [
+      ...(hasHosts && hostDevices.length > 1
+        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(hostDevices.length)} cores`])]
         : []),
-      ...hostPlaces.map(
-        ([place, { name }]) => /** @type {Choice} */ ([place, several ? `${name} · ${shorts[host]}` : name]),
+      ...hostDevices.map(
+        ([key, { name }]) => /** @type {Choice} */ ([key, hasHosts ? `${name} · ${shorts[host]}` : name]),
       ),
     ]),
   ];
 }
 
 /**
- * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} listed
+ * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} devices to list
  * @param {object} on
  * @param {(dd: string) => void} on.device
  * @param {(st: string) => void} on.step
@@ -65,25 +65,26 @@ export function deviceChoices(session, dd, listed) {
 export function filterChoices(
   session,
   { chosen: { dd, st, category }, whole_steps, steps, categories, peaks },
-  listed,
+  devices,
   on,
 ) {
-  const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
+  /** Choices whose values are their texts. */
+  const choicesOf = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
   const hasPeaks = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
-    labelledSelect('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
+    labelledSelect('device', deviceChoices(session, dd, devices), dd, on.device, 'device-pick'),
     labelledSelect(
       'step',
       [
         ...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []),
         ['all', 'whole session'],
-        ...named(steps),
+        ...choicesOf(steps),
       ],
       st,
       on.step,
       'device-step',
     ),
-    labelledSelect('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
+    labelledSelect('category', [['', 'any'], ...choicesOf(categories)], category ?? '', on.category, 'device-category'),
     h('span', { class: 'grow' }),
     h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),

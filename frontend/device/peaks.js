@@ -2,14 +2,14 @@
 
 import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
-import { trimmed } from './rows.js';
+import { roundPeak } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 
 /** `918`, `61.5` @param {number} value */
-const number = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
+const peakText = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
 
-/** The precision of the peak; empty if uncertain. @param {DeviceAnswer['peaks']} peaks */
+/** The precision of the peak FLOP/s; empty if unknown. @param {DeviceAnswer['peaks']} peaks */
 export const precisionOf = ({ source, devices: [first] }) =>
   source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
 
@@ -25,12 +25,13 @@ export function peaksText(peaks) {
   const parts = [
     flops === null
       ? ''
-      : `${number(trimmed(flops / 1e12))}\u202fTFLOP/s${precisionOf(peaks) ? ` ${precisionOf(peaks)}` : ''}`,
-    bytes === null ? '' : `HBM ${number(trimmed(bytes / 1e9))}\u202fGB/s`,
+      : `${peakText(roundPeak(flops / 1e12))}\u202fTFLOP/s${precisionOf(peaks) ? ` ${precisionOf(peaks)}` : ''}`,
+    bytes === null ? '' : `HBM ${peakText(roundPeak(bytes / 1e9))}\u202fGB/s`,
   ];
   const origins = { table: 'from the table of known devices', capture: 'from the capture' };
-  const from = source === 'user' ? 'set by you' : `${source ? origins[source] : 'from several sources'} (${kinds})`;
-  return `roof: ${parts.filter(Boolean).join(' · ')}, ${from}`;
+  const origin = source && source !== 'user' ? origins[source] : 'from several sources';
+  const originText = source === 'user' ? 'set by you' : `${origin} (${kinds})`;
+  return `roof: ${parts.filter(Boolean).join(' · ')}, ${originText}`;
 }
 
 /**
@@ -38,9 +39,9 @@ export function peaksText(peaks) {
  * @param {DeviceAnswer['peaks']} peaks
  * @param {(pk: string) => void} apply takes the peaks in the link's form; empty: the device's
  */
-export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, apply) {
+export function openPeaksDialog({ flops_per_s: flops, bytes_per_s: bytes, source }, apply) {
   const text = (/** @type {number|null} */ value, /** @type {number} */ unit) =>
-    value === null ? '' : String(trimmed(value / unit));
+    value === null ? '' : String(roundPeak(value / unit));
   const field = (/** @type {string} */ value, /** @type {string} */ id) =>
     h('input', {
       type: 'text',

@@ -2,13 +2,13 @@
 
 import { button, h } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
-import { placed } from './layout.js';
+import { drawableOps } from './layout.js';
 import { toneChip } from './tree.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 
-const MAX_LEGEND = 7;
+const MAX_LEGEND_ANNOTATIONS = 7;
 
 /**
  * @param {DeviceAnswer} document
@@ -19,16 +19,16 @@ const MAX_LEGEND = 7;
  * @param {() => void} setPeaks
  */
 export function roofCard(document, rows, tones, names, picture, setPeaks) {
-  const placedRows = placed(rows);
+  const drawable = drawableOps(rows);
   const withoutRoof = document.peaks.flops_per_s === null;
   return card(
     'Against the roof',
     {
-      note: placedRows.length ? 'both axes logarithmic' : '',
-      right: placedRows.length ? h('span', { class: 'legend' }, legendEntries(placedRows, tones, names)) : null,
+      note: drawable.length ? 'both axes logarithmic' : '',
+      right: drawable.length ? h('span', { class: 'legend' }, legendEntries(drawable, tones, names)) : null,
       class: 'roof-card',
     },
-    placedRows.length
+    drawable.length
       ? [
           picture,
           withoutRoof &&
@@ -45,7 +45,8 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
 
 /** @param {OpRow[]} rows @param {Map<string, number>} tones @param {Map<string, string>} names */
 function legendEntries(rows, tones, names) {
-  const paths = [...tones.keys()].filter((path) => rows.some((row) => row.path === path)).slice(0, MAX_LEGEND);
+  const drawnPaths = new Set(rows.map(({ path }) => path));
+  const paths = [...tones.keys()].filter((path) => drawnPaths.has(path)).slice(0, MAX_LEGEND_ANNOTATIONS);
   const untoned = rows.some(({ path }) => path !== null && !tones.has(path));
   return [
     ...paths.map((path) => h('span', { title: path }, toneChip(path, tones), names.get(path) ?? path)),
@@ -56,13 +57,13 @@ function legendEntries(rows, tones, names) {
 
 /** @param {DeviceAnswer} document @param {OpRow[]} rows */
 function reasonForNoPicture({ chosen }, rows) {
-  const counted = rows.some(({ flops }) => flops);
-  const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-  if (!counted && !sized) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
-  if (!sized) {
+  const hasFlops = rows.some(({ flops }) => flops);
+  const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
+  if (!hasFlops && !hasBytes) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
+  if (!hasBytes) {
     return 'The capture has no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in its programs.';
   }
-  return counted
+  return hasFlops
     ? 'None of these ops has both FLOPs and HBM traffic.'
     : `${chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`;
 }

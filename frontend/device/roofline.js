@@ -2,6 +2,7 @@
 
 import { fill, h, onKeys } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
+import { clamp } from '../lib/axis.js';
 import { digits, share, timeText } from '../lib/format.js';
 import { readPalette } from '../lib/theme.js';
 import { penOn } from '../timeline/draw.js';
@@ -12,16 +13,16 @@ import { paintRoofline } from './paint.js';
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').Dot} Dot */
 /**
- * @typedef {object} Shown
- * @property {OpRow[]} rows all listed ops
+ * @typedef {object} RooflineInput
+ * @property {OpRow[]} rows all ops that the server lists singly
  * @property {(row: OpRow) => boolean} passes whether an op passes the filters
  * @property {import('./layout.js').Roof} roof
  * @property {string} precision
- * @property {Map<string, number>} tones by path @property {string} chosen id of an op
+ * @property {Map<string, number>} tones by path @property {string} selectedId of an op
  */
 
 /** Describes an op, for the tooltip and for screen readers. @param {OpRow} row */
-export const wordsOf = (row) => [
+export const opTexts = (row) => [
   row.op,
   timeText(row.ps),
   row.path ?? 'no annotation',
@@ -35,7 +36,7 @@ export const wordsOf = (row) => [
  * @param {object} on
  * @param {(row: OpRow) => void} on.select
  * @param {(row: OpRow) => void} on.open opens the op's longest run in the timeline
- * @param {(row: OpRow|null) => void} on.lift
+ * @param {(row: OpRow|null) => void} on.highlight
  */
 export function createRoofline(on) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
@@ -52,22 +53,22 @@ export function createRoofline(on) {
     },
     canvas,
   );
-  const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
+  const tooltip = h('div', { class: 'tooltip none', role: 'tooltip' });
   let palette = readPalette();
-  /** @type {Shown|null} */
-  let shown = null;
+  /** @type {RooflineInput|null} */
+  let input = null;
   /** @type {Dot[]} */
   let dots = [];
-  let lifted = '';
+  let highlightedId = '';
   /** @type {import('./paint.js').Picture['labelCache']} */
   const labelCache = { key: '', labels: [] };
-  let allLabels = false;
-  let visible = false;
+  let hasAllLabels = false;
+  let isVisible = false;
 
   function draw() {
     const { clientWidth: width, clientHeight: height } = element;
-    if (!shown || !visible || !width || !height) return;
-    const { rows, roof, precision, tones, chosen, passes } = shown;
+    if (!input || !isVisible || !width || !height) return;
+    const { rows, roof, precision, tones, selectedId, passes } = input;
     const axes = axesOf(rows, roof);
     dots = dotsOf(rows, axes, width, height);
     paintRoofline(penOn(canvas, width, height, palette), width, height, palette, {
@@ -75,12 +76,12 @@ export function createRoofline(on) {
       axes,
       roof,
       precision,
-      chosen,
-      lifted,
-      all: allLabels,
+      selectedId,
+      highlightedId,
+      hasAllLabels,
       labelCache,
-      faint: ({ row }) => !passes(row),
-      tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
+      isFaint: ({ row }) => !passes(row),
+      toneOf: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
     });
     // Tests read this instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
@@ -88,8 +89,7 @@ export function createRoofline(on) {
         dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })),
         labels: labelCache.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })),
         axes,
-        chosen,
-        lifted,
+        chosen: selectedId,
       },
     });
   }
@@ -98,15 +98,15 @@ export function createRoofline(on) {
   /** @param {MouseEvent} event */
   function dotUnder(event) {
     const box = element.getBoundingClientRect();
-    return dotAt(dots.filter(({ row }) => shown?.passes(row)), event.clientX - box.left, event.clientY - box.top);
+    return dotAt(dots.filter(({ row }) => input?.passes(row)), event.clientX - box.left, event.clientY - box.top);
   }
 
   /** @param {Dot|null} dot */
-  function lift(dot) {
+  function highlight(dot) {
     const id = dot?.row.id ?? '';
-    if (id === lifted) return;
-    lifted = id;
-    on.lift(dot?.row ?? null);
+    if (id === highlightedId) return;
+    highlightedId = id;
+    on.highlight(dot?.row ?? null);
     request();
   }
 
@@ -120,24 +120,24 @@ export function createRoofline(on) {
   });
   element.addEventListener('pointermove', (event) => {
     const dot = dotUnder(event);
-    lift(dot);
+    highlight(dot);
     element.classList.toggle('over', dot !== null);
-    if (tip.classList.toggle('none', !dot) || !dot) return;
-    const [title, ...words] = wordsOf(dot.row);
-    fill(tip, h('b', null, title), words.join(' · '));
-    tip.style.left = `${Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+    if (tooltip.classList.toggle('none', !dot) || !dot) return;
+    const [title, ...texts] = opTexts(dot.row);
+    fill(tooltip, h('b', null, title), texts.join(' · '));
+    tooltip.style.left = `${Math.min(event.clientX + 12, innerWidth - tooltip.offsetWidth - 8)}px`;
+    tooltip.style.top = `${Math.min(event.clientY + 16, innerHeight - tooltip.offsetHeight - 8)}px`;
   });
   element.addEventListener('pointerleave', () => {
-    lift(null);
-    tip.classList.add('none');
+    highlight(null);
+    tooltip.classList.add('none');
   });
 
   /** @param {number} by */
   function move(by) {
-    const passing = dots.filter(({ row }) => shown?.passes(row));
-    const at = passing.findIndex(({ row }) => row.id === shown?.chosen);
-    const next = passing[at < 0 ? 0 : Math.max(0, Math.min(passing.length - 1, at + by))];
+    const passing = dots.filter(({ row }) => input?.passes(row));
+    const index = passing.findIndex(({ row }) => row.id === input?.selectedId);
+    const next = passing[index < 0 ? 0 : clamp(index + by, 0, passing.length - 1)];
     if (next) on.select(next.row);
   }
   onKeys(element, '*', {
@@ -148,33 +148,33 @@ export function createRoofline(on) {
     Home: () => move(-Infinity),
     End: () => move(Infinity),
     Enter: () => {
-      const selected = dots.find(({ row }) => row.id === shown?.chosen);
+      const selected = dots.find(({ row }) => row.id === input?.selectedId);
       if (selected) on.open(selected.row);
     },
     l: () => {
-      allLabels = !allLabels;
+      hasAllLabels = !hasAllLabels;
       request();
     },
   });
   new ResizeObserver(request).observe(element);
 
   return {
-    element: h('div', { class: 'roofline-place' }, element, tip),
-    /** @param {Shown} next */
+    element: h('div', { class: 'roofline-place' }, element, tooltip),
+    /** @param {RooflineInput} next */
     set(next) {
-      shown = next;
+      input = next;
       request();
     },
-    /** @param {boolean} visibleNow */
-    show(visibleNow) {
-      visible = visibleNow;
-      tip.classList.add('none');
+    /** @param {boolean} visible */
+    show(visible) {
+      isVisible = visible;
+      tooltip.classList.add('none');
       request();
     },
     /** Highlights an op from its row. @param {string} id */
-    lift(id) {
-      if (id === lifted) return;
-      lifted = id;
+    highlight(id) {
+      if (id === highlightedId) return;
+      highlightedId = id;
       request();
     },
     recolor() {

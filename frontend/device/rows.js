@@ -1,4 +1,4 @@
-/** Converts the device document into rows, and filters and rounds them so that printed values add up. */
+/** Rows of ops and annotations from the device document: filtered, and rounded so that printed values add up. */
 
 import { unitFor } from '../lib/format.js';
 import { total } from '../lib/totals.js';
@@ -25,16 +25,21 @@ export const BOUND_WORDS = {
 };
 
 /**
- * The divisor of sums: chosen cores, times steps unless the whole session is shown.
+ * The divisor of sums: the number of cores, times that of steps unless the whole session is shown.
  * @param {DeviceAnswer} document
  */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
-/** Share of the attainable rate from which on ops count as efficient. */
-const REACHED_SHARE = 0.8;
+/** Ops with at least this share of the attainable rate are near the roof. */
+const MIN_NEAR_SHARE = 0.8;
 
 /** Whether the ops run near the roof. @param {DeviceAnswer} document */
-export const isReached = ({ verdict }) => verdict !== null && verdict.roof_share >= REACHED_SHARE;
+export const isNearRoof = ({ verdict }) => verdict !== null && verdict.roof_share >= MIN_NEAR_SHARE;
+
+/** Number of tones for annotations. */
+const TONES = 6;
+/** The tone of a single annotation. */
+const MIDDLE_TONE = 3;
 
 /** @param {DeviceAnswer} document @returns {OpRow[]} in the document's order */
 export function opRows(document) {
@@ -89,16 +94,16 @@ export const restRows = (document) =>
 export function treeRows(document) {
   const { tree, paths } = document;
   const divideBy = divisor(document);
-  /** @type {Map<string, number[]>} */
-  const inside = new Map();
-  const annotated = new Set(tree.path.map((at) => paths[at]));
+  /** Indices of the annotations directly inside each path. @type {Map<string, number[]>} */
+  const nestedIn = new Map();
+  const annotations = new Set(tree.path.map((at) => paths[at]));
   tree.path.forEach((pathIndex, at) => {
     if (pathIndex < 0) return;
-    const around = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
-    const parent = annotated.has(around) ? around : '';
-    inside.set(parent, [...inside.get(parent) ?? [], at]);
+    const outerPath = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
+    const parent = annotations.has(outerPath) ? outerPath : '';
+    nestedIn.set(parent, [...nestedIn.get(parent) ?? [], at]);
   });
-  /** @param {number} at @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
+  /** @param {number} at index in the document @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
   function row(at, depth, ownTime) {
     const path = paths[tree.path[at]] ?? null;
     const [first, last] = [tree.first_ps[at], tree.last_ps[at]];
@@ -109,72 +114,74 @@ export function treeRows(document) {
       name,
       path,
       depth,
-      own: ownTime || path === null,
-      parent: !ownTime && path !== null && inside.has(path),
+      isOwnTime: ownTime || path === null,
+      hasNested: !ownTime && path !== null && nestedIn.has(path),
       ps: (ownTime ? tree.own_ps : tree.self_ps)[at] / divideBy,
       flops_share: (ownTime ? tree.own_flops_share : tree.flops_share)[at],
       bytes_share: (ownTime ? tree.own_bytes_share : tree.bytes_share)[at],
       bound_by: (ownTime ? tree.own_bound_by : tree.bound_by)[at],
-      place: ownTime || first === null || last === null ? null : [first, last],
+      interval: ownTime || first === null || last === null ? null : [first, last],
     };
   }
-  /** @param {string} around @param {number} depth @returns {TreeRow[]} */
-  function below(around, depth) {
-    return (inside.get(around) ?? []).flatMap((at) => {
+  /** @param {string} outerPath @param {number} depth @returns {TreeRow[]} */
+  function nestedRows(outerPath, depth) {
+    return (nestedIn.get(outerPath) ?? []).flatMap((at) => {
       const path = paths[tree.path[at]];
-      const hasNested = inside.has(path);
       return [
         row(at, depth, false),
-        ...below(path, depth + 1),
-        ...(hasNested && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
+        ...nestedRows(path, depth + 1),
+        ...(nestedIn.has(path) && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
       ];
     });
   }
-  const bareIndex = tree.path.indexOf(-1);
-  return [...below('', 0), ...(bareIndex < 0 ? [] : [row(bareIndex, 0, false)])];
+  const unannotated = tree.path.indexOf(-1);
+  return [...nestedRows('', 0), ...(unannotated < 0 ? [] : [row(unannotated, 0, false)])];
 }
 
 /**
- * Whether a path belongs to the annotation that a link's `an` names.
+ * Whether a path belongs to a row of the tree: to an annotation, nested ones included, or to its own time.
  * @param {string|null} path
- * @param {string|undefined} an
+ * @param {string|undefined} key of the row, a link's `an`; without one, every path belongs
  */
-export function isOf(path, an) {
-  if (!an) return true;
-  if (an === OWN_TIME_SUFFIX) return path === null;
-  if (an.endsWith(OWN_TIME_SUFFIX)) return path === an.slice(0, -1);
-  return path !== null && (path === an || path.startsWith(`${an}/`));
+export function isInRow(path, key) {
+  if (!key) return true;
+  if (key === OWN_TIME_SUFFIX) return path === null;
+  if (key.endsWith(OWN_TIME_SUFFIX)) return path === key.slice(0, -1);
+  return path !== null && (path === key || path.startsWith(`${key}/`));
 }
 
 /**
  * Printed times and shares: those of leaves are rounded to add up, other rows are sums of their leaves.
  * @param {TreeRow[]} rows
- * @returns {Map<TreeRow, {text: number, share: number}>} times in thousandths of the unit
+ * @returns {Map<TreeRow, {thousandths: number, share: number}>} times in thousandths of the unit
  */
-export function treeTexts(rows) {
-  const leaves = rows.filter(({ parent }) => !parent);
-  const { times, shares } = rounded(leaves.map(({ ps }) => ps));
+export function roundTree(rows) {
+  const leaves = rows.filter(({ hasNested }) => !hasNested);
+  const { times, shares } = roundTimesAndShares(leaves.map(({ ps }) => ps));
   return new Map(rows.map((row) => {
     const leafIndices = leaves.flatMap((leaf, at) =>
-      leaf === row || (row.parent && isOf(leaf.path, row.path ?? '')) ? [at] : [],
+      leaf === row || (row.hasNested && isInRow(leaf.path, row.path ?? '')) ? [at] : [],
     );
     return [
       row,
       {
-        text: total(leafIndices, (/** @type {number} */ at) => times[at]),
+        thousandths: total(leafIndices, (/** @type {number} */ at) => times[at]),
         share: Math.round(total(leafIndices, (/** @type {number} */ at) => shares[at]) * 1000) / 1000,
       },
     ];
   }));
 }
 
-/** Parts in thousandths of their sum's unit, and their shares; both add up. @param {number[]} parts */
-export function rounded(parts) {
-  const unit = unitFor(total(parts, Number));
-  return { unit, times: roundParts(parts, unit.ps / 1000), shares: roundShares(parts) };
+/** Times in thousandths of their sum's unit, and their shares; both add up. @param {number[]} times ps */
+export function roundTimesAndShares(times) {
+  const unit = unitFor(total(times, Number));
+  return { unit, times: roundParts(times, unit.ps / 1000), shares: roundShares(times) };
 }
 
-/** @typedef {{an?: string, bound?: string, text?: string}} Filter */
+/**
+ * Filters of ops: the key of a row of the tree, the bound, a text to search.
+ * @typedef {{an?: string, bound?: string, text?: string}} Filter
+ */
 
 /**
  * Whether any op has rates: shares of the peaks, or FLOP per byte. Zero FLOPs, as of copies, do not count.
@@ -183,13 +190,13 @@ export function rounded(parts) {
 export const hasRates = (rows) =>
   rows.some(({ flops_share, bytes_share, intensity }) => flops_share || bytes_share || intensity);
 
-/** @param {OpRow} row @param {Filter} filter */
+/** Whether an op passes the filters. @param {OpRow} row @param {Filter} filter */
 export function passes(row, { an, bound, text = '' }) {
-  const words = text.toLowerCase();
+  const needle = text.toLowerCase();
   return (
-    isOf(row.path, an) &&
+    isInRow(row.path, an) &&
     (!bound || row.bound_by === bound) &&
-    (!words || [row.op, row.category, row.source].some((field) => field.toLowerCase().includes(words)))
+    (!needle || [row.op, row.category, row.source].some((field) => field.toLowerCase().includes(needle)))
   );
 }
 
@@ -199,15 +206,16 @@ export function passes(row, { an, bound, text = '' }) {
  * @returns {Map<string, number>} path → 0…5
  */
 export function tonesOf(rows) {
-  const leaves = rows.filter(({ parent, path, ps }) => !parent && path !== null && ps > 0);
-  const toned = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, 6));
-  const shown = leaves.filter((row) => toned.has(row));
-  const last = Math.max(1, shown.length - 1);
-  return new Map(shown.map(({ path }, at) => [String(path), shown.length > 1 ? Math.round((at * 5) / last) : 3]));
+  const leaves = rows.filter(({ hasNested, path, ps }) => !hasNested && path !== null && ps > 0);
+  const largest = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, TONES));
+  const toned = leaves.filter((row) => largest.has(row));
+  const toneOf = (/** @type {number} */ rank) =>
+    toned.length > 1 ? Math.round((rank * (TONES - 1)) / (toned.length - 1)) : MIDDLE_TONE;
+  return new Map(toned.map(({ path }, rank) => [String(path), toneOf(rank)]));
 }
 
 /** Rounds to four digits, the precision of published peaks. @param {number} value */
-export const trimmed = (value) => Number(value.toPrecision(4));
+export const roundPeak = (value) => Number(value.toPrecision(4));
 
 /**
  * Parses a link's peaks, `918e12,1638e9`; null if malformed.
@@ -215,8 +223,8 @@ export const trimmed = (value) => Number(value.toPrecision(4));
  * @returns {[number, number]|null}
  */
 export function peaksOfLink(text) {
-  const [flops, bytes, ...more] = (text ?? '').split(',').map(Number);
-  return flops > 0 && bytes > 0 && !more.length && Number.isFinite(flops + bytes) ? [flops, bytes] : null;
+  const [flops, bytes, ...surplus] = (text ?? '').split(',').map(Number);
+  return flops > 0 && bytes > 0 && !surplus.length && Number.isFinite(flops + bytes) ? [flops, bytes] : null;
 }
 
 /** CSV rows of ops. @param {OpRow[]} rows */
@@ -254,6 +262,7 @@ export const csvRows = (rows) =>
       bound_by: BOUND_WORDS[bound_by],
     }),
   );
+
 export const CSV_HEADS = [
   'op',
   'program',

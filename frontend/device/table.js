@@ -7,7 +7,7 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { countColumn, sortableTable } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { hasRates, isOf, rounded } from './rows.js';
+import { divisor, hasRates, isInRow, roundTimesAndShares } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -15,11 +15,12 @@ import { boundCell, toneChip } from './tree.js';
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./rows.js').Filter} Filter */
 
-const LISTED = 12;
+/** Ops that are listed at first. */
+const MAX_LISTED = 12;
 const MAX_NAME_LETTERS = 36;
 
 /** Formats a mean number of executions, without decimals if whole. @param {number} value */
-const times = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) / 1e6) ? 0 : 1);
+const executionsText = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) / 1e6) ? 0 : 1);
 
 /** The last two parts of a path, with the line. @param {string} source */
 export const shortSource = (source) => source.split('/').slice(-2).join('/');
@@ -27,37 +28,41 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
 /**
  * @param {DeviceAnswer} document
  * @param {OpRow[]} rows ops that the server lists singly
- * @param {RestRow[]} rest sums of the others
+ * @param {RestRow[]} rest sums of all other ops
  * @param {OpRow[]} passing rows that pass the filters
  * @param {object} on
  * @param {Filter} on.filter
- * @param {boolean} on.opened
+ * @param {boolean} on.isExpanded whether all ops are listed
  * @param {() => void} on.toggle
- * @param {string} on.chosen id of an op
+ * @param {string} on.selectedId of an op
  * @param {Map<string, number>} on.tones
  * @param {Map<string, string>} on.names short names of annotations by path
  * @param {(row: OpRow) => void} on.select
  * @param {(row: OpRow) => void} on.open
  * @param {(source: string) => void} on.copy
- * @param {(row: OpRow|null) => void} on.lift
- * @param {{sort?: string, ordered: (order: string) => void}} on.order
+ * @param {(row: OpRow|null) => void} on.highlight
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order
  */
 export function opsTable(
   document,
   rows,
   rest,
   passing,
-  { filter, opened, toggle, chosen, tones, names, select, open, copy, lift, order },
+  { filter, isExpanded, toggle, selectedId, tones, names, select, open, copy, highlight, order },
 ) {
-  const { unit, times: texts, shares } = rounded([...rows, ...rest].map(({ ps }) => ps));
-  const place = new Map([...rows, ...rest].map((row, at) => [row, at]));
-  const at = (/** @type {OpRow|RestRow} */ row) => place.get(row) ?? -1;
-  const sum = (/** @type {(OpRow|RestRow)[]} */ group) =>
-    h('span', { 'data-ps': Math.round(total(group, 'ps')) }, digits(total(group, (row) => texts[at(row)]) / 1000, 3));
-  const part = (/** @type {(OpRow|RestRow)[]} */ group) =>
+  const allRows = [...rows, ...rest];
+  const { unit, times, shares } = roundTimesAndShares(allRows.map(({ ps }) => ps));
+  const indices = new Map(allRows.map((row, index) => [row, index]));
+  const indexOf = (/** @type {OpRow|RestRow} */ row) => indices.get(row) ?? -1;
+  const timeText = (/** @type {(OpRow|RestRow)[]} */ group) =>
+    digits(total(group, (row) => times[indexOf(row)]) / 1000, 3);
+  const sumCell = (/** @type {(OpRow|RestRow)[]} */ group) =>
+    h('span', { 'data-ps': Math.round(total(group, 'ps')) }, timeText(group));
+  /** The share of a group; one that rounds to 0 keeps its exact value. @param {(OpRow|RestRow)[]} group */
+  const shareText = (group) =>
     share(
-      Math.round(total(group, (row) => shares[at(row)]) * 1000) / 1000 ||
-        (group.length ? total(group, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0),
+      Math.round(total(group, (row) => shares[indexOf(row)]) * 1000) / 1000 ||
+        (group.length ? total(group, 'ps') / (total(allRows, 'ps') || 1) : 0),
     );
   const longest = maximum(
     rows.map(({ ps }) => ps),
@@ -65,37 +70,39 @@ export function opsTable(
   );
   // Sums have no texts to search: a search loads all ops first.
   const passingRest = rest.filter(
-    (row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound),
+    (row) => !filter.text && isInRow(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound),
   );
-  const folds = passing.length + passingRest.length > LISTED + 1 && !filter.text;
-  const items = folds && !opened ? passing.filter((row, index) => index < LISTED || row.id === chosen) : passing;
-  const more = [...passing.filter((row) => !items.includes(row)), ...passingRest];
+  const folds = passing.length + passingRest.length > MAX_LISTED + 1 && !filter.text;
+  const items =
+    folds && !isExpanded ? passing.filter((row, index) => index < MAX_LISTED || row.id === selectedId) : passing;
+  const listedRows = new Set(items);
+  const foldedRows = [...passing.filter((row) => !listedRows.has(row)), ...passingRest];
   const withRates = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
     definedColumn(TABLES.work_by_op.op, {
       title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'),
-      cell: (row) => link(cutName(row.op, 36), () => select(row)),
+      cell: (row) => link(cutName(row.op, MAX_NAME_LETTERS), () => select(row)),
     }),
     definedColumn(TABLES.work_by_op.category, {
       cell: ({ category }) => h('span', { class: 'sec' }, category),
     }),
     definedColumn(TABLES.work_by_op.annotation, {
-      of: 'path',
+      field: 'path',
       title: ({ path }) => path ?? '',
       cell: ({ path }) => [
         toneChip(path, tones),
         path === null ? 'no annotation' : cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS),
       ],
     }),
-    definedColumn(TABLES.work_by_op.executions, { key: 'count', cell: ({ executions }) => times(executions) }),
+    definedColumn(TABLES.work_by_op.executions, { key: 'count', cell: ({ executions }) => executionsText(executions) }),
     definedColumn(TABLES.work_by_op.self_ps, {
-      of: 'ps',
+      field: 'ps',
       timeUnit: unit,
-      cell: (row) => digits(texts[at(row)] / 1000, 3),
+      cell: (row) => timeText([row]),
     }),
     { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / longest) },
-    definedColumn(TABLES.work_by_op.share, { of: 'ps', cell: (row) => part([row]) }),
+    definedColumn(TABLES.work_by_op.share, { field: 'ps', cell: (row) => shareText([row]) }),
     ...(withRates
       ? [
           definedColumn(TABLES.work_by_op.flops_share, { key: 'flops' }),
@@ -127,34 +134,34 @@ export function opsTable(
     }),
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
-  const listed = [...items, ...more];
-  const filtered = Boolean(filter.an || filter.bound || filter.text);
+  const summedRows = [...items, ...foldedRows];
+  const isFiltered = Boolean(filter.an || filter.bound || filter.text);
   const opCount = (/** @type {(OpRow|RestRow)[]} */ group) =>
     total(group, (row) => ('op_count' in row ? row.op_count : 1));
   /** @type {Record<string, Node|string>} */
   const sums = {
-    op: filtered ? `${count(opCount(listed))} of ${count(opCount([...rows, ...rest]))} rows` : 'All ops',
-    self: sum(listed),
-    share: listed.length ? part(listed) : MISSING,
-    count: filtered
-      ? times(total(listed, 'executions'))
-      : times(document.total.executions / Math.max(1, document.core_steps)),
-    ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
+    op: isFiltered ? `${count(opCount(summedRows))} of ${count(opCount(allRows))} rows` : 'All ops',
+    self: sumCell(summedRows),
+    share: summedRows.length ? shareText(summedRows) : MISSING,
+    count: executionsText(
+      isFiltered ? total(summedRows, 'executions') : document.total.executions / divisor(document),
+    ),
+    ...(isFiltered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };
   const view = sortableTable({
-    label: 'Ops',
+    label: 'Device work by op',
     testid: 'op-table',
     items,
     columns,
     select,
     open,
-    selected: ({ id }) => id === chosen,
+    selected: ({ id }) => id === selectedId,
     rowid: () => 'op-row',
     key: ({ id }) => id,
     ...order,
     foot: columns.map(({ key = '' }) => sums[key] ?? ''),
   });
-  if (more.length || (folds && opened)) {
+  if (foldedRows.length || (folds && isExpanded)) {
     view.element.querySelector('tfoot')?.prepend(
       h(
         'tr',
@@ -166,13 +173,17 @@ export function opsTable(
             {
               op: button(
                 [
-                  h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'),
-                  opened ? `show ${LISTED} only` : `${count(opCount(more))} more`,
+                  h('span', { class: 'muted', 'aria-hidden': 'true' }, isExpanded ? '▾' : '▸'),
+                  isExpanded ? `show ${MAX_LISTED} only` : `${count(opCount(foldedRows))} more`,
                 ],
                 toggle,
-                { class: 'fold', 'aria-expanded': String(opened), 'data-testid': 'op-more' },
+                { class: 'fold', 'aria-expanded': String(isExpanded), 'data-testid': 'op-more' },
               ),
-              ...(more.length ? { count: times(total(more, 'executions')), self: sum(more), share: part(more) } : {}),
+              ...(foldedRows.length && {
+                count: executionsText(total(foldedRows, 'executions')),
+                self: sumCell(foldedRows),
+                share: shareText(foldedRows),
+              }),
             }[key ?? ''] ?? '',
           ),
         ),
@@ -181,8 +192,8 @@ export function opsTable(
   }
   view.element.addEventListener('pointerover', (event) => {
     const id = /** @type {Element} */ (event.target).closest('tr')?.dataset.key;
-    lift(items.find((row) => row.id === id) ?? null);
+    highlight(items.find((row) => row.id === id) ?? null);
   });
-  view.element.addEventListener('pointerleave', () => lift(null));
+  view.element.addEventListener('pointerleave', () => highlight(null));
   return view;
 }

@@ -1,12 +1,12 @@
-/** Rows that the view Device makes of `data/device`. */
+/** Rows of the Device view, from `data/device`. */
 
 import type { BoundBy, OpKind } from "../lib/routes";
 
 type Shares = { flops_share: number | null; bytes_share: number | null; bound_by: BoundBy };
 
 /**
- * An op in one annotation. `id`: what a link calls it; `path`: null for no annotation; `ps`: of a core (and step);
- * `intensity`: FLOP per byte.
+ * An op in one annotation. `id`: its key in links; `path`: null without an annotation; `ps`: own time of a core, in a step
+ * unless the whole session is shown; `intensity`: FLOP per byte.
  */
 export interface OpRow extends Shares {
   id: string; op: string; program: string; category: string; path: string | null; shape: string; source: string; kind: OpKind;
@@ -14,13 +14,13 @@ export interface OpRow extends Shares {
   run: { row: string; start_ps: number; depth: number; duration_ps: number } | null;
 }
 
-/** Ops that are not listed, as sums. */
+/** Sums of ops that the server does not list singly. */
 export interface RestRow { path: string | null; bound_by: BoundBy; op_count: number; executions: number; ps: number }
 
-/** A row of the tree. `key`: what `an` in a link calls it; `own`: its time outside of nested annotations. */
+/** A row of the tree. `key`: `an` in links; `isOwnTime`: the time outside of nested annotations; `interval`: start and end, ps. */
 export interface TreeRow extends Shares {
-  key: string; name: string; path: string | null; depth: number; ps: number; parent: boolean; own: boolean; place: [number, number] | null;
+  key: string; name: string; path: string | null; depth: number; ps: number; hasNested: boolean; isOwnTime: boolean; interval: [number, number] | null;
 }
 
-/** A dot of the roofline. */
+/** A dot of the roofline: centre and radius, px. */
 export interface Dot { row: OpRow; x: number; y: number; r: number }

@@ -3,7 +3,7 @@
 import { h } from '../lib/dom.js';
 import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
 import { groupBy, total } from '../lib/totals.js';
-import { divisor, isOf, isReached, treeTexts } from './rows.js';
+import { divisor, isInRow, isNearRoof, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
@@ -23,9 +23,9 @@ const BOUND_TEXTS = {
 };
 
 /** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
-const strong = (text) => [text];
+const bold = (text) => [text];
 
-/** An annotation with this share of the time is uninformative, if a part of it has at least `MIN_PART_SHARE`. */
+/** An annotation with this share of the time says little: its largest part with `MIN_PART_SHARE` is named instead. */
 const NEARLY_ALL = 0.9;
 const MIN_PART_SHARE = 0.1;
 /** Minimum share of work with known rates for a statement about all work. */
@@ -65,13 +65,15 @@ function mainRow(tree, totalPs) {
     tree.filter(filter).sort((a, b) => b.ps - a.ps)[0];
   const row =
     tree.filter(({ ps }) => 2 * ps >= totalPs).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
-  const part = largest(({ parent }) => !parent);
+  const part = largest(({ hasNested }) => !hasNested);
   return row.ps >= NEARLY_ALL * totalPs && part.ps >= MIN_PART_SHARE * totalPs ? part : row;
 }
 
-/** @param {TreeRow} row @param {boolean} [inside] of a sentence */
-const nameOf = (row, inside = false) =>
-  row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.path.slice(row.path.lastIndexOf('/') + 1);
+/** @param {TreeRow} row @param {boolean} [startsSentence] */
+const nameOf = (row, startsSentence = false) =>
+  row.path === null
+    ? `${startsSentence ? 'W' : 'w'}ork without an annotation`
+    : row.path.slice(row.path.lastIndexOf('/') + 1);
 
 /**
  * The sentence in parts; bold parts are in arrays.
@@ -105,72 +107,79 @@ export function verdictParts(document, tree, rows, rest) {
     const [longest] = wholeOps(rows.filter(({ bound_by }) => bound_by === bound));
     if (shareOfBound(bound) > 0.5 && longest) {
       return [
-        strong(share(shareOfBound(bound))),
+        bold(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
-          ? [' The other ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
+          ? [' The other ops run at ', bold(share(verdict.roof_share)), ' of the roof for their kind.']
           : []),
       ];
     }
   }
-  const texts = treeTexts(tree);
+  const rounded = roundTree(tree);
   /** The share that the tree prints. @param {TreeRow} row */
-  const shareOf = (row) => share(texts.get(row)?.share || row.ps / totalPs);
+  const shareOf = (row) => share(rounded.get(row)?.share || row.ps / totalPs);
   const largest = mainRow(tree, totalPs);
   // Without annotations the category is more informative.
-  const bare = largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
-  /** @type {(row: TreeRow) => (string|[string])[]} */
-  const takes = (row) =>
-    bare && row === largest
+  const isUnannotated =
+    largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
+  /** The main clause: what takes which share of the time. @type {(row: TreeRow) => (string|[string])[]} */
+  const mainClause = (row) =>
+    isUnannotated && row === largest
       ? [
-          strong(`${document.categories[0]} ops`),
+          bold(`${document.categories[0]} ops`),
           ' take ',
-          strong(share(document.category_ps[0] / sums.self_ps)),
+          bold(share(document.category_ps[0] / sums.self_ps)),
           ` of ${wholeText(document)}, ${row.ps < totalPs ? 'nearly all of ' : ''}which has no annotation`,
         ]
-      : [strong(nameOf(row)), ' takes ', strong(shareOf(row)), ` of ${wholeText(document)}`];
-  const alone = (/** @type {OpRow} */ op) =>
+      : [bold(nameOf(row, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
+  const opSentence = (/** @type {OpRow} */ op) =>
     ` ${cutMiddle(op.op, MAX_NAME_LETTERS)} alone is ${timeText(op.ps)}${roofShareText(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
-      return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
+      return [...mainClause(largest), ' at ', bold(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
     }
     const [op] = wholeOps(
-      rows.filter(({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0])),
+      rows.filter(
+        ({ path, category }) =>
+          isInRow(path, largest.key) && (!isUnannotated || category === document.categories[0]),
+      ),
     );
     return [
-      ...takes(largest),
-      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? alone(op) : ''} How near that is to the roof is unknown: ` +
-      `${whyNot(document, rows)}.`,
+      ...mainClause(largest),
+      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? opSentence(op) : ''} How near that is to the roof is unknown: ` +
+      `${unknownReason(document, rows)}.`,
     ];
   }
   const path = paths[verdict.path] ?? null;
-  const worst = tree.find((row) => !row.parent && row.path === path) ?? largest;
-  const mostlyUnknown = knownShare < MIN_KNOWN_SHARE && (worst !== largest || isReached(document));
-  const start = mostlyUnknown
-    ? [...takes(largest), `. FLOPs and bytes are known for ${share(known_ps / sums.self_ps)} of that time`]
+  const farthest = tree.find((row) => !row.hasNested && row.path === path) ?? largest;
+  const mostlyUnknown = knownShare < MIN_KNOWN_SHARE && (farthest !== largest || isNearRoof(document));
+  const unknownParts = mostlyUnknown
+    ? [...mainClause(largest), `. FLOPs and bytes are known for ${share(known_ps / sums.self_ps)} of that time`]
     : [];
-  if (isReached(document)) {
+  if (isNearRoof(document)) {
     return mostlyUnknown
-      ? [...start, '; those ops run at ', strong(share(verdict.roof_share)), ' of the roof for their kind.']
+      ? [...unknownParts, '; those ops run at ', bold(share(verdict.roof_share)), ' of the roof for their kind.']
       : [
           'The ops run at ',
-          strong(share(verdict.roof_share)),
+          bold(share(verdict.roof_share)),
           ' of what their kind allows; ',
-          strong(nameOf(largest, true)),
+          bold(nameOf(largest)),
           `, ${BOUND_TEXTS[largest.bound_by]}, is ${shareOf(largest)} of ${wholeText(document)}.`,
         ];
   }
   if (mostlyUnknown) {
     return [
-      ...start,
+      ...unknownParts,
       '; farthest from the roof is ',
-      strong(nameOf(worst, true)),
-      `, ${shareOf(worst)} of the time${ratesText(worst)}.`,
+      bold(nameOf(farthest)),
+      `, ${shareOf(farthest)} of the time${ratesText(farthest)}.`,
     ];
   }
   const op = rows[verdict.op];
-  return [...takes(worst), `${ratesText(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
+  return [
+    ...mainClause(farthest),
+    `${ratesText(farthest)}: ${BOUND_TEXTS[farthest.bound_by]}.${op ? opSentence(op) : ''}`,
+  ];
 }
 
 /**
@@ -184,7 +193,7 @@ const wholeOps = (rows) =>
     .sort((a, b) => b.ps - a.ps);
 
 /** Why the distance to the roof is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
-function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
+function unknownReason({ peaks: { flops_per_s, bytes_per_s } }, rows) {
   if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
   if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
   return rows.some(({ flops }) => flops) ? 'no op has both FLOPs and bytes' : 'the capture has no FLOP or byte counts';
@@ -203,12 +212,15 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
   const core = cores > 1 ? `, per core${coverage ? ' of these hosts' : ''}` : '';
   const steps =
     st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
-  /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
-  const figure = (name, value, meaning, more) =>
+  /**
+   * @param {string} name @param {string} value @param {string} meaning
+   * @param {{ps?: number, title?: string}} [options]
+   */
+  const figure = (name, value, meaning, options) =>
     h(
       'div',
-      { 'data-testid': `kpi-${name}`, title: more?.title },
-      h('dd', { 'data-ps': more?.ps }, value),
+      { 'data-testid': `kpi-${name}`, title: options?.title },
+      h('dd', { 'data-ps': options?.ps }, value),
       h('dt', null, meaning),
     );
   return h(

@@ -2,7 +2,7 @@
 
 import { fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, noDeviceCard } from '../lib/cards.js';
-import { count, plural } from '../lib/format.js';
+import { count, plural, UNITS } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
@@ -14,8 +14,9 @@ import {
   BOUND_WORDS,
   CSV_HEADS,
   csvRows,
+  divisor,
   hasRates,
-  isReached,
+  isNearRoof,
   opRows,
   passes,
   peaksOfLink,
@@ -23,13 +24,13 @@ import {
   tonesOf,
   treeRows,
 } from './rows.js';
-import { devicePlaces, filterChoices } from './filters.js';
-import { placed } from './layout.js';
-import { openPeaks, precisionOf } from './peaks.js';
+import { devicesByKey, filterChoices } from './filters.js';
+import { drawableOps } from './layout.js';
+import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
-import { createRoofline, wordsOf } from './roofline.js';
+import { createRoofline, opTexts } from './roofline.js';
 import { opsTable } from './table.js';
-import { closedAtFirst, treeCard, treeTable, unknownNote } from './tree.js';
+import { collapsedAtFirst, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -39,12 +40,15 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('../lib/routes').BoundBy} BoundBy */
 /** @typedef {import('../lib/types').Ready} Ready */
 
+const MAX_NAMED_HOSTS = 4;
+
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function deviceView(app) {
   const element = h('div', { class: 'cards device-view' });
   const filters = h('div', { class: 'filters across', 'data-testid': 'device-filters' });
   const verdict = h('div', { class: 'across' });
-  const aside = h('div', { class: 'fill' });
+  const treePlace = h('div', { class: 'fill' });
+  const rooflinePlace = h('div', { class: 'fill' });
   const list = h('div', { class: 'fill' });
   const heading = h('small', { 'data-testid': 'op-count' });
   const search = h('input', {
@@ -60,52 +64,50 @@ export function deviceView(app) {
   let session;
   /** @type {OpRow[]} */
   let rows = [];
-  /** @type {RestRow[]} */
+  /** Sums of the ops that are not in `rows`. @type {RestRow[]} */
   let rest = [];
   /** @type {TreeRow[]} */
   let tree = [];
+  /** Tones of annotations, 0 to 5, by path. @type {Map<string, number>} */
   let tones = new Map();
   /** Short names of annotations by path. @type {Map<string, string>} */
   let names = new Map();
-  /** @type {Set<string>} */
-  let closed = new Set();
-  let opened = false;
-  let explained = false;
+  /** Keys of collapsed rows of the tree. @type {Set<string>} */
+  let collapsed = new Set();
+  /** Whether the table lists all ops. */
+  let isExpanded = false;
+  let showsAdvice = false;
   /** The query of the drawn document. */
   let requestedQuery = '';
-  /** The pending request for all ops of a document. @type {{of: DeviceAnswer, done: Promise<void>}|null} */
+  /** The pending request for all ops of a document. @type {{document: DeviceAnswer, done: Promise<void>}|null} */
   let loading = null;
 
-  const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
+  const roofline = createRoofline({ select, open, highlight: highlightRow });
 
-  const cat = () => filtersValue(app.link.state.f).get('cat');
+  const linkedCategory = () => filtersValue(app.link.state.f).get('cat') ?? null;
   /** The document's query: the link's choices, otherwise the defaults. */
   function query(/** @type {Ready} */ openSession) {
     const { dd, st, pk } = app.link.state;
-    const places = devicePlaces(openSession);
     const selected = app.selectedDevices(openSession.devices);
-    const firstPlace =
+    const firstKey =
       selected.length < openSession.devices.length
-        ? [...places].find(([, device]) => device === selected[0])?.[0]
+        ? [...devicesByKey(openSession)].find(([, device]) => device === selected[0])?.[0]
         : null;
-    return { dd: dd ?? firstPlace, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
+    return { dd: dd ?? firstKey, st: st ?? null, category: linkedCategory(), pk: peaksOfLink(pk) ? pk : null };
   }
   const filter = () => {
     const values = filtersValue(app.link.state.f);
     return { an: app.link.state.an, bound: values.get('bound'), text: values.get('op') };
   };
-  /** The selected op: the link's, otherwise the verdict's. */
-  function chosen() {
+  /** The id of the selected op: the link's, otherwise the verdict's; empty for none. */
+  function selectedId() {
     const { op } = app.link.state;
-    return op
-      ? (rows.find(({ id }) => id === op)?.id ?? '')
-      : isReached(answer)
-        ? ''
-        : (rows[answer.verdict?.op ?? -1]?.id ?? '');
+    if (op) return rows.find(({ id }) => id === op)?.id ?? '';
+    return isNearRoof(answer) ? '' : (rows[answer.verdict?.op ?? -1]?.id ?? '');
   }
 
   /** Requests another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
-  function ask(changes) {
+  function request(changes) {
     app.link.set(changes, 'push');
     data.reload();
   }
@@ -122,83 +124,91 @@ export function deviceView(app) {
     app.link.set({ op: row.id }, 'push');
     drawOps();
     drawRoofline();
-    app.live.announceNow(`${wordsOf(row).join(', ')}.`);
+    app.live.announceNow(`${opTexts(row).join(', ')}.`);
   }
 
-  /** The longest run of an op in the timeline, selected. @param {OpRow} row */
+  /** Selects the longest run of an op in the timeline. @param {OpRow} row */
   function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
     // The run's time is unknown if its host is not in memory: the timeline searches for the op.
     if (!run) return app.open({ v: 'timeline', q: op });
-    const room = Math.max(1e6, run.duration_ps);
+    const margin = Math.max(UNITS.us.ps, run.duration_ps);
     app.open({
       v: 'timeline',
-      w: spanText(Math.max(0, Math.round(run.start_ps - room)), Math.round(run.start_ps + run.duration_ps + room)),
+      w: spanText(
+        Math.max(0, Math.round(run.start_ps - margin)),
+        Math.round(run.start_ps + run.duration_ps + margin),
+      ),
       sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}`,
     });
   }
 
   /** @param {OpRow|null} row */
-  function liftRow(row) {
+  function highlightRow(row) {
     for (const tableRow of list.querySelectorAll('tr')) {
-      tableRow.classList.toggle('lifted', row !== null && tableRow.dataset.key === row.id);
+      tableRow.classList.toggle('highlighted', row !== null && tableRow.dataset.key === row.id);
     }
   }
 
-  /** @param {string} key of a row of the tree */
-  function choose(key) {
+  /** Filters by a row of the tree, or ends that. @param {string} key of the row */
+  function toggleAnnotation(key) {
     app.link.set({ an: app.link.state.an === key ? '' : key }, 'push');
-    follow(true);
+    drawFiltered(true);
   }
 
-  /** Draws what a filter changes. @param {boolean} [announce] */
-  function follow(announce = false) {
+  /** Draws what depends on the filters of ops. @param {boolean} [announce] */
+  function drawFiltered(announce = false) {
     drawTree();
     drawRoofline();
     drawOps(announce);
   }
 
   function drawTree() {
-    const { an } = app.link.state;
-    const place = treeCard(
-      treeTable(answer, tree, hasRates(rows), { an, closed, tones, select: choose, redraw: drawTree, open: app.open }),
-      unknownNote(answer, rows, explained, () => {
-        explained = !explained;
+    const cardElement = treeCard(
+      treeTable(answer, tree, hasRates(rows), {
+        selectedKey: app.link.state.an,
+        collapsed,
+        tones,
+        select: toggleAnnotation,
+        redraw: drawTree,
+        open: app.open,
+      }),
+      unknownNote(answer, rows, showsAdvice, () => {
+        showsAdvice = !showsAdvice;
         drawTree();
       }),
     );
-    const focused = treePlace.contains(document.activeElement)
+    const focusedKey = treePlace.contains(document.activeElement)
       ? /** @type {HTMLElement|null} */ (document.activeElement?.closest('tr'))?.dataset.key
       : undefined;
     const top = treePlace.querySelector('.scroll')?.scrollTop ?? 0;
-    refill(treePlace, place);
+    refill(treePlace, cardElement);
     const scroll = treePlace.querySelector('.scroll');
     if (scroll) scroll.scrollTop = top;
-    if (focused !== undefined) {
-      [...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused)?.focus();
+    if (focusedKey !== undefined) {
+      [...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focusedKey)?.focus();
     }
   }
-  const treePlace = h('div', { class: 'fill' });
 
   function drawRoofline() {
     const { peaks } = answer;
     const current = filter();
-    if (!placed(rows).length) return;
+    if (!drawableOps(rows).length) return;
     roofline.set({
       rows,
       passes: (row) => passes(row, current),
       roof: { flops: peaks.flops_per_s, bytes: peaks.bytes_per_s },
       precision: precisionOf(peaks),
       tones,
-      chosen: chosen(),
+      selectedId: selectedId(),
     });
   }
 
   function drawRoofCard() {
-    fill(aside, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
+    fill(rooflinePlace, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
   }
 
-  const setPeaks = () => openPeaks(answer.peaks, (pk) => ask({ pk }));
+  const setPeaks = () => openPeaksDialog(answer.peaks, (pk) => request({ pk }));
 
   /** @param {boolean} [announce] */
   function drawOps(announce = false) {
@@ -206,32 +216,32 @@ export function deviceView(app) {
     const passing = rows.filter((row) => passes(row, current));
     const { element: table } = opsTable(answer, rows, rest, passing, {
       filter: current,
-      opened,
-      chosen: chosen(),
+      isExpanded,
+      selectedId: selectedId(),
       tones,
       names,
       select,
       open,
       order: linkedOrder(app.link, '-self'),
-      lift: (row) => roofline.lift(row?.id ?? ''),
-      toggle: () => void toggle(),
+      highlight: (row) => roofline.highlight(row?.id ?? ''),
+      toggle: () => void toggleAllOps(),
       copy: (source) => void app.copy(source, source),
     });
     const focused = list.querySelector('tbody:focus-within') !== null;
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { op_count, executions } = answer.total;
-    const mean = answer.chosen.st === 'mean';
-    heading.textContent = `${plural(op_count, 'row')}${mean ? ' of all steps' : ''}, ` +
-      `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' per step' : ''}` +
-      `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by own time`;
+    const isMean = answer.chosen.st === 'mean';
+    heading.textContent = `${plural(op_count, 'row')}${isMean ? ' of all steps' : ''}, ` +
+      `${count(Math.round(executions / divisor(answer)))} executions${isMean ? ' per step' : ''}` +
+      `${answer.cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
     if (announce) app.live.announce(`${count(passing.length)} ops.`);
   }
 
   /** Switches between all ops and those with most time. */
-  async function toggle() {
-    opened = !opened;
-    if (opened) await loadAllOps();
+  async function toggleAllOps() {
+    isExpanded = !isExpanded;
+    if (isExpanded) await loadAllOps();
     drawOps();
     /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=op-more]'))?.focus();
   }
@@ -239,14 +249,14 @@ export function deviceView(app) {
   /** Loads the ops that the first answer has only as sums. */
   function loadAllOps() {
     if (!rest.length) return;
-    if (loading?.of !== answer) loading = { of: answer, done: fetchAll(answer) };
+    if (loading?.document !== answer) loading = { document: answer, done: fetchAll(answer) };
     return loading.done;
 
     /** @param {DeviceAnswer} document */
     async function fetchAll(document) {
       try {
-        const next = await get('device', { ...session.of, ...query(session), whole: 1 });
-        if (document === answer) setDocument(next);
+        const complete = await get('device', { ...session.query, ...query(session), whole: 1 });
+        if (document === answer) setDocument(complete);
       } catch (error) {
         if (document !== answer) return;
         loading = null;
@@ -265,7 +275,7 @@ export function deviceView(app) {
 
   function drawFilters() {
     refill(filters, ...filterChoices(session, answer, app.selectedDevices(session.devices), {
-      device: (dd) => ask({ dd, op: '' }), step: (st) => ask({ st }), peaks: setPeaks,
+      device: (dd) => request({ dd, op: '' }), step: (st) => request({ st }), peaks: setPeaks,
       category(name) {
         setFilter('cat', name);
         data.reload();
@@ -277,9 +287,9 @@ export function deviceView(app) {
   function coverageText() {
     const { shown, total: hostCount } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
-    const hostNames = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
+    const hostNames = shown.map((host) => session.session.hosts[host]?.name).slice(0, MAX_NAMED_HOSTS).join(', ');
     return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
-      `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
+      `${shown.length > MAX_NAMED_HOSTS ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
   }
 
   function draw() {
@@ -291,7 +301,7 @@ export function deviceView(app) {
     drawRoofCard();
     const bounds = /** @type {BoundBy[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
     const ops = card(
-      'Ops',
+      'Device work by op',
       {
         note: heading,
         class: 'across ops-card',
@@ -303,7 +313,7 @@ export function deviceView(app) {
             values.get('bound') ?? '',
             (value) => {
               setFilter('bound', value);
-              follow(true);
+              drawFiltered(true);
             },
             'filter-bound',
           ),
@@ -315,18 +325,18 @@ export function deviceView(app) {
       },
       list,
     );
-    fill(element, filters, verdict, answer.total.op_count ? [treePlace, aside, ops] : null);
-    if (answer.total.op_count) follow();
+    fill(element, filters, verdict, answer.total.op_count ? [treePlace, rooflinePlace, ops] : null);
+    if (answer.total.op_count) drawFiltered();
     return /** @type {'ready'} */ ('ready');
   }
 
   search.addEventListener('input', () => {
     setFilter('op', search.value.trim(), 'replace');
-    void Promise.resolve(search.value ? loadAllOps() : null).then(() => follow(true));
+    void Promise.resolve(search.value ? loadAllOps() : null).then(() => drawFiltered(true));
   });
   bindSearchKeys(search, list, () => {
     setFilter('op', '');
-    follow();
+    drawFiltered();
   });
 
   const data = createDocumentView(app, 'device', element, (next, openSession) => {
@@ -337,10 +347,10 @@ export function deviceView(app) {
       return /** @type {'empty'} */ ('empty');
     }
     setDocument(next);
-    opened = false;
+    isExpanded = false;
     if (sessionChanged) {
-      explained = false;
-      closed = closedAtFirst(tree);
+      showsAdvice = false;
+      collapsed = collapsedAtFirst(tree);
     }
     if (next.stale) {
       app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; the default is shown.' });
@@ -348,15 +358,17 @@ export function deviceView(app) {
     return draw();
   }, query);
 
-  /** @param {number} by */
-  function nextDevice(by) {
-    const listed = new Set(app.selectedDevices(session.devices));
-    const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
-    const at = places.findIndex((place) => place === answer.chosen.dd || place.startsWith(`${answer.chosen.dd}.`));
-    const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
-    if (!next || next === answer.chosen.dd) return;
-    ask({ dd: next });
-    app.live.announceNow(`${devicePlaces(session).get(next)?.name ?? ''}.`);
+  /** Shows the next or the previous one of the selected devices; after a sum its first one. @param {1|-1} by */
+  function moveDevice(by) {
+    const { dd } = answer.chosen;
+    const selected = new Set(app.selectedDevices(session.devices));
+    const devices = [...devicesByKey(session)].filter(([, device]) => selected.has(device));
+    const index = devices.findIndex(([candidate]) => candidate === dd);
+    const firstOfSum = Math.max(0, devices.findIndex(([candidate]) => candidate.startsWith(`${dd}.`)));
+    const [key, device] = devices[index >= 0 ? index + by : by > 0 ? firstOfSum : firstOfSum - 1] ?? [];
+    if (!key || !device) return;
+    request({ dd: key });
+    app.live.announceNow(`${device.name}.`);
   }
 
   /** Reloads if the link's query changed; otherwise only the filters did. */
@@ -365,7 +377,8 @@ export function deviceView(app) {
     else draw();
   });
 
-  function escape() {
+  /** Clears the next filter or the selection; answers false if nothing is set. */
+  function clearNext() {
     const { an, op } = app.link.state;
     const values = filtersValue(app.link.state.f);
     if (values.get('op')) setFilter('op', '');
@@ -387,9 +400,9 @@ export function deviceView(app) {
       removeKeys?.();
       removeKeys = on ? app.keys.add([
         { code: 'Slash', shift: false, label: '/', does: 'find ops', run: () => { search.focus(); search.select(); } },
-        { code: 'Escape', label: 'Escape', does: 'clear: search, annotation, bound, op', run: escape },
-        { code: 'Comma', shift: true, label: '< >', does: 'device before, after', run: () => nextDevice(-1) },
-        { code: 'Period', shift: true, run: () => nextDevice(1) },
+        { code: 'Escape', label: 'Escape', does: 'clear: search, annotation, bound, op', run: clearNext },
+        { code: 'Comma', shift: true, label: '< >', does: 'device before, after', run: () => moveDevice(-1) },
+        { code: 'Period', shift: true, run: () => moveDevice(1) },
         // Listed for the help only: the roofline handles this key.
         { code: '', label: 'l', does: 'picture: labels of all ops', run: () => false },
       ]) : null;

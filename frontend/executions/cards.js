@@ -19,7 +19,7 @@ import {
 } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
 import { causeCell, causeLabel } from '../gaps/cause.js';
-import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
+import { COSTS, savings, smallPrograms, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
@@ -28,12 +28,16 @@ import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 /** From this width of the window on, the card is wide enough for the names of two programs. */
 const WIDE_FROM_PX = 1900;
 
-/** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */
+/** Costs by kind of launch, and how far the host runs ahead. @param {Executions} answer */
 export function kindsCard({ executions, kinds, lead, per_step }) {
-  const per = per_step ?? 1;
+  const stepsAndCores = per_step ?? 1;
   const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
-  const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
-  const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
+  const unit = columnUnit(items, ({ host_ps }) => host_ps / stepsAndCores);
+  /** @param {number} runCount */
+  function runsText(runCount) {
+    const runs = runCount / stepsAndCores;
+    return digits(runs, Number.isInteger(runs) ? 0 : 2);
+  }
   const costs = sumCosts(executions);
   return tableCard(
     'By kind',
@@ -42,22 +46,24 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ { name }) => name }),
-        definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ row) => runs(row.count) }),
+        definedColumn(TABLES.executions.kind, { field: (/** @type {typeof items[number]} */ { name }) => name }),
+        definedColumn(TABLES.executions.count, {
+          cell: (/** @type {typeof items[number]} */ item) => runsText(item.count),
+        }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            of: (/** @type {typeof items[number]} */ item) => item[key] / per,
+            field: (/** @type {typeof items[number]} */ item) => item[key] / stepsAndCores,
             timeUnit: unit,
           }),
         ),
       ],
-      foot: ['All', runs(costs.count), ...COSTS.map((key) => timeCell(costs[key] / per, unit))],
+      foot: ['All', runsText(costs.count), ...COSTS.map((key) => timeCell(costs[key] / stepsAndCores, unit))],
     },
     lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
   );
 }
 
-/** Why programs run, by the debug log; null without one. @param {Executions} all */
+/** Why programs run, from the debug log; null without one. @param {Executions} answer */
 export function causesCard({ executions }) {
   const items = executions.flatMap(({ program, causes }) => causes.map((cause) => ({ ...cause, program })));
   return items.length
@@ -69,7 +75,9 @@ export function causesCard({ executions }) {
           items,
           columns: [
             definedColumn(TABLES.executions.program),
-            definedColumn(TABLES.executions.launches, { of: (/** @type {typeof items[number]} */ row) => row.count }),
+            definedColumn(TABLES.executions.launches, {
+              field: (/** @type {typeof items[number]} */ item) => item.count,
+            }),
             definedColumn(TABLES.compiles.cause),
             definedColumn(TABLES.compiles.frame),
           ],
@@ -80,8 +88,8 @@ export function causesCard({ executions }) {
 
 /**
  * Idle time between device runs; null without any.
- * @param {Executions} all
- * @param {(place: import('../lib/link.js').LinkState) => void} open
+ * @param {Executions} answer
+ * @param {(state: import('../lib/link.js').LinkState) => void} open
  */
 export function betweenCard({ between }, open) {
   if (!between.length) return null;
@@ -111,17 +119,20 @@ export function betweenCard({ between }, open) {
   );
 }
 
-/** What the table says in words, and what fewer executions would gain. @param {Executions} all */
+/** What the table says in words, and what fewer executions would gain. @param {Executions} answer */
 export function readingCard({ executions, fit, per_step }) {
-  const per = per_step ?? 1;
+  const stepsAndCores = per_step ?? 1;
   const joined = executions.filter(({ join }) => join !== 'none');
-  const small = smallOnes(joined);
-  const cost = sumCosts(small);
-  const rows = savings(joined, fit, per);
-  const unit = columnUnit(rows, 'now_ps');
+  const small = smallPrograms(joined);
+  const smallCosts = sumCosts(small);
+  const savingRows = savings(joined, fit, stepsAndCores);
+  const unit = columnUnit(savingRows, 'now_ps');
   const meanRange = (/** @type {CostName} */ key) =>
     timeRange(joined.map((row) => row[key] / Math.max(1, row.count)));
-  const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
+  const [overheadText, workText] = briefTimes(
+    smallCosts.overhead_ps / stepsAndCores,
+    smallCosts.device_ps / stepsAndCores,
+  );
   const text = [
     joined.length > 1
       ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
@@ -134,7 +145,7 @@ export function readingCard({ executions, fit, per_step }) {
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${per_step ? 'per step and core ' : ''}for ${work} of device work: ${mergeAdvice(small)}.`
+        `${per_step ? 'per step and core ' : ''}for ${workText} of device work: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -147,17 +158,17 @@ export function readingCard({ executions, fit, per_step }) {
     {},
     h(
       'div',
-      { class: rows.length ? 'two' : '' },
+      { class: savingRows.length ? 'two' : '' },
       h(
         'p',
         { class: 'reading' },
         text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.',
       ),
-      rows.length
+      savingRows.length
         ? table({
             label: 'If there were fewer executions',
             testid: 'cost-table',
-            items: rows,
+            items: savingRows,
             columns: [
               textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
               timeColumn('Now', unit, 'now_ps'),
@@ -176,7 +187,7 @@ function timeRange(values) {
   return `${least.slice(0, least.lastIndexOf('\u202f'))} – ${most}`;
 }
 
-/** What to do about programs whose runs are shorter than their overhead. @param {ExecutionRow[]} rows */
+/** The advice on programs whose runs are shorter than their overhead. @param {ExecutionRow[]} rows */
 function mergeAdvice(rows) {
   const [them, syncs, launch] = rows.length === 1 ? ['it', 'the sync', 'launches'] : ['them', 'the syncs', 'launch'];
   return rows.some(({ kind }) => kind === 'lazy')
@@ -184,11 +195,11 @@ function mergeAdvice(rows) {
     : `do more work per launch, or merge ${them} with others`;
 }
 
-/** Runs whose launch is known. @param {ExecutionRow} row */
+/** The number of runs whose launch is known. @param {ExecutionRow} row */
 const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
 
 /**
- * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
+ * The runs to which the line is fitted: `12 runs`, `88 of 96 runs, those that did not queue,`.
  * @param {number} fitted @param {number} launched runs with a known launch @param {number} all
  */
 function fittedRuns(fitted, launched, all) {

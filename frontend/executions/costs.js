@@ -9,15 +9,16 @@ export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
 /**
  * What a total is divided by.
- * @param {Scope} scope @param {{count: number}} row @param {number|null} [per] for a step and core
+ * @param {Scope} scope @param {{count: number}} row @param {number|null} [stepsAndCores] null without steps
  */
-export const divisor = (scope, row, per) => (scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && per) || 1);
+export const divisor = (scope, row, stepsAndCores) =>
+  scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && stepsAndCores) || 1;
 
 /**
- * A session whose executions are shown: rows of several stand in one table.
+ * A session in the table of executions, which may have two.
  * @typedef {object} Source
  * @property {string} name of the session @property {ExecutionRow[]} rows
- * @property {number|null} per what its totals are divided by for a step and core
+ * @property {number|null} stepsAndCores the divisor that makes its totals those of a step and core; null without steps
  */
 
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
@@ -30,19 +31,19 @@ export function sumCosts(rows) {
 }
 
 /** Programs whose runs take less time than their overhead. @param {ExecutionRow[]} rows */
-export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
+export const smallPrograms = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
 
 /**
- * What a device would save without the small executions, and with all work of a step in one, by the fit of overhead
- * against device time. Per step and core.
+ * What a step would save on a core without the small programs, and with all its work in one execution. The latter
+ * follows the line fitted to overhead against device time.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
- * @param {number} stepsAndCores what totals are divided by
+ * @param {number} stepsAndCores the divisor of totals
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, stepsAndCores) {
   const sum = sumCosts(rows);
-  const small = smallOnes(rows);
+  const small = smallPrograms(rows);
   const now_ps = sum.overhead_ps / stepsAndCores;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
   const results = [];
@@ -58,20 +59,4 @@ export function savings(rows, fit, stepsAndCores) {
     results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }
   return results;
-}
-
-/**
- * Assigns overlapping spans to rows: each to the first free row.
- * @param {{start: number, end: number}[]} spans by start @param {number} most rows; what does not fit shares the last
- * @returns {number[]} the row of each
- */
-export function stackSpans(spans, most) {
-  /** @type {number[]} */
-  const ends = [];
-  return spans.map(({ start, end }) => {
-    let row = ends.findIndex((until) => until <= start);
-    if (row < 0) row = Math.min(ends.length, most - 1);
-    ends[row] = Math.max(ends[row] ?? 0, end);
-    return row;
-  });
 }

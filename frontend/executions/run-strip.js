@@ -1,13 +1,12 @@
-/** The executions of one step on one axis, also those of a second session: host calls, device runs, idle time. */
+/** The executions of one step on one axis: host calls, device runs, idle time; below them those of a second session. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
-import { card, cores, deviceName, shortProgram, windowPlace } from '../lib/cards.js';
-import { inked } from '../lib/classes.js';
+import { card, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
+import { fillColors } from '../lib/classes.js';
 import { digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { causeLabel } from '../gaps/cause.js';
 import { rowsOf } from '../overview/step-data.js';
-import { stackSpans } from './costs.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 
 /**
@@ -30,21 +29,22 @@ import { maximum, minimum, total } from '../lib/totals.js';
  * @property {string} name above the lanes, empty without a second session
  * @property {Run[]} runs by start
  * @property {Executions['between']} between
- * @property {(place: import('../lib/link.js').LinkState) => void} open a place in the session's timeline
+ * @property {(state: import('../lib/link.js').LinkState) => void} open shows a window of the session's timeline
  */
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {{name: string, answer: Executions}} OtherSession */
 
 const MAX_HOST_ROWS = 4;
+const HOST_ROW_PX = 20;
 
-/** @param {Executions} answer @param {string} [device] all devices without it @returns {Run[]} by start */
+/** @param {Executions} answer @param {string} [device] by default all @returns {Run[]} by start */
 function runsOf({ runs }, device) {
   /** @type {Run[]} */
   const rows = rowsOf({ ...runs });
   return rows.filter((run) => !device || run.device === device).sort((a, b) => a.start_ps - b.start_ps);
 }
 
-/** @param {Run} run */
+/** The start of the execute call; of the run if the call is unknown. @param {Run} run */
 const callStart = ({ launch_start_ps, start_ps }) => launch_start_ps ?? start_ps;
 
 /** From the first execute call to the end of the last call and run. @param {Run[]} runs @returns {[number, number]} */
@@ -67,18 +67,18 @@ export function createRunStrip(app, chooseStep) {
   /**
    * @param {Executions} answer
    * @param {import('../lib/types').Ready} session
-   * @param {OtherSession|null} [other] the session to compare with, drawn by its own step and first device
+   * @param {OtherSession|null} [other] a second session, drawn with its own step and first device
    */
   function draw(answer, session, other = null) {
-    const used = new Set(runsOf(answer).map((run) => run.device));
-    const devices = session.devices.map(({ id }) => id).filter((id) => used.has(id));
+    const withRuns = new Set(runsOf(answer).map((run) => run.device));
+    const devices = session.devices.map(({ id }) => id).filter((id) => withRuns.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = runsOf(answer, device);
     const { step } = answer;
     const host = session.devices.find(({ id }) => id === device)?.host;
     const nameOf = (/** @type {string} */ id) => {
-      const item = session.devices.find((candidate) => candidate.id === id);
-      return item ? deviceName(item, session.session.hosts) : id;
+      const sessionDevice = session.devices.find((candidate) => candidate.id === id);
+      return sessionDevice ? deviceName(sessionDevice, session.session.hosts) : id;
     };
     const stepButton = (/** @type {number} */ by) =>
       button(by < 0 ? '‹' : '›', () => chooseStep((step ?? 0) + by), {
@@ -96,7 +96,7 @@ export function createRunStrip(app, chooseStep) {
         name: sideName(other.name, other.answer),
         runs: first ? runsOf(other.answer, first.device) : [],
         between: other.answer.between,
-        open: (place) => app.open({ s: other.name, c: session.session.name, h: '', d: '', st: '', ...place }),
+        open: (state) => app.open({ s: other.name, c: session.session.name, h: '', d: '', st: '', ...state }),
       });
     }
     fill(
@@ -135,17 +135,30 @@ export function createRunStrip(app, chooseStep) {
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
             ? axis(sides.filter((side) => side.runs.length))
-            : h(
-                'p',
-                { class: 'sec' },
-                devices.length > 1 ? `No run on ${cores(1)}.` : 'No execution belongs to this step.',
-              ),
+            : h('p', { class: 'sec' }, 'No execution belongs to this step.'),
         ),
       ),
     );
   }
 
   return { element, draw };
+}
+
+/**
+ * Assigns overlapping spans to rows: each to the first free row.
+ * @param {{start: number, end: number}[]} spans by start
+ * @param {number} maxRows spans that do not fit share the last row
+ * @returns {number[]} the row of each span
+ */
+export function stackSpans(spans, maxRows) {
+  /** @type {number[]} */
+  const ends = [];
+  return spans.map(({ start, end }) => {
+    let row = ends.findIndex((until) => until <= start);
+    if (row < 0) row = Math.min(ends.length, maxRows - 1);
+    ends[row] = Math.max(ends[row] ?? 0, end);
+    return row;
+  });
 }
 
 /** `lazy · resnet50/lazy · step 3` @param {string} name @param {Executions} answer */
@@ -156,15 +169,15 @@ const sideName = (name, answer) =>
 
 /** @param {Side[]} sides */
 function axis(sides) {
-  const whole = maximum(sides.map(({ runs }) => extent(runs)).map(([begin, end]) => end - begin), 1);
-  const unit = unitFor(whole);
+  const length = maximum(sides.map(({ runs }) => extent(runs)).map(([begin, end]) => end - begin), 1);
+  const unit = unitFor(length);
   const runCount = total(sides, ({ runs }) => runs.length);
   const unknown = total(sides, ({ runs }) => runs.filter((run) => run.launch_start_ps === null).length);
   return [
-    axisGrid(whole, unit),
+    axisGrid(length, unit),
     ...sides.flatMap((side) => [
       ...(side.name ? [h('b', { class: 'run-label side-name' }, side.name)] : []),
-      ...lanes(side, whole, unit),
+      ...lanes(side, length, unit),
     ]),
     h('span', { class: 'run-label' }),
     h(
@@ -180,10 +193,10 @@ function axis(sides) {
 /**
  * The lanes of one session: calls on the host, runs on the device, idle time between them.
  * @param {Side} side
- * @param {number} whole length of the axis
+ * @param {number} length of the axis, ps
  * @param {import('../lib/format.js').Unit} unit
  */
-function lanes({ runs, between, open }, whole, unit) {
+function lanes({ runs, between, open }, length, unit) {
   const [begin] = extent(runs);
   /**
    * @param {string} kind class
@@ -196,11 +209,11 @@ function lanes({ runs, between, open }, whole, unit) {
   const slice = (kind, from, until, texts, title, style) =>
     axisSlice(
       `run ${kind}`,
-      fittingText(texts, (until - from) / whole),
+      fittingText(texts, (until - from) / length),
       title,
-      (from - begin) / whole,
-      (until - begin) / whole,
-      () => open(windowPlace(from, until)),
+      (from - begin) / length,
+      (until - begin) / length,
+      () => open(windowLinkState(from, until)),
       style,
     );
   const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => callStart(a) - callStart(b));
@@ -214,7 +227,7 @@ function lanes({ runs, between, open }, whole, unit) {
       [run.program, shortProgram(run.program)],
       `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ` +
         `${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`,
-      { top: `${rows[index] * 20 + 1}px` },
+      { top: `${rows[index] * HOST_ROW_PX + 1}px` },
     ),
   );
   const work = runs.map((run) => {
@@ -228,12 +241,12 @@ function lanes({ runs, between, open }, whole, unit) {
     );
   });
   const idle = runs.slice(1).flatMap((run, index) => {
-    const last = runs[index];
-    const from = last.start_ps + last.duration_ps;
+    const previous = runs[index];
+    const from = previous.start_ps + previous.duration_ps;
     if (run.start_ps <= from) return [];
     const time = timeText(run.start_ps - from);
     const { cause, queued } =
-      between.find(({ before, after }) => before === last.program && after === run.program) ?? {};
+      between.find(({ before, after }) => before === previous.program && after === run.program) ?? {};
     return [
       slice(
         cause ? `tone k-${cause}` : 'rest',
@@ -241,7 +254,7 @@ function lanes({ runs, between, open }, whole, unit) {
         run.start_ps,
         [time],
         `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
-        cause ? inked(`c-${cause}`) : {},
+        cause ? fillColors(`c-${cause}`) : {},
       ),
     ];
   });

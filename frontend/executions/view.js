@@ -5,7 +5,7 @@ import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
-import { card, codeCell, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
   count,
   deviceTimeCell,
@@ -34,7 +34,7 @@ import { createRunStrip } from './run-strip.js';
 /** @type {[Scope, string][]} */
 const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
 
-/** @type {[CostName, string, string][]} */
+/** The parts of host time, with the class of each in the style sheet. @type {[CostName, string, string][]} */
 const SIGNS = [
   ['device_ps', 'd', 'device run'],
   ['queue_ps', 'q', 'queue: the device was busy with earlier work'],
@@ -44,7 +44,7 @@ const SIGNS = [
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function executionsView(app) {
   const element = h('div', { class: 'cards executions' });
-  const overhead = h('div', { class: 'fill' });
+  const tablePlace = h('div', { class: 'fill' });
   /** @type {Executions} */
   let answer;
   /** @type {import('../lib/types').Ready} */
@@ -60,7 +60,7 @@ export function executionsView(app) {
    * @type {import('./run-strip.js').OtherSession|null}
    */
   let otherSession = null;
-  const beside = h('div', { class: 'side' });
+  const aside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
     void fetchStep(step);
@@ -83,14 +83,14 @@ export function executionsView(app) {
       const next = await stepChannel.get({ session: requested.session.name, step, ...deviceQuery(requested) });
       answer = { ...answer, runs: next.runs, step: next.step };
       strip.draw(answer, requested, otherSession);
-      drawOverhead();
+      drawTable();
     } catch (error) {
       ifOpen(requested.session.name, () => app.reportError('executions', error));
     }
   }
 
-  /** The step of the link, by its number. */
-  function linkedStep() {
+  /** Draws the link's step, otherwise the usual one. */
+  function drawLinkedStep() {
     const at = app.link.state.st
       ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st)
       : usualStep;
@@ -114,7 +114,7 @@ export function executionsView(app) {
     fill(
       element,
       card(
-        'Overhead per execution',
+        'Executions',
         {
           note: 'host time: from the execute call to the later of its end and the end of the device’s run',
           right: [
@@ -127,7 +127,7 @@ export function executionsView(app) {
               scope,
               (value) => {
                 scope = /** @type {Scope} */ (value);
-                drawOverhead();
+                drawTable();
               },
               'execution-scope',
             ),
@@ -135,20 +135,20 @@ export function executionsView(app) {
           ],
           class: 'across',
         },
-        overhead,
+        tablePlace,
       ),
       h('div', { class: 'side' }, strip.element, causesCard(answer), readingCard(answer)),
-      beside,
+      aside,
     );
-    drawBeside();
-    drawOverhead();
+    drawAside();
+    drawTable();
     strip.draw(answer, session, otherSession);
     return 'ready';
   }
 
-  function drawBeside() {
+  function drawAside() {
     fill(
-      beside,
+      aside,
       comparison?.lazy_dynamo
         ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(comparison.lazy_dynamo))
         : kindsCard(answer),
@@ -174,24 +174,24 @@ export function executionsView(app) {
         if (!isCurrent()) return;
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };
-        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.per_step }];
+        sources = [openSource, { name: otherName, rows: otherAnswer.executions, stepsAndCores: otherAnswer.per_step }];
       }
     } catch (error) {
       if (!isCurrent()) return;
       app.reportError('executions', error);
     }
-    drawBeside();
-    drawOverhead();
+    drawAside();
+    drawTable();
     strip.draw(answer, session, otherSession);
   }
 
-  function drawOverhead() {
-    const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
+  function drawTable() {
+    const sourceOf = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
-    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
-      row[key] / divisor(scope, row, of.get(row)?.per);
-    const unit = columnUnit(executions, (row) => per(row, 'host_ps'));
-    const most = maximum(executions.map((row) => per(row, 'host_ps')));
+    const costOf = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
+      row[key] / divisor(scope, row, sourceOf.get(row)?.stepsAndCores);
+    const unit = columnUnit(executions, (row) => costOf(row, 'host_ps'));
+    const longest = maximum(executions.map((row) => costOf(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
       const rows = source.rows.filter((row) => row.kind === kind);
       return { rows, text: groupText(kind, rows, source) };
@@ -199,24 +199,28 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
     const sum = sumCosts(openSource.rows);
-    const ofSum = divisor(scope, sum, openSource.per);
-    const many = (/** @type {ExecutionRow} */ { count: runs, spread }) => (runs > 1 ? spread : null);
-    const ranges = scope === 'run' && executions.some(many);
-    const ranged = (/** @type {CostName} */ key) => ranges && (key === 'device_ps' || key === 'overhead_ps');
-    /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
-    const cost = (key) => {
+    const sumDivisor = divisor(scope, sum, openSource.stepsAndCores);
+    /** The spread of the runs; null of a single run. @param {ExecutionRow} row */
+    const spreadOf = ({ count: runs, spread }) => (runs > 1 ? spread : null);
+    const showsRanges = scope === 'run' && executions.some(spreadOf);
+    const hasRange = (/** @type {CostName} */ key) => showsRanges && (key === 'device_ps' || key === 'overhead_ps');
+    /**
+     * The columns of a cost and, if shown, of its range.
+     * @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]}
+     */
+    const costColumns = (key) => {
       const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
       const column = definedColumn(TABLES.executions[key], {
         key,
         timeUnit: unit,
-        of: (/** @type {ExecutionRow} */ row) => per(row, key),
+        field: (/** @type {ExecutionRow} */ row) => costOf(row, key),
         cell: (row) => {
-          const content = text(per(row, key));
-          if (key === 'host_ps' && of.get(row) === openSource) return link(content, () => goToRun(row));
+          const content = text(costOf(row, key));
+          if (key === 'host_ps' && sourceOf.get(row) === openSource) return link(content, () => goToRun(row));
           return key === 'overhead_ps' ? h('b', null, content) : content;
         },
       });
-      return ranged(key)
+      return hasRange(key)
         ? [
             column,
             {
@@ -224,20 +228,22 @@ export function executionsView(app) {
               number: true,
               title: ({ spread }) => `median ${timeText(spread[key].median)}`,
               cell: (row) => {
-                const range = many(row);
+                const spread = spreadOf(row);
                 return h(
                   'span',
                   { class: 'sec' },
-                  range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING,
+                  spread ? `${text(spread[key].min)} – ${text(spread[key].max)}` : MISSING,
                 );
               },
             },
           ]
         : [column];
     };
-    const goToRun = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === openSource) void openRun(row.program); };
+    const goToRun = (/** @type {ExecutionRow} */ row) => {
+      if (sourceOf.get(row) === openSource) void openRun(row.program);
+    };
     const { element: rows } = sortableTable({
-      label: 'Overhead per execution',
+      label: 'Executions',
       testid: 'overhead-table',
       items: groups.flatMap((group) => group.rows),
       ...linkedOrder(app.link, ''),
@@ -256,15 +262,15 @@ export function executionsView(app) {
         }),
         definedColumn(TABLES.executions.launches),
         definedColumn(TABLES.executions.count),
-        ...COSTS.flatMap(cost),
+        ...COSTS.flatMap(costColumns),
         definedColumn(TABLES.executions.overhead_share, {
           key: 'share',
-          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
+          field: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
         }),
         {
-          head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
+          head: `Device, queue and overhead, 0 – ${digits(longest / unit.ps, longest / unit.ps < 10 ? 1 : 0)}` +
             `\u202f${unit.name}`,
-          cell: (row) => costBar(row, (key) => per(row, key) / most),
+          cell: (row) => costBar(row, (key) => costOf(row, key) / longest),
         },
         definedColumn(TABLES.executions.join, {
           title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
@@ -279,18 +285,18 @@ export function executionsView(app) {
         ...COSTS.flatMap((key) => [
           h(
             'span',
-            { 'data-ps': Math.round(sum[key] / ofSum), class: scope === 'total' && 'sum' },
-            timeCell(sum[key] / ofSum, unit),
+            { 'data-ps': Math.round(sum[key] / sumDivisor), class: scope === 'total' && 'sum' },
+            timeCell(sum[key] / sumDivisor, unit),
           ),
-          ...(ranged(key) ? [''] : []),
+          ...(hasRange(key) ? [''] : []),
         ]),
         share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null),
         '',
         '',
       ],
     });
-    overhead.classList.toggle('ranged', ranges);
-    fill(overhead, rows);
+    tablePlace.classList.toggle('ranged', showsRanges);
+    fill(tablePlace, rows);
   }
 
   /**
@@ -308,7 +314,7 @@ export function executionsView(app) {
     const run = rowsOf({ ...answer.runs }).find((candidate) => candidate.program === program);
     if (run) {
       return app.open(
-        windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
+        windowLinkState(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
       );
     }
     const { rows, session: { name } } = session;
@@ -332,7 +338,7 @@ export function executionsView(app) {
       );
       ifOpen(name, () => {
         if (at < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
-        else app.open(windowPlace(s[at], s[at] + d[at]));
+        else app.open(windowLinkState(s[at], s[at] + d[at]));
       });
     } catch (error) {
       ifOpen(name, () => app.reportError('executions', error));
@@ -340,13 +346,13 @@ export function executionsView(app) {
   }
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
-  function groupText(kind, rows, { name, per }) {
-    const perStep = sumCosts(rows).count / (per ?? 1);
+  function groupText(kind, rows, { name, stepsAndCores }) {
+    const perStep = sumCosts(rows).count / (stepsAndCores ?? 1);
     return [
       kind,
       sources.length > 1 ? name : '',
       plural(rows.length, 'program'),
-      per
+      stepsAndCores
         ? `${digits(perStep, Number.isInteger(perStep) ? 0 : 1)} ${perStep === 1 ? 'execution' : 'executions'} per step`
         : '',
     ]
@@ -359,17 +365,17 @@ export function executionsView(app) {
     answer = next;
     usualStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.per_step }];
+    sources = [{ name: nextSession.session.name, rows: next.executions, stepsAndCores: next.per_step }];
     comparison = null;
     otherSession = null;
     void fetchCompared();
     const state = draw();
-    linkedStep();
+    drawLinkedStep();
     return state;
   }, deviceQuery);
   return { element, ...data, filter: data.reload, move: data.whenDrawn(() => {
     void fetchCompared();
-    linkedStep();
+    drawLinkedStep();
   }) };
 }
 
@@ -379,8 +385,8 @@ const JOINS = {
   none: 'The call of the run is unknown.',
 };
 
-/** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */
-const costBar = (row, part) =>
+/** @param {ExecutionRow} row @param {(key: CostName) => number} shareOf from 0 to 1 */
+const costBar = (row, shareOf) =>
   h(
     'div',
     { class: 'costs', 'aria-hidden': 'true' },
@@ -388,7 +394,7 @@ const costBar = (row, part) =>
       h('i', {
         class: sign,
         title: `${name.split(':')[0]} ${timeText(row[key])} in all`,
-        style: { width: percent(part(key)) },
+        style: { width: percent(shareOf(key)) },
       }),
     ),
   );

@@ -42,42 +42,31 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
  * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices filters devices by the selection
  * @property {(id: string, error: unknown) => void} reportError reports an error beside the current view
- * @property {(how?: State) => void} setState sets the view's state; `ready` by default
+ * @property {(state?: State) => void} setState sets the view's state; `ready` by default
  * @property {(changes: import('../lib/link.js').LinkState) => void} open
  *   changes the link and shows the result: `{v: 'timeline', sel: …}`
  * @property {() => (() => void)|null} capture opens the capture dialog; null if capturing is off
  * @property {(view: string, text: string) => void} count writes a number beside a tab's name
  * @property {(counts: import('../lib/routes').ViewCounts) => void} counts
  *   writes the server's counts beside all tabs
- * @property {(text: string, what: string) => Promise<boolean>} copy copies a text and announces it; false if the
- *   browser forbids it
+ * @property {(text: string, subject: string) => Promise<boolean>} copy copies a text and announces that the subject is
+ *   copied; false if the browser forbids it
  * @property {HTMLElement} skip the first Tab stop, where a view puts its link to its table
  */
 
+/** Shorter waits show neither the progress bar nor the loading card. */
 const BUSY_AFTER_MS = 300;
+/** Earlier estimates of the remaining time are not shown: too little is read. */
+const ESTIMATE_AFTER_MS = 1000;
 /** Clears the selections of a session from the link. @type {import('../lib/link.js').LinkState} */
 const NO_SELECTION = {
-  w: '',
-  sel: '',
-  h: '',
-  d: '',
-  x: '',
-  st: '',
-  dd: '',
-  an: '',
-  op: '',
-  pk: '',
-  f: '',
-  fi: '',
-  q: '',
-  o: '',
-  hs: '',
+  w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
 };
-/** Views drawn from the report alone: they show the first hosts while others are read. */
+/** Views that need only the report: they show the first hosts while others are read. */
 const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
 export function createApp() {
-  // Registered before all other keys: Escape in an open menu closes it.
+  // Registered before all other keys, so that Escape closes an open menu.
   closeMenus();
   const link = createLink();
   const live = createLiveRegions();
@@ -178,10 +167,10 @@ export function createApp() {
         return;
       }
       if (elapsed < BUSY_AFTER_MS) return;
-      const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
-      loadingCard.update(shown, link.state.v === 'timeline');
+      const shownLoading = elapsed < ESTIMATE_AFTER_MS ? { ...loading, seconds_left: null } : loading;
+      loadingCard.update(shownLoading, link.state.v === 'timeline');
       if (loadingCard.element.parentNode !== panel) showCard('loading', loadingCard.element);
-      live.announce(loadingText(shown));
+      live.announce(loadingText(shownLoading));
     },
     ready: showSession,
     error: (message) => showError(message, () => { void open(linkedName(), true); }),
@@ -208,7 +197,7 @@ export function createApp() {
   /** @param {Ready} next */
   function showSession(next) {
     const { name, hosts } = next.session;
-    const listedHosts = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
+    const listedHosts = list?.sessions.find((listed) => listed.name === name)?.hosts.length ?? 0;
     session = next;
     hostSelection.open(next);
     tabs.environment(next.environment.label);
@@ -236,7 +225,7 @@ export function createApp() {
     main.dataset.testid = `view-${id}`;
     panel.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session) {
-      // The script is fetched while the session loads.
+      // The view's script is fetched while the session loads.
       load?.().catch(() => {});
       return;
     }
@@ -255,9 +244,9 @@ export function createApp() {
     showState(id);
     if (!existing) view.open(session);
     view.show(true);
-    const chosen = `${link.state.h}\n${link.state.d}`;
-    if ((choices.get(id) ?? chosen) !== chosen) view.filter?.();
-    choices.set(id, chosen);
+    const choice = `${link.state.h}\n${link.state.d}`;
+    if ((choices.get(id) ?? choice) !== choice) view.filter?.();
+    choices.set(id, choice);
   }
 
   function showState(/** @type {string} */ id) {
@@ -272,7 +261,7 @@ export function createApp() {
     if (counted) return;
     counted = true;
     const requested = session;
-    get('counts', requested.of)
+    get('counts', requested.query)
       .then(({ counts }) => { if (requested === session) app.counts(counts); })
       .catch(() => {});
   }
@@ -285,19 +274,19 @@ export function createApp() {
 
   /** @param {HTMLElement} below */
   async function pickHosts(below) {
-    const opened = session;
-    if (!opened) return;
+    const openSession = session;
+    if (!openSession) return;
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: opened.session.name,
-        hosts: opened.session.hosts.map(({ name }) => name),
+        session: openSession.session.name,
+        hosts: openSession.session.hosts.map(({ name }) => name),
         linked: link.state.h,
-        rows: opened.rows.length / opened.session.hosts.length,
+        rows: openSession.rows.length / openSession.session.hosts.length,
         below,
         apply(hosts) {
           link.set({ h: hosts }, 'push');
-          void hostSelection.rank();
+          void hostSelection.resolveRanks();
           applySelection();
         },
         say: live.announceNow,
@@ -309,7 +298,7 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) {
+    if (session?.chosen && hostSelection.requested(session.session) !== session.query.hosts) {
       void open(session.session.name);
     } else show();
   }
@@ -318,7 +307,7 @@ export function createApp() {
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
     const files =
-      session?.session.name === name ? session.session : list?.sessions.find((row) => row.name === name);
+      session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
     await loader.load(name, hostSelection.requested(files ?? { name, hosts: [] }), reload);
   }
 
@@ -364,7 +353,7 @@ export function createApp() {
   link.onNavigation(() => {
     if (!list) return;
     if (session && linkedName() !== session.session.name) return void open(linkedName());
-    void hostSelection.rank();
+    void hostSelection.resolveRanks();
     applySelection();
     views.get(current)?.move?.();
   });
@@ -372,7 +361,7 @@ export function createApp() {
     ...VIEWS.map(({ id, key }, index) => ({
       code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
-    { sign: '?', label: '?', does: 'this list', run: () => help() },
+    { character: '?', label: '?', does: 'this list', run: () => help() },
   ]);
   let timer = 0;
   onActivity((busy) => {

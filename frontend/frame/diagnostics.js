@@ -1,6 +1,6 @@
 /**
- * Diagnostics of the capture and problems of the link: lines under the tabs, at most two at a time. Notes of severity
- * `info` are behind `2 notes` in the header.
+ * Diagnostics of the capture, problems of the link and errors: lines under the tabs, two at first. Notes of severity
+ * `info` are in a menu of the header.
  */
 
 import { h, fill, button } from '../lib/dom.js';
@@ -8,8 +8,12 @@ import { link, severityRank, severityTag } from '../lib/cards.js';
 import { plural } from '../lib/format.js';
 
 /**
- * @typedef {{id: string, severity?: string, message: string, host?: string, action?: {label: string, run: () => void}}}
- *   Note
+ * @typedef {object} Note
+ * @property {string} id
+ * @property {string} [severity] `info` by default
+ * @property {string} message
+ * @property {string} [host]
+ * @property {{label: string, run: () => void}} [action]
  */
 
 const MAX_LINES = 2;
@@ -42,8 +46,8 @@ export function createDiagnostics() {
     note.action?.run();
   }
 
-  /** @param {Note} note @param {HTMLElement|false} [more] */
-  const line = (note, more) =>
+  /** @param {Note} note @param {HTMLElement|false} [expandLink] */
+  const line = (note, expandLink) =>
     h(
       'div',
       { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` },
@@ -55,7 +59,7 @@ export function createDiagnostics() {
       ),
       h('span', { class: 'grow' }),
       note.action ? link(note.action.label, () => runAction(note)) : null,
-      more,
+      expandLink,
       button(
         '×',
         () => {
@@ -70,16 +74,16 @@ export function createDiagnostics() {
     const open = notes.filter((note) => !dismissed.has(keyOf(note)));
     const infos = open.filter(({ severity }) => severity === 'info');
     const lines = open.filter((note) => !infos.includes(note));
-    const shown = expanded ? lines : lines.slice(0, MAX_LINES);
-    const more = lines.length - shown.length;
+    const shownLines = expanded ? lines : lines.slice(0, MAX_LINES);
+    const hiddenCount = lines.length - shownLines.length;
     fill(
       element,
-      shown.map((note, index) =>
+      shownLines.map((note, index) =>
         line(
           note,
-          more > 0 &&
-            index === shown.length - 1 &&
-            link(`+${more} more`, () => {
+          hiddenCount > 0 &&
+            index === shownLines.length - 1 &&
+            link(`+${hiddenCount} more`, () => {
               expanded = true;
               draw();
             }),
@@ -106,14 +110,14 @@ export function createDiagnostics() {
     renew(note) {
       const at = notes.findIndex(({ id }) => id === note.id);
       if (at < 0 || notes[at].message === note.message) return;
-      const gone = dismissed.has(keyOf(notes[at]));
+      const wasDismissed = dismissed.has(keyOf(notes[at]));
       const text = element.querySelector(`[data-testid=diagnostic-${note.id}] p`);
       notes[at] = note;
-      if (gone) dismissed.add(keyOf(note));
+      if (wasDismissed) dismissed.add(keyOf(note));
       if (text) fill(text, note.message);
       text?.setAttribute('title', note.message);
     },
-    /** Adds a note as the first line: it answers the user's last action. @param {Note} note */
+    /** Adds a note as the first line, because it answers the user's last action. @param {Note} note */
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];
       dismissed.delete(keyOf(note));

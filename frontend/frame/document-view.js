@@ -7,12 +7,14 @@ import { analysisCard, errorCard } from './state-cards.js';
 /** @typedef {import('../lib/api.js').Routes} Routes */
 /** @typedef {import('../lib/types').Ready} Ready */
 
+/** Shorter waits do not show the card about the wait. */
 const CARD_AFTER_MS = 300;
 
 /**
- * Requests a view's document once per session, when the view is first in front. The old drawing stays until then.
+ * Requests a view's document once per session, when the view is first in front. The old drawing stays until the answer
+ * arrives.
  * @template {keyof Routes} R
- * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element
+ * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element shows the document
  * @param {(answer: Routes[R], session: Ready) => 'ready'|'empty'} draw
  * @param {(session: Ready) => Record<string, any>} [more] arguments in addition to the session
  * @param {(error: Error, retry: () => void) => Node[]} [cardsOfError] shown in place of the document
@@ -27,16 +29,16 @@ export function createDocumentView(
 ) {
   /** @type {Ready|null} */
   let session = null;
-  let shown = false;
-  let requestedOnce = false;
+  let isShown = false;
+  let isRequested = false;
   /** The session whose data is drawn. @type {Ready|null} */
   let drawn = null;
   const channel = createLatestChannel(route);
 
   async function load() {
     const requested = session;
-    if (!requested || requestedOnce || !shown) return;
-    requestedOnce = true;
+    if (!requested || isRequested || !isShown) return;
+    isRequested = true;
     const timer = setTimeout(() => {
       if (requested === session && !element.hasChildNodes()) {
         fill(
@@ -47,14 +49,14 @@ export function createDocumentView(
     }, CARD_AFTER_MS);
     try {
       const answer = await (more
-        ? channel.get({ ...requested.of, ...more(requested) })
-        : getShared(route, requested.of));
+        ? channel.get({ ...requested.query, ...more(requested) })
+        : getShared(route, requested.query));
       if (requested !== session) return;
       drawn = requested;
       app.setState(draw(answer, requested));
     } catch (error) {
       if (requested !== session) return;
-      requestedOnce = false;
+      isRequested = false;
       const failure = /** @type {Error} */ (error);
       fill(element, ...cardsOfError(failure, load));
       app.live.announceError(failure.message);
@@ -66,24 +68,24 @@ export function createDocumentView(
 
   /** Requests the document again, with the current arguments. */
   function reload() {
-    requestedOnce = false;
+    isRequested = false;
     void load();
   }
 
   return {
     reload,
-    /** Wraps an action that is skipped unless the data of the open session is drawn. @param {() => void} act */
-    whenDrawn: (act) => () => { if (session && drawn === session) act(); },
+    /** Wraps an action so that it runs only if the document of the open session is drawn. @param {() => void} action */
+    whenDrawn: (action) => () => { if (session && drawn === session) action(); },
     /** @param {Ready} next */
     open(next) {
       session = next;
       reload();
     },
-    /** Nothing is requested, and late answers are not drawn, until a session is opened again. */
+    /** Until a session is opened again, nothing is requested, and late answers are not drawn. */
     close() { session = null; },
     /** @param {boolean} on */
     show(on) {
-      shown = on;
+      isShown = on;
       void load();
     },
   };

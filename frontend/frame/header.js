@@ -5,18 +5,20 @@ import { deviceName } from '../lib/cards.js';
 import { count, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
 import { createMultiSelect } from './multi-select.js';
-import { escapeInvisible as shown } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 const COPIED_MS = 1500;
 
 /**
- * @param {object} on
- * @param {(name: string) => void} on.session @param {(below: HTMLElement) => void} on.hosts
+ * @param {object} on actions of the choices and buttons
+ * @param {(name: string) => void} on.session
+ * @param {(below: HTMLElement) => void} on.hosts opens the host picker under an element
  * @param {(ids: string[]) => void} on.devices
  * @param {(name: string) => void} on.compare
  * @param {() => void} on.copy
  * @param {() => void} on.help
- * @param {HTMLElement} notes @param {HTMLElement} capture
+ * @param {HTMLElement} notes the menu of notes
+ * @param {HTMLElement} capture the button of the capture dialog
  */
 export function createHeader(on, notes, capture) {
   const sessions = labelledSelect('session', [], '', on.session, 'session-select');
@@ -56,10 +58,14 @@ export function createHeader(on, notes, capture) {
   let timer = 0;
   return {
     element,
-    /** @param {import('../lib/routes').ListedSession[]} rows @param {string} name */
-    sessions(rows, name) {
+    /**
+     * Shows the choice of sessions.
+     * @param {import('../lib/routes').ListedSession[]} listed
+     * @param {string} name of the chosen session, which may be missing in the list
+     */
+    sessions(listed, name) {
       sessions.classList.toggle('none', !name);
-      names = rows.map((row) => row.name);
+      names = listed.map((item) => item.name);
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
         names.includes(name) ? names : [name, ...names],
@@ -67,9 +73,10 @@ export function createHeader(on, notes, capture) {
       );
     },
     /**
+     * Shows the choices of hosts, devices and the session to compare with.
      * @param {import('../lib/types').Ready} ready
-     * @param {{hosts: string[], devices: string[]}} chosen
-     * @param {string} [otherName]
+     * @param {{hosts: string[], devices: string[]}} chosen names of hosts, ids of devices
+     * @param {string} [otherName] the session to compare with
      */
     open(ready, chosen, otherName) {
       comparison.classList.toggle('none', names.length < 2);
@@ -85,17 +92,16 @@ export function createHeader(on, notes, capture) {
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       const hostNames = ready.session.hosts.map(({ name }) => name);
       hostPick.classList.toggle('none', !hostNames.length);
-      const short = shortNames(hostNames);
-      const shorts = new Map(hostNames.map((name, at) => [name, short[at]]));
-      const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
-      const named =
+      const short = new Map(shortNames(hostNames).map((text, at) => [hostNames[at], text]));
+      const shortOf = (/** @type {string} */ name) => short.get(name) ?? name;
+      const pair =
         chosen.hosts.length === 2 && hostNames.length > 2
           ? `: ${chosen.hosts.map(shortOf).join(', ')}`
           : '';
       hosts.textContent =
         chosen.hosts.length === 1
-          ? shown(chosen.hosts[0])
-          : `${count(chosen.hosts.length)} of ${count(hostNames.length)}${named}`;
+          ? escapeInvisible(chosen.hosts[0])
+          : `${count(chosen.hosts.length)} of ${count(hostNames.length)}${pair}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
       const chosenHosts = new Set(chosen.hosts);
       const visible = ready.devices.filter(({ host }) => chosenHosts.has(host));

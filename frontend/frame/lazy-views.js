@@ -5,31 +5,34 @@ import { get } from '../lib/api.js';
 import { beginActivity } from '../lib/activity.js';
 import { errorCard } from './state-cards.js';
 
+/** In browsers that do not report idle time. */
+const PREFETCH_AFTER_MS = 500;
+
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('./views.js').View} View */
-/** @typedef {import('./views.js').ViewEntry} ViewEntry */
+/** @typedef {import('./views.js').ViewDefinition} ViewDefinition */
 
 /**
  * @param {string} id @param {string} label
  * @param {() => Promise<(app: App) => View>} load fetches the module and returns the view's constructor
- * @returns {ViewEntry}
+ * @returns {ViewDefinition}
  */
 export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => deferredView(app, label, load) });
 
 /**
- * A placeholder that forwards the frame's calls once the view's module is loaded.
+ * A placeholder for a view, which forwards the frame's calls once the view's module is loaded.
  * @param {App} app
  * @param {string} label
  * @param {() => Promise<(app: App) => View>} load
  * @returns {View}
  */
 function deferredView(app, label, load) {
-  const place = h('div', null);
+  const placeholder = h('div', null);
   /** @type {View|null} */
   let view = null;
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
-  let shown = false;
+  let isShown = false;
   let loadFailed = false;
 
   async function fetchView() {
@@ -38,9 +41,9 @@ function deferredView(app, label, load) {
       const create = await load().catch(failed);
       if (!create) return;
       view = create(app);
-      place.replaceWith(view.element);
+      placeholder.replaceWith(view.element);
       if (session) view.open(session);
-      view.show(shown);
+      view.show(isShown);
     } finally {
       done();
     }
@@ -71,7 +74,7 @@ function deferredView(app, label, load) {
 
   /** @param {string} message */
   function showError(message) {
-    fill(place, errorCard(message, retry, `${label} cannot be shown`, 'Retry'));
+    fill(placeholder, errorCard(message, retry, `${label} cannot be shown`, 'Retry'));
     app.live.announceError(message);
   }
 
@@ -82,7 +85,7 @@ function deferredView(app, label, load) {
 
   void fetchView();
   return {
-    get element() { return view?.element ?? place; },
+    get element() { return view?.element ?? placeholder; },
     open(next) {
       session = next;
       view?.open(next);
@@ -91,7 +94,7 @@ function deferredView(app, label, load) {
     filter: () => view?.filter?.(),
     move: () => view?.move?.(),
     show(on) {
-      shown = on;
+      isShown = on;
       view?.show(on);
     },
     recolor: () => view?.recolor?.(),
@@ -101,10 +104,11 @@ function deferredView(app, label, load) {
 /**
  * Fetches the other views' modules one after another while the browser is idle, so that a click on a tab needs no
  * round trip.
- * @param {ViewEntry[]} views
+ * @param {ViewDefinition[]} views
  */
 export function prefetchViews(views) {
-  const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ act) => setTimeout(act, 500));
+  const whenIdle =
+    window.requestIdleCallback ?? ((/** @type {() => void} */ action) => setTimeout(action, PREFETCH_AFTER_MS));
   whenIdle(async () => {
     // A failure is reported when the view is opened.
     for (const { load } of views) await load?.().catch(() => {});

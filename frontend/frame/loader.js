@@ -13,16 +13,17 @@ const POLL_MS = 150;
  * @param {(loading: import('../lib/routes').SessionLoading, elapsed_ms: number) => void} on.progress
  * @param {(session: Ready) => void} on.ready called several times if hosts arrive one after another
  * @param {(message: string) => void} on.error
- * @param {(error: unknown) => void} on.refused the server did not stop the reading
+ * @param {(error: unknown) => void} on.refused called if the server did not stop the reading
  */
 export function createLoader(on) {
   let lastRequest = 0;
   let name = '';
   return {
     /**
+     * Loads a session, instead of the one that is being loaded.
      * @param {string} session
-     * @param {string|null} hosts to load the traces of, if not all are in memory
-     * @param {boolean} [reload] reads the files again
+     * @param {string|null} hosts the hosts whose traces to load if not all are in memory; null: the server's default
+     * @param {boolean} [reload] whether to read the files again
      */
     async load(session, hosts, reload = false) {
       const request = ++lastRequest;
@@ -41,7 +42,7 @@ export function createLoader(on) {
             return on.ready({
               ...answer,
               devices: deviceRows(answer.devices),
-              of: { session, hosts: answer.chosen ? hosts : null },
+              query: { session, hosts: answer.chosen ? hosts : null },
               loaded_ms: performance.now() - started,
             });
           }
@@ -54,7 +55,7 @@ export function createLoader(on) {
               ...head,
               devices: deviceRows(head.devices),
               state: 'ready',
-              of: { session, hosts: null },
+              query: { session, hosts: null },
               partial,
               loading: answer,
             });

@@ -7,10 +7,11 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
 /**
- * An empty selection means all, so that "all" is never a long list.
- * @param {string} label @param {string} testid @param {(values: string[]) => void} changed the values; empty: all
+ * @param {string} label
+ * @param {string} testid
+ * @param {(values: string[]) => void} onChange gets the checked values; none if all are checked, to keep links short
  */
-export function createMultiSelect(label, testid, changed) {
+export function createMultiSelect(label, testid, onChange) {
   const summary = h('summary', { 'data-testid': testid });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
@@ -23,7 +24,7 @@ export function createMultiSelect(label, testid, changed) {
     /**
      * @param {Choice[]} choices
      * @param {string[]} chosen
-     * @param {number} [choiceCount] total to show, if more exist than are listed
+     * @param {number} [choiceCount] the total to show, if there are more choices than the listed ones
      */
     set(choices, chosen, choiceCount = choices.length) {
       element.classList.toggle('none', !choices.length);
@@ -40,11 +41,14 @@ export function createMultiSelect(label, testid, changed) {
   /** @param {Choice[]} choices @param {string[]} chosen */
   function drawMenu(choices, chosen) {
     const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
-    const on = new Set(chosen);
-    const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: on.has(value), onchange() {
+    const chosenValues = new Set(chosen);
+    const report = () => {
       const checked = boxes.filter((box) => box.checked).map((box) => box.value);
-      changed(checked.length < choices.length ? checked : []);
-    } }));
+      onChange(checked.length < choices.length ? checked : []);
+    };
+    const boxes = choices.map(({ value }) =>
+      h('input', { type: 'checkbox', value, checked: chosenValues.has(value), onchange: report }),
+    );
     fill(
       menu,
       choices.map(({ label: text, note }, at) =>

@@ -1,4 +1,4 @@
-/** The hosts whose traces are requested: the link's, and those that a selection needs. */
+/** The hosts whose traces are requested: those of the link, and those that a selection needs. */
 
 import { findHosts, RANK_WORDS } from '../lib/host-names.js';
 
@@ -11,10 +11,13 @@ import { findHosts, RANK_WORDS } from '../lib/host-names.js';
  */
 export function requestedHosts(linked, names, needed) {
   const words = [...RANK_WORDS, 'all'];
-  const placesOf = (/** @type {string} */ term) =>
+  const indicesOf = (/** @type {string} */ term) =>
     names.includes(term) ? [names.indexOf(term)] : /^\d+(-\d+)?$/.test(term) ? findHosts(term, names) : [];
-  const terms = (linked ?? '').split(',').flatMap((term) => (words.includes(term) ? term : placesOf(term).map(String)));
-  const more = [...needed].map(String);
-  const requested = [...new Set([...(terms.length || !more.length ? terms : RANK_WORDS), ...more])];
+  const terms = (linked ?? '')
+    .split(',')
+    .flatMap((term) => (words.includes(term) ? term : indicesOf(term).map(String)));
+  const neededIndices = [...needed].map(String);
+  // Without hosts in the link, the needed hosts are added to the server's default ones.
+  const requested = [...new Set([...(terms.length || !neededIndices.length ? terms : RANK_WORDS), ...neededIndices])];
   return requested.length ? requested.join(',') : null;
 }

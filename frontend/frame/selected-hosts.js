@@ -8,9 +8,9 @@ import { requestedHosts } from './requested-hosts.js';
 
 /**
  * @param {import('../lib/link.js').Link} link
- * @param {() => void} learned called when the hosts behind `slowest` and `median` are known
+ * @param {() => void} onRanks called when the hosts behind `slowest` and `median` become known
  */
-export function createHostSelection(link, learned) {
+export function createHostSelection(link, onRanks) {
   /** @type {Ready|null} */
   let session = null;
   /** The hosts behind the link's rank words. @type {Partial<Record<'slowest'|'median', string>>} */
@@ -18,14 +18,14 @@ export function createHostSelection(link, learned) {
   /** Indices of hosts that a selection needs in addition to the link's. @type {Set<number>} */
   const needed = new Set();
   /** The link's `h` when `needed` was last cleared. @type {string|undefined} */
-  let linked = '';
+  let lastLinked = '';
 
-  /** The devices of hosts that the link names, otherwise all devices of these hosts. @param {string[]} hosts */
+  /** The ids of those devices of hosts that the link names, or of all if it names none. @param {string[]} hosts */
   function devicesOf(hosts) {
-    const wantedHosts = new Set(hosts);
-    const ids = (session?.devices ?? []).filter(({ host }) => wantedHosts.has(host)).map(({ id }) => id);
-    const named = new Set(link.state.d?.split(','));
-    const linkedIds = ids.filter((id) => named.has(id));
+    const hostNames = new Set(hosts);
+    const ids = (session?.devices ?? []).filter(({ host }) => hostNames.has(host)).map(({ id }) => id);
+    const linkDeviceIds = new Set(link.state.d?.split(','));
+    const linkedIds = ids.filter((id) => linkDeviceIds.has(id));
     return linkedIds.length ? linkedIds : ids;
   }
 
@@ -41,16 +41,16 @@ export function createHostSelection(link, learned) {
   async function resolveRanks() {
     const requested = session;
     if (!requested || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const document = await getShared('hosts', requested.of).catch(() => null);
+    const document = await getShared('hosts', requested.query).catch(() => null);
     if (requested !== session || document?.median_host == null) return;
     const { hosts, order, median_host } = document;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
-    learned();
+    onRanks();
   }
 
   return {
     selection,
-    rank: resolveRanks,
+    resolveRanks,
     /** The selection, limited to hosts with rows in the timeline. */
     tracedSelection() {
       const open = session;
@@ -66,25 +66,25 @@ export function createHostSelection(link, learned) {
     /** The id of a host's first device; empty if it has none. @param {string} host */
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     /**
-     * Adds hosts, given by index, that a selection needs; true if their traces must be requested.
+     * Adds hosts, given by index, that a selection needs. Returns whether their traces must be requested.
      * @param {number[]} hosts
      */
     addNeeded(hosts) {
       const open = session;
-      const more = hosts.filter(
+      const addedHosts = hosts.filter(
         (at) => open?.chosen && open.session.hosts[at] && !open.chosen.includes(at) && !needed.has(at),
       );
-      more.forEach((at) => needed.add(at));
-      return more.length > 0;
+      addedHosts.forEach((at) => needed.add(at));
+      return addedHosts.length > 0;
     },
     /**
      * The `hosts` argument for a session, from the link and the selection.
-     * @param {{name: string, hosts: {name: string}[]}} entry
+     * @param {{name: string, hosts: {name: string}[]}} files the session and its hosts
      */
     requested({ name, hosts }) {
-      if (linked !== link.state.h || session?.session.name !== name) needed.clear();
-      linked = link.state.h;
-      return requestedHosts(linked, hosts.map((host) => host.name), needed);
+      if (lastLinked !== link.state.h || session?.session.name !== name) needed.clear();
+      lastLinked = link.state.h;
+      return requestedHosts(lastLinked, hosts.map((host) => host.name), needed);
     },
     /** @param {Ready} next */
     open(next) {

@@ -16,8 +16,8 @@ export const partialNote = (loading, stop) => ({
 /**
  * @param {import('../lib/types').Ready} session
  * @param {number} listedHosts the number of hosts in the logdir
- * @param {() => void} readAgain
- * @param {() => void} stop stops reading
+ * @param {() => void} readAgain reads the session's files again
+ * @param {() => void} stop stops reading, with the hosts read so far
  * @returns {Note[]}
  */
 export function sessionNotes({ changed, partial, loading, session: { hosts } }, listedHosts, readAgain, stop) {

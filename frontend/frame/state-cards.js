@@ -1,4 +1,4 @@
-/** The cards shown in place of a view: loading, error, no sessions. */
+/** The cards shown in place of a view: loading, analysis, error, no sessions. */
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card, severityTag } from '../lib/cards.js';
@@ -26,8 +26,8 @@ function amount(part, whole) {
   return `${digits(part / unit)} of ${digits(whole / unit)}\u202f${name}`;
 }
 
-/** @param {number} part from 0 to 1 @param {string} [label] makes it a progress bar for assistive technology */
-const meter = (part, label) =>
+/** @param {number} share from 0 to 1 @param {string} [label] makes it a progress bar for assistive technology */
+const meter = (share, label) =>
   h(
     'div',
     {
@@ -36,44 +36,48 @@ const meter = (part, label) =>
         ? {
             role: 'progressbar',
             'aria-label': label,
-            'aria-valuenow': Math.min(99, Math.round(100 * part)),
+            'aria-valuenow': Math.min(99, Math.round(100 * share)),
             'data-testid': 'meter',
           }
         : {}),
     },
-    h('i', { style: { width: percent(Math.min(1, part)) } }),
+    h('i', { style: { width: percent(Math.min(1, share)) } }),
   );
 
-/** Share of the wait for findings until the timeline is drawn: measured as 7.9 of 16 s CPU time for 29 M events. */
+/**
+ * The share that opening the timeline has in the wait for findings; the rest is the analysis. Measured as 7.9 of 16 s
+ * CPU time for 29 M events.
+ */
 const OPENING_SHARE = 0.5;
 
 /** Longer waits are given in minutes: `about 40 s left`, `about 4 min left`. */
 const MAX_SECONDS = 90;
-/** Hosts listed by the card; of more hosts, only those being read or with errors. */
-const MAX_HOSTS = 32;
+/** The number of hosts that the card lists; with more hosts, only those that are being read or have errors. */
+const MAX_LISTED_HOSTS = 32;
 
 /** @param {number} seconds */
-function leftText(seconds) {
+function remainingText(seconds) {
   if (seconds > MAX_SECONDS) return `about ${count(Math.round(seconds / 60))}\u202fmin left`;
   return `about ${count(Math.max(1, Math.round(seconds)))}\u202fs left`;
 }
 
 /**
- * `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then the stage after reading.
+ * The stage of loading: `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`.
  * @param {import('../lib/routes').SessionLoading} loading
  */
 export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_left }) {
   const subject = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
-  const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
-  const does = {
+  const remaining = seconds_left == null ? '' : ` · ${remainingText(seconds_left)}`;
+  const stages = {
     reading: `Reading ${subject} · ${amount(bytes_read, whole)}`,
     building: `Assigning the events of ${subject} to threads and devices`,
     drawing: 'Preparing the timeline',
   };
-  return does[stage] + left;
+  return stages[stage] + remaining;
 }
 
 /**
+ * The progress of a session whose first hosts are drawn:
  * `41 of 64 hosts read; the slowest may be among the rest. 3 116 of 4 864 MB read, about 12 s left.`
  * @param {import('../lib/routes').SessionLoading} loading
  */
@@ -81,9 +85,9 @@ export function partialText({ partial, bytes_read, bytes: whole, seconds_left })
   const { hosts_read, hosts_total, hosts_covered } = partial ?? { hosts_read: 0, hosts_total: 0, hosts_covered: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_total, 'host')} read`;
   if (hosts_read === hosts_total) return `${read}. Building their report.`;
-  const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
+  const remaining = whole && seconds_left != null ? `, ${remainingText(seconds_left)}` : '';
   const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
-  const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
+  const progress = `${amount(bytes_read, whole)} read${whole ? remaining : ' so far'}.`;
   return `${read}; the slowest may be among the rest. ${progress}${coverage}`;
 }
 
@@ -96,27 +100,27 @@ function hostText(host) {
 
 /** The progress of each host. @param {HostReading[]} hosts */
 function hostBars(hosts) {
-  const shown =
-    hosts.length > MAX_HOSTS
-      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MAX_HOSTS)
+  const listedHosts =
+    hosts.length > MAX_LISTED_HOSTS
+      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MAX_LISTED_HOSTS)
       : hosts;
-  const rest = hosts.length - shown.length;
+  const hiddenCount = hosts.length - listedHosts.length;
   const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
   return [
     h(
       'div',
       { class: 'hosts' },
-      ...shown.flatMap((host) => [
+      ...listedHosts.flatMap((host) => [
         h('span', null, host.name),
         meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
         h('span', { class: 'num sec' }, hostText(host)),
       ]),
     ),
-    rest > 0 &&
+    hiddenCount > 0 &&
       h(
         'p',
         { class: 'small muted' },
-        `${plural(rest, 'more host')}. ${inState('ready')} read, ${inState('waiting')} waiting.`,
+        `${plural(hiddenCount, 'more host')}. ${inState('ready')} read, ${inState('waiting')} waiting.`,
       ),
   ];
 }
@@ -138,46 +142,47 @@ export function createLoadingCard(stop) {
     ),
     /**
      * @param {import('../lib/routes').SessionLoading} loading
-     * @param {boolean} drawn whether the user waits for the timeline, not for findings
+     * @param {boolean} timelineOnly whether the user waits for the timeline, not for findings
      */
-    update(loading, drawn) {
+    update(loading, timelineOnly) {
       text.textContent = escapeInvisible(loadingText(loading));
       fill(
         bars,
-        meter(loading.part * (drawn ? 1 : OPENING_SHARE), 'Loading'),
+        meter(loading.part * (timelineOnly ? 1 : OPENING_SHARE), 'Loading'),
         loading.hosts.length > 1 ? hostBars(loading.hosts) : null,
       );
     },
   };
 }
 
-/** Estimated duration of an analysis, if the session's loading time is unknown. */
+/** A lower limit for the expected duration of an analysis, and its estimate if the loading time is unknown. */
 const MS_PER_EVENT = 0.27e-3;
-const MOVE_MS = 200;
+const REDRAW_MS = 200;
 
 /**
  * The card for the wait for an analysis. The server reports no progress, so the bar follows an estimate from the
  * session's loading time.
  * @param {import('../lib/types').Ready} session
- * @param {() => void} timeline shows it
+ * @param {() => void} showTimeline
  */
-export function analysisCard({ session: { hosts }, loaded_ms = 0 }, timeline) {
+export function analysisCard({ session: { hosts }, loaded_ms = 0 }, showTimeline) {
   const events = total(hosts, 'events');
   const expectedMs = Math.max(loaded_ms / OPENING_SHARE * (1 - OPENING_SHARE), events * MS_PER_EVENT, 1);
   const started = performance.now();
   const bar = h('div', null);
-  const move = () => {
-    const left = (1 - OPENING_SHARE) * Math.exp((-1.5 * (performance.now() - started)) / expectedMs);
-    fill(bar, meter(Math.min(0.99, 1 - left), 'Analysing'));
+  // The bar approaches its end but never reaches it: at the expected time, 22 % of the analysis remains.
+  const draw = () => {
+    const remaining = (1 - OPENING_SHARE) * Math.exp((-1.5 * (performance.now() - started)) / expectedMs);
+    fill(bar, meter(Math.min(0.99, 1 - remaining), 'Analysing'));
   };
-  move();
-  const timer = setInterval(() => (bar.isConnected ? move() : clearInterval(timer)), MOVE_MS);
+  draw();
+  const timer = setInterval(() => (bar.isConnected ? draw() : clearInterval(timer)), REDRAW_MS);
   return stateCard(
     'analysing',
     'Loading',
     h('p', { class: 'lead' }, `Analysing ${plural(events, 'event')}: causes and findings follow.`),
     bar,
-    h('p', null, button('Timeline meanwhile', timeline)),
+    h('p', null, button('Timeline meanwhile', showTimeline)),
   );
 }
 

@@ -2,13 +2,13 @@
 
 import { h, button, onKeys } from '../lib/dom.js';
 
-/** @param {{id: string, label: string}[]} views @param {(id: string) => void} chosen */
-export function createTabs(views, chosen) {
+/** @param {{id: string, label: string}[]} views @param {(id: string) => void} onChoose */
+export function createTabs(views, onChoose) {
   const counts = new Map(views.map(({ id }) => [id, h('b', null)]));
   const tabs = views.map(({ id, label }) =>
     button(
       label,
-      () => chosen(id),
+      () => onChoose(id),
       { role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel', 'data-testid': `tab-${id}`, 'data-view': id },
       counts.get(id),
     ),
@@ -17,9 +17,9 @@ export function createTabs(views, chosen) {
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);
   const move = (/** @type {HTMLElement} */ from, /** @type {number} */ by) => {
-    const next = tabs[(tabs.findIndex((tab) => tab === from) + by + tabs.length) % tabs.length];
-    next.focus();
-    next.click();
+    const target = tabs[(tabs.findIndex((tab) => tab === from) + by + tabs.length) % tabs.length];
+    target.focus();
+    target.click();
   };
   onKeys(row, '[role=tab]', { ArrowRight: (tab) => move(tab, 1), ArrowLeft: (tab) => move(tab, -1) });
   return {
@@ -32,7 +32,7 @@ export function createTabs(views, chosen) {
         tab.tabIndex = on ? 0 : -1;
       });
     },
-    /** Removes the counts, for another session. */
+    /** Removes the counts when another session opens. */
     clear() { counts.forEach((element) => { element.textContent = ''; }); },
     /** @param {string} id @param {string} text */
     count(id, text) {

@@ -1,22 +1,26 @@
 /** Tooltips that explain glossary terms on hover and focus. */
 
+import { clamp } from '../lib/axis.js';
 import { h } from '../lib/dom.js';
 import { TERMS, termOf } from '../lib/terms.js';
 
 /** Elements whose whole text may be a term; `data-term` marks a term within a sentence. */
-const PLACES = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
-/** No term is longer. */
+const TERM_SELECTOR = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
+/** Longer texts are not terms. */
 const MAX_LETTERS = 40;
+/** Distances of a tooltip from its term and from the edges of the window, px. */
+const TERM_GAP_PX = 4;
+const EDGE_GAP_PX = 8;
 
-/** Attaches the tooltips to an element. @param {HTMLElement} around */
-export function createTermTips(around) {
+/** Creates the tooltip of the terms in an element. @param {HTMLElement} container */
+export function createTermTips(container) {
   const tip = h('div', { class: 'tooltip none', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
   /** @type {Element|null} */
   let described = null;
 
   /** @param {EventTarget|null} target @returns {[HTMLElement, string]|null} */
   function findTerm(target) {
-    const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(PLACES)) : null;
+    const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(TERM_SELECTOR)) : null;
     const text = holder?.dataset.term ?? holder?.textContent ?? '';
     const term = holder && text.length <= MAX_LETTERS ? termOf(text) : null;
     return holder && term ? [holder, term] : null;
@@ -30,27 +34,28 @@ export function createTermTips(around) {
 
   /** @param {Event} event */
   function show({ target }) {
-    const word = findTerm(target);
+    const match = findTerm(target);
     hide();
-    if (!word) return;
-    const [holder, term] = word;
+    if (!match) return;
+    const [holder, term] = match;
     tip.textContent = TERMS[term];
     tip.classList.remove('none');
     const box = holder.getBoundingClientRect();
-    tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
-    const fitsBelow = box.bottom + 4 + tip.offsetHeight <= innerHeight;
-    tip.style.top = `${fitsBelow ? box.bottom + 4 : box.top - tip.offsetHeight - 4}px`;
+    tip.style.left = `${clamp(box.left, EDGE_GAP_PX, innerWidth - tip.offsetWidth - EDGE_GAP_PX)}px`;
+    const below = box.bottom + TERM_GAP_PX;
+    const fitsBelow = below + tip.offsetHeight <= innerHeight;
+    tip.style.top = `${fitsBelow ? below : box.top - tip.offsetHeight - TERM_GAP_PX}px`;
     if (target === document.activeElement) {
       described = /** @type {Element} */ (target);
       described.setAttribute('aria-describedby', tip.id);
     }
   }
 
-  around.addEventListener('pointerover', show);
-  around.addEventListener('focusin', show);
-  around.addEventListener('pointerleave', hide);
-  around.addEventListener('focusout', hide);
-  around.addEventListener('keydown', ({ key }) => { if (key === 'Escape') hide(); });
+  container.addEventListener('pointerover', show);
+  container.addEventListener('focusin', show);
+  container.addEventListener('pointerleave', hide);
+  container.addEventListener('focusout', hide);
+  container.addEventListener('keydown', ({ key }) => { if (key === 'Escape') hide(); });
   addEventListener('scroll', hide, { capture: true, passive: true });
   return tip;
 }

@@ -10,13 +10,14 @@ import { lazyView } from './lazy-views.js';
  * @typedef {object} View
  * @property {HTMLElement} element
  * @property {(session: import('../lib/types').Ready) => void} open shows a session; called again for another one
- * @property {() => void} [filter] hosts or devices have changed
- * @property {() => void} [move] the link state has changed from outside (Back, Forward, a link of another view)
- * @property {(on: boolean) => void} show the view comes to the front or leaves the front
- * @property {() => void} [recolor] the theme has changed
+ * @property {() => void} [filter] called after the chosen hosts or devices have changed
+ * @property {() => void} [move] called after the link state has changed from outside (Back, Forward, a link of another
+ *   view)
+ * @property {(on: boolean) => void} show called when the view comes to the front or leaves it
+ * @property {() => void} [recolor] called after the theme has changed
  */
 /**
- * @typedef {object} ViewEntry
+ * @typedef {object} ViewDefinition
  * @property {string} id
  * @property {string} label
  * @property {(app: import('./app.js').App) => View} create
@@ -24,7 +25,7 @@ import { lazyView } from './lazy-views.js';
  * @property {number} [key] the digit that opens the view, unless it is the view's position
  */
 
-/** @type {ViewEntry[]} */
+/** @type {ViewDefinition[]} */
 export const VIEWS = [
   { id: 'overview', label: 'Overview', create: overviewView },
   lazyView('timeline', 'Timeline', async () => (await import('../timeline/view.js')).timelineView),

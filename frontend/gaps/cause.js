@@ -5,7 +5,8 @@ import { LABELS, classCell, classChip } from '../lib/classes.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /**
- * The host's main activity until the work was queued; of `queued` gaps the device waited for something else.
+ * The class of the host's main activity until the work was queued; `queued` if the device waited for something other
+ * than the host.
  * @typedef {import('../lib/routes').ClassName|'queued'} CauseName
  */
 
@@ -27,7 +28,7 @@ export const causeCell = (cause) =>
     : classCell(cause);
 
 /**
- * A cause with the finding behind it, which the gap's panel begins with.
+ * A cause with the finding behind it, as the gap's panel shows them first.
  * @param {CauseName} cause
  * @param {string} [reason] the finding's title
  */

@@ -1,4 +1,4 @@
-/** Groups of gaps at the same time on several cores, and the filters of the list. */
+/** Rows of gaps at the same time on several cores, figures of recurring gaps, and the list's filters. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
@@ -10,9 +10,9 @@ import { causeOf } from './cause.js';
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 /**
  * @typedef {object} GapRow
- * @property {GapItem} gap the gap that findings link to, or the gap itself
+ * @property {GapItem} gap the row's only gap; of several, the one that findings link to
  * @property {GapItem[]} gaps one per core @property {number} mean_ps @property {ByClass} by_class_ps of all its gaps
- * @property {GapRow|null} whole the row that opens into this one
+ * @property {GapRow|null} parent the row of several cores that opens into this one
  */
 
 /** @param {GapItem[]} gaps @returns {ByClass} */
@@ -26,27 +26,27 @@ export function sumClasses(gaps) {
   return sum;
 }
 
-/** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
-export function rowOf(gaps, whole = null) {
+/** @param {GapItem[]} gaps @param {GapRow|null} [parent] @returns {GapRow} */
+export function rowOf(gaps, parent = null) {
   return {
-    gap: gaps.find(({ alike }) => !alike) ?? gaps[0],
+    gap: gaps.find(({ isCopy }) => !isCopy) ?? gaps[0],
     gaps,
-    whole,
+    parent,
     mean_ps: total(gaps, 'duration_ps') / gaps.length,
     by_class_ps: sumClasses(gaps),
   };
 }
 
 /**
- * One row per gap of the program: what the server found to be the same gap on several cores.
- * @param {GapItem[]} items as `eachCore` gives them, some left out
- * @param {string[]} devices all of them, in their order
+ * One row per gap of the program: the gaps on several cores that are the same gap to the server.
+ * @param {GapItem[]} items from `eachCore`, possibly filtered
+ * @param {string[]} devices ids of all devices, in their order
  * @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
-  const places = new Map(devices.map((device, at) => [device, at]));
-  const placeOf = (/** @type {GapItem} */ { device }) => places.get(device) ?? -1;
-  return [...groupBy(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => placeOf(a) - placeOf(b))))
+  const indices = new Map(devices.map((device, index) => [device, index]));
+  const indexOf = (/** @type {GapItem} */ { device }) => indices.get(device) ?? -1;
+  return [...groupBy(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => indexOf(a) - indexOf(b))))
     .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 
@@ -62,25 +62,25 @@ export const eachCore = (items) =>
       start_ps: item.starts_ps[at],
       duration_ps: item.durations_ps[at],
       all_cores_idle_ps: item.all_cores_idle_by_device_ps[at],
-      alike: at > 0,
+      isCopy: at > 0,
     })),
   );
 
 /**
- * Gaps of a pattern with one cause; of `queued` ones the device waited for something else than the host.
- * @typedef {{cause: import('./cause.js').CauseName, count: number, ps: number}} Cause
+ * Number and time of the gaps of a pattern that have one cause.
+ * @typedef {{cause: import('./cause.js').CauseName, count: number, ps: number}} CauseSum
  */
 /**
- * A pattern with figures from its gaps: median, causes by time, longest first, and the finding that is the reason for
- * most of its time.
- * @typedef {GapPattern & {median_ps: number|null, causes: Cause[], reason: string|null}} KnownPattern
+ * A pattern with figures from its gaps: the median, the causes, the one with most time first, and the id of the finding
+ * that is the reason for most of its time.
+ * @typedef {GapPattern & {median_ps: number|null, causes: CauseSum[], reason: string|null}} PatternRow
  */
 
 /**
  * Patterns with the figures of the given gaps; patterns without gaps keep their position and count 0.
- * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {KnownPattern[]}
+ * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {PatternRow[]}
  */
-export const patternsOf = (patterns, items) => patterns.map((pattern) => {
+export const patternRows = (patterns, items) => patterns.map((pattern) => {
   const patternGaps = items.filter((gap) => hasPattern(gap, pattern));
   const durations = patternGaps.map(({ duration_ps }) => duration_ps).sort((a, b) => a - b);
   const total_ps = total(durations, Number);
@@ -102,18 +102,18 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
 });
 
 /**
- * The finding that is the reason for more than half of the time of gaps.
+ * The id of the finding that is the reason for more than half of the time of gaps; null if there is none.
  * @param {GapItem[]} gaps
- * @param {number} all_ps
+ * @param {number} total_ps
  */
-function mainReason(gaps, all_ps) {
+function mainReason(gaps, total_ps) {
   const reasons = [...groupBy(gaps, 'reason')];
-  return reasons.find(([, withReason]) => 2 * total(withReason, 'duration_ps') > all_ps)?.[0] ?? null;
+  return reasons.find(([, withReason]) => 2 * total(withReason, 'duration_ps') > total_ps)?.[0] ?? null;
 }
 
-/** The causes of gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
+/** The causes of gaps, the one with most time first. @param {GapItem[]} items @returns {CauseSum[]} */
 function causesOf(items) {
-  /** @type {Map<Cause['cause'], Cause>} */
+  /** @type {Map<CauseSum['cause'], CauseSum>} */
   const causes = new Map();
   for (const gap of items) {
     const cause = causeOf(gap);
@@ -130,7 +130,7 @@ function causesOf(items) {
 export const patternText = ({ before, after, inside_run }) =>
   inside_run ? `in ${after}` : `${before ?? ''} → ${after ?? ''}`;
 
-/** @param {Pick<GapItem, 'step'|'step_number'>} gap as the page names it @returns {string} */
+/** The step's number, otherwise its index; empty outside of steps. @param {Pick<GapItem, 'step'|'step_number'>} gap */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
 /** @param {GapItem} gap @param {GapPattern} pattern */
@@ -139,22 +139,22 @@ export const hasPattern = (gap, pattern) =>
 
 /**
  * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, finding, min (ms)
- * @param {GapPattern|null} pattern @param {string[]} devices those that are chosen
+ * @param {GapPattern|null} pattern @param {string[]} devices ids of the selected devices
  */
 export function filterGaps(items, filters, pattern, devices) {
-  const least = Number(filters.get('min') ?? 0) * 1e9;
-  const chosen = new Set(devices);
-  const is = (/** @type {string} */ key, /** @type {string} */ value) =>
+  const min_ps = Number(filters.get('min') ?? 0) * 1e9;
+  const selected = new Set(devices);
+  const matches = (/** @type {string} */ key, /** @type {string} */ value) =>
     !filters.get(key) || filters.get(key) === value;
   return items.filter(
     (gap) =>
-      gap.duration_ps >= least &&
-      is('device', gap.device) &&
-      is('cause', gap.cause) &&
-      is('kind', gap.kind) &&
-      is('step', stepOf(gap)) &&
+      gap.duration_ps >= min_ps &&
+      matches('device', gap.device) &&
+      matches('cause', gap.cause) &&
+      matches('kind', gap.kind) &&
+      matches('step', stepOf(gap)) &&
       (!filters.get('finding') || Boolean(gap.by_finding_ps[filters.get('finding') ?? ''])) &&
       (!pattern || hasPattern(gap, pattern)) &&
-      chosen.has(gap.device),
+      selected.has(gap.device),
   );
 }

@@ -20,10 +20,10 @@ import { rowOf, stepOf } from './group.js';
  * @property {Map<string, import('../lib/types').Device>} devices by id
  * @property {unknown[]} hosts of the session
  * @property {Record<string, string>} findings titles of findings by id
- * @property {Set<string>} opened open rows, by the link text of their first gap
+ * @property {Set<string>} openRows link texts of the first gaps of open rows
  * @property {(gap: GapItem) => void} select
  * @property {(gap: GapItem) => void} show in the timeline
- * @property {(rowCount: number) => void} sized is called when rows open or close
+ * @property {(rowCount: number) => void} onRowCount called when rows open or close
  */
 
 /** Below this width of the window names are cut shorter. */
@@ -33,21 +33,21 @@ const NARROW_BELOW_PX = 1200;
  * @param {GapRow[]} groups
  * @param {ListOptions} options
  */
-export function gapsTable(groups, { link, devices, hosts, findings, opened, select, show, sized }) {
+export function gapsTable(groups, { link, devices, hosts, findings, openRows, select, show, onRowCount }) {
   const unit = columnUnit(groups, 'mean_ps');
   const longest_ps = maximum(groups.map(({ mean_ps }) => mean_ps));
-  const hasTogether = groups.some(({ gap }) => gap.all_cores_idle_ps != null);
-  const linked = link.state.sel;
-  const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linked));
-  if (linkedGroup) opened.add(gapText(linkedGroup.gap));
-  const isOpen = (/** @type {GapRow} */ row) => row.gaps.length > 1 && opened.has(gapText(row.gap));
+  const hasAllIdle = groups.some(({ gap }) => gap.all_cores_idle_ps != null);
+  const linkedGap = link.state.sel;
+  const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linkedGap));
+  if (linkedGroup) openRows.add(gapText(linkedGroup.gap));
+  const isOpen = (/** @type {GapRow} */ row) => row.gaps.length > 1 && openRows.has(gapText(row.gap));
   const nameOf = (/** @type {string} */ id) => {
     const device = devices.get(id);
     return device ? deviceName(device, hosts) : id;
   };
-  const countRows = () => sized(groups.length + total(groups.filter(isOpen), ({ gaps }) => gaps.length));
+  const reportRowCount = () => onRowCount(groups.length + total(groups.filter(isOpen), ({ gaps }) => gaps.length));
 
-  /** The finding that the gap's panel begins with. @param {GapItem} gap */
+  /** The title of the finding that the gap's panel shows first. @param {GapItem} gap */
   const reasonOf = ({ reason }) => (reason ? findings[reason] : undefined);
   const causeText = (/** @type {GapItem} */ gap) =>
     [causeLabel(causeOf(gap)), reasonOf(gap)].filter(Boolean).join(': ');
@@ -62,28 +62,28 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
     return coreRows;
   }
 
-  /** `4 cores · w-5`: with the host, where there are several. @param {GapRow} row */
-  function coresOf({ gaps }) {
-    const [host, ...more] = new Set(gaps.map(({ device }) => devices.get(device)?.host));
-    const several = hosts.length > 1 && host !== undefined;
-    return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
+  /** `4 cores · w-5`: with the host, in sessions with several. @param {GapRow} row */
+  function coresText({ gaps }) {
+    const [host, ...otherHosts] = new Set(gaps.map(({ device }) => devices.get(device)?.host));
+    const hostText = otherHosts.length ? plural(otherHosts.length + 1, 'host') : host;
+    return `${count(gaps.length)} cores${hosts.length > 1 && host !== undefined ? ` · ${hostText}` : ''}`;
   }
 
   /** @param {GapRow} row */
   function deviceCell(row) {
-    if (row.whole) return h('span', { class: 'inner' }, nameOf(row.gap.device));
+    if (row.parent) return h('span', { class: 'inner' }, nameOf(row.gap.device));
     if (row.gaps.length < 2) return nameOf(row.gap.device);
     const key = gapText(row.gap);
     const toggle = () => {
-      if (!opened.delete(key)) opened.add(key);
+      if (!openRows.delete(key)) openRows.add(key);
       table.refresh();
-      countRows();
+      reportRowCount();
     };
     return button(
       h('span', { class: 'muted', 'aria-hidden': 'true' }, isOpen(row) ? '▾' : '▸'),
       toggle,
       { class: 'fold', 'aria-expanded': String(isOpen(row)) },
-      coresOf(row),
+      coresText(row),
     );
   }
 
@@ -99,10 +99,10 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
       select(gap);
       table.refresh();
     },
-    selected: (row) => gapText(row.gap) === link.state.sel && (row.whole !== null || !isOpen(row)),
+    selected: (row) => gapText(row.gap) === link.state.sel && (row.parent !== null || !isOpen(row)),
     columns: [
       linkedColumn(
-        definedColumn(TABLES.gaps.start_ps, { of: (/** @type {GapRow} */ { gap }) => gap.start_ps }),
+        definedColumn(TABLES.gaps.start_ps, { field: (/** @type {GapRow} */ { gap }) => gap.start_ps }),
         ({ gap }) => show(gap),
       ),
       timeColumn('Time (mean)', unit, 'mean_ps', {
@@ -115,22 +115,22 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
         cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / longest_ps, hue(gap.cause))),
       },
       definedColumn(TABLES.gaps.device, {
-        of: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
+        field: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresText(row) : nameOf(row.gap.device)),
         cell: deviceCell,
         title: undefined,
       }),
       definedColumn(TABLES.gaps.step, {
-        of: (/** @type {GapRow} */ { gap }) => gap.step_number ?? gap.step,
+        field: (/** @type {GapRow} */ { gap }) => gap.step_number ?? gap.step,
         cell: ({ gap }) => stepOf(gap) || MISSING,
       }),
       definedColumn(TABLES.gaps.kind, {
-        of: (/** @type {GapRow} */ { gap }) => gap.kind,
+        field: (/** @type {GapRow} */ { gap }) => gap.kind,
         cell: ({ gap }) => kindTag(gap.kind),
         title: undefined,
       }),
-      ...(hasTogether
+      ...(hasAllIdle
         ? [
-            shareColumn(TABLES.gaps.all_cores_idle_ps.head, togetherPart, {
+            shareColumn(TABLES.gaps.all_cores_idle_ps.head, allIdleShare, {
               key: 'together',
               title: () => 'Share of the gap; in the rest of it, other cores of the host work',
             }),
@@ -142,20 +142,20 @@ export function gapsTable(groups, { link, devices, hosts, findings, opened, sele
         cell: ({ gap }) => reasonCell(causeOf(gap), reasonOf(gap)),
       }),
       definedColumn(TABLES.gaps.by_class_ps),
-      textColumn('Before → after', ({ gap }) => endsText(gap), {
+      textColumn('Before → after', ({ gap }) => programsText(gap), {
         key: 'ends',
         cell: ({ gap }) =>
-          h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
+          h('span', { class: 'sec' }, programsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
       }),
       { head: '', name: 'Show', number: true, cell: ({ gap }) => showButton(() => show(gap), 'gap-show') },
     ],
   });
-  countRows();
+  reportRowCount();
   return table;
 }
 
-/** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
-const togetherPart = ({ gaps }) =>
+/** The share of a row's gaps in which all cores of the host are idle. @param {GapRow} row */
+const allIdleShare = ({ gaps }) =>
   gaps[0].all_cores_idle_ps == null ? null : total(gaps, 'all_cores_idle_ps') / total(gaps, 'duration_ps');
 
 /** @param {string|null} program */
@@ -164,7 +164,7 @@ const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);
 /**
  * The programs that run before and after a gap.
  * @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap
- * @param {(program: string|null) => string} name of a program, the whole by default
+ * @param {(program: string|null) => string} name formats a program's name, by default in full
  */
-export const endsText = ({ before, after, inside_run }, name = (program) => program ?? MISSING) =>
+export const programsText = ({ before, after, inside_run }, name = (program) => program ?? MISSING) =>
   inside_run ? `inside ${name(after)}` : `${name(before)} → ${name(after)}`;

@@ -1,6 +1,6 @@
-/** The table of recurring gaps, and labels of gap causes. */
+/** The table of recurring gaps, and the sentence on their time per step. */
 
-import { h } from '../lib/dom.js';
+import { h, percent } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
 import { cutName, hue } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -12,15 +12,18 @@ import { causeLabel, reasonCell } from './cause.js';
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
-/** @typedef {import('./group.js').KnownPattern} KnownPattern */
+/** @typedef {import('./group.js').PatternRow} PatternRow */
+
+/** Number of positions on the axis of the session. */
+const TICKS = 200;
 
 /**
  * Patterns with gaps, the one with most time first.
- * @param {KnownPattern[]} recurring patterns in the order of their test ids
- * @param {(pattern: KnownPattern) => GapItem[]} gapsOf
+ * @param {PatternRow[]} recurring patterns in the order of their test ids
+ * @param {(pattern: PatternRow) => GapItem[]} gapsOf
  * @param {{idle_ps: number, duration_ps: number, findings: Record<string, string>}} session idle time of the devices,
  *   length, and titles of findings by id
- * @param {{isChosen: (pattern: KnownPattern) => boolean, choose: (pattern: KnownPattern) => void,
+ * @param {{isChosen: (pattern: PatternRow) => boolean, choose: (pattern: PatternRow) => void,
  *   open: (gap: GapItem) => void}} on
  */
 export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, findings }, { isChosen, choose, open }) {
@@ -30,7 +33,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
   /** @param {'before'|'after'} key @param {string} [inside] the text for gaps inside a run */
   const program = (key, inside) =>
     definedColumn(TABLES.gap_patterns[key], {
-      cell: (/** @type {KnownPattern} */ pattern) =>
+      cell: (/** @type {PatternRow} */ pattern) =>
         inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
     });
   return sortableTable({
@@ -49,7 +52,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
       program('before'),
       program('after', 'in the middle of its run'),
       definedColumn(TABLES.gap_patterns.cause, {
-        value: ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
+        value: ({ cause, causes: [longest] }) => causeLabel(longest?.cause ?? cause),
         title: causesText,
         cell: (pattern) => causesCell(pattern, findings),
       }),
@@ -76,46 +79,49 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
  * The time per step of the pattern with most time, and the difference between the idle time of whole steps (Overview)
  * and that of the gaps. Waiting for a late host is busy time, not a gap.
  * @param {Gaps} gaps
- * @param {KnownPattern|undefined} first
+ * @param {PatternRow|undefined} pattern the one with most time
  */
-export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
+export function stepsText({ findings, step_idle, total_ps }, pattern) {
   const bound = findings.straggler
     ? 'the time that other hosts wait for it in collectives counts as busy and is additional (see Hosts)'
     : 'without these gaps, a step is shorter by at most that';
   return [
-    first?.per_step_ps
-      ? `The first pattern takes ${headline(first.per_step_ps)} per step and core, over whole steps; ${bound}. `
+    pattern?.per_step_ps
+      ? `The first pattern takes ${headline(pattern.per_step_ps)} per step and core, over whole steps; ${bound}. `
       : '',
-    inSteps
-      ? `Overview counts whole steps: ${headline(inSteps.idle_ps - inSteps.edges_ps)} of these ${headline(total_ps)}`
+    step_idle
+      ? `Overview counts whole steps: ${headline(step_idle.idle_ps - step_idle.edges_ps)} of these ` +
+        headline(total_ps)
       : '',
-    inSteps?.edges_ps ? `, and ${headline(inSteps.edges_ps)} before a core’s first or after its last run` : '',
-    inSteps ? '. ' : '',
+    step_idle?.edges_ps ? `, and ${headline(step_idle.edges_ps)} before a core’s first or after its last run` : '',
+    step_idle ? '. ' : '',
   ].join('');
 }
 
 /**
  * The cause with most time, the finding behind it, and the cause of most gaps if it differs.
- * @param {KnownPattern} pattern
+ * @param {PatternRow} pattern
  * @param {Record<string, string>} findings titles by id
  */
 function causesCell({ cause, causes, reason, count: gapCount }, findings) {
-  const [first] = causes;
-  const often = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
+  const [longest] = causes;
+  const mostFrequent = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
   return h(
     'span',
     null,
-    reasonCell(first?.cause ?? cause, findings[reason ?? '']),
-    often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`),
+    reasonCell(longest?.cause ?? cause, findings[reason ?? '']),
+    mostFrequent &&
+      mostFrequent !== longest &&
+      h('small', { class: 'muted' }, ` most gaps: ${causeLabel(mostFrequent.cause)}`),
   );
 }
 
-/** `input: 80.2 % of the time, 44 of 704 gaps` @param {KnownPattern} pattern */
-const causesText = ({ causes, count: all, total_ps }) =>
+/** `input: 80.2 % of the time, 44 of 704 gaps` @param {PatternRow} pattern */
+const causesText = ({ causes, count: gaps, total_ps }) =>
   causes
     .map(
       ({ cause, count: gapsOfCause, ps }) =>
-        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(gapsOfCause)} of ${plural(all, 'gap')}`,
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(gapsOfCause)} of ${plural(gaps, 'gap')}`,
     )
     .join('\n');
 
@@ -129,7 +135,7 @@ const ticks = (pattern, gaps, duration) =>
   h(
     'div',
     { class: 'ticks', 'aria-hidden': 'true' },
-    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) =>
-      h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } }),
+    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * TICKS)))].map((tick) =>
+      h('i', { style: { left: percent(tick / TICKS), background: hue(pattern.cause) } }),
     ),
   );

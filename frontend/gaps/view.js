@@ -9,7 +9,7 @@ import {
   cores,
   deviceName,
   emptyCard,
-  gapPlace,
+  gapLinkState,
   link,
   noDeviceCard,
   shortProgram,
@@ -19,18 +19,18 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import { sumText } from '../lib/table.js';
-import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf } from './group.js';
-import { endsText, gapsTable } from './list.js';
+import { eachCore, filterGaps, groupGaps, patternRows, patternText, stepOf } from './group.js';
+import { gapsTable, programsText } from './list.js';
 import { patternsTable, stepsText } from './patterns.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
-/** @typedef {import('./group.js').KnownPattern} KnownPattern */
+/** @typedef {import('./group.js').PatternRow} PatternRow */
 /** @typedef {ReturnType<typeof import('../lib/table.js').sortableTable>} Table */
 
 /** The columns of the exported file, before those of the classes. */
-const FILE_KEYS = [
+const CSV_KEYS = [
   'device',
   'start_ps',
   'duration_ps',
@@ -54,21 +54,21 @@ export function gapsView(app) {
   let session;
   /** @type {Map<string, import('../lib/types').Device>} */
   let byId = new Map();
-  /** Patterns of the chosen devices, if all gaps are loaded. @type {KnownPattern[]} */
+  /** Patterns with the figures of the selected devices, if all gaps are loaded. @type {PatternRow[]} */
   let recurring = [];
   /** The active filters, each with a button that removes it. */
-  const active = h('span', { class: 'row', 'data-testid': 'gap-active' });
-  /** Open rows, by the link text of their first gap. @type {Set<string>} */
-  let opened = new Set();
-  /** @type {GapItem[]} */
-  let left = [];
+  const activeFilters = h('span', { class: 'row', 'data-testid': 'gap-active' });
+  /** Link texts of the first gaps of open rows. @type {Set<string>} */
+  let openRows = new Set();
+  /** The gaps that pass the filters. @type {GapItem[]} */
+  let listedGaps = [];
   /** @type {Table|null} */
   let patterns = null;
   /** @type {Table|null} */
   let rows = null;
 
   const chosenPattern = () => {
-    // Links of earlier versions have a pattern's place in the list.
+    // Links of earlier versions have a pattern's index.
     const text = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return recurring.find((pattern) => patternText(pattern) === text) ?? recurring[Number(text ?? NaN)] ?? null;
   };
@@ -89,7 +89,7 @@ export function gapsView(app) {
     else drawList(true);
   }
 
-  function draw(say = false) {
+  function draw(announce = false) {
     if (!session.devices.length) {
       fill(element, noDeviceCard('Gaps', 'Gaps need'));
       return 'empty';
@@ -106,36 +106,40 @@ export function gapsView(app) {
       return 'empty';
     }
     const { devices } = session;
-    const chosen = app.selectedDevices(devices);
-    const isSubset = chosen.length < devices.length;
+    const selected = app.selectedDevices(devices);
+    const isSubset = selected.length < devices.length;
     const isComplete = answer.items.length === answer.count;
     const linkedFinding = filtersValue(app.link.state.f).get('finding') ?? '';
-    // For a finding that explains no gap (yet, while hosts are read) all patterns stay.
+    // A finding that explains no gap (yet, while hosts are being read) leaves all patterns.
     const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[linkedFinding]) ? linkedFinding : '';
-    const follows = (isSubset || Boolean(finding)) && isComplete;
-    const ofFinding = new Map(finding ? [['finding', finding]] : []);
-    const counted = follows
-      ? filterGaps(answer.items, ofFinding, null, app.selection().devices)
+    /** Whether the patterns cover only the selected devices and the finding. */
+    const isFiltered = (isSubset || Boolean(finding)) && isComplete;
+    const findingFilter = new Map(finding ? [['finding', finding]] : []);
+    const coveredGaps = isFiltered
+      ? filterGaps(answer.items, findingFilter, null, app.selection().devices)
       : isComplete
         ? answer.items
         : [];
-    // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's
-    // classes.
-    recurring = patternsOf(answer.patterns, counted).map((pattern, at) =>
-      follows ? pattern : { ...pattern, ...answer.patterns[at] },
+    // The server's figures of all gaps are exact by class. Of a gap on several cores the page has one core's classes.
+    recurring = patternRows(answer.patterns, coveredGaps).map((pattern, index) =>
+      isFiltered ? pattern : { ...pattern, ...answer.patterns[index] },
     );
-    const cored = follows ? chosen : devices;
+    const coveredDevices = isFiltered ? selected : devices;
     patterns = patternsTable(
       recurring,
       (pattern) => filterGaps(answer.items, new Map(), pattern, app.selection().devices),
-      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps, findings: answer.findings },
+      {
+        idle_ps: total(coveredDevices, 'idle_ps'),
+        duration_ps: session.session.duration_ps,
+        findings: answer.findings,
+      },
       {
         isChosen: (pattern) => pattern === chosenPattern(),
         choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
-        open: (gap) => app.open(gapPlace(gap)),
+        open: (gap) => app.open(gapLinkState(gap)),
       },
     );
-    const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
+    const [longestPattern] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(
       element,
       filterBar(answer),
@@ -144,7 +148,7 @@ export function gapsView(app) {
         {
           note: [
             'gaps between the same two programs',
-            cores(devices.length, cored.length),
+            cores(devices.length, coveredDevices.length),
             ...(finding && isComplete ? ['of the gaps that the finding explains'] : []),
           ].join(', '),
           class: 'patterns',
@@ -153,21 +157,21 @@ export function gapsView(app) {
         h(
           'p',
           { class: 'small muted' },
-          follows ? '' : stepsText(answer, first),
+          isFiltered ? '' : stepsText(answer, longestPattern),
           'Selecting a pattern filters the list below.',
         ),
       ),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list),
     );
-    drawList(say);
+    drawList(announce);
     return 'ready';
   }
 
-  /** @param {Gaps} all */
+  /** @param {Gaps} gaps */
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
-    const idle = new Set(items.map(({ device }) => device));
-    const devices = app.selectedDevices(session.devices).filter(({ id }) => idle.has(id));
+    const withGaps = new Set(items.map(({ device }) => device));
+    const devices = app.selectedDevices(session.devices).filter(({ id }) => withGaps.has(id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
     /** @type {[key: string, label: string, all: string, values: (string|[string, string])[]][]} */
@@ -190,7 +194,7 @@ export function gapsView(app) {
           `filter-${key}`,
         ),
       ),
-      active,
+      activeFilters,
       h('span', { class: 'gap-sum' }, heading, gapExport()),
     );
   }
@@ -199,85 +203,82 @@ export function gapsView(app) {
   const gapExport = () =>
     exportButton(
       'gaps',
-      [...FILE_KEYS, ...CLASSES.map((name) => `${name}_ps`)],
+      [...CSV_KEYS, ...CLASSES.map((name) => `${name}_ps`)],
       () =>
-        left.map((gap) => ({
+        listedGaps.map((gap) => ({
           ...gap,
           step: stepOf(gap),
           ...Object.fromEntries(
-            CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : (gap.by_class_ps[name] ?? 0)]),
+            CLASSES.map((name) => [`${name}_ps`, gap.isCopy ? null : (gap.by_class_ps[name] ?? 0)]),
           ),
         })),
     );
 
-  /** @param {boolean} say */
-  function drawList(say) {
-    left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.selection().devices);
-    const whole = left.length === answer.count;
-    const sum = whole ? answer.listed_ps : total(left, 'duration_ps');
-    const cut =
+  /** @param {boolean} announce whether to announce the number of gaps */
+  function drawList(announce) {
+    listedGaps = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.selection().devices);
+    const sum = listedGaps.length === answer.count ? answer.listed_ps : total(listedGaps, 'duration_ps');
+    const limitText =
       answer.items.length < answer.count
         ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed`
         : '';
     const devices = app.selectedDevices(session.devices);
     const idle = total(devices, 'idle_ps');
-    const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
+    const smallGaps_ps = idle === answer.total_ps ? idle - answer.listed_ps : 0;
     fill(
       heading,
-      h('b', { class: 'sum' }, plural(left.length, 'gap')),
+      h('b', { class: 'sum' }, plural(listedGaps.length, 'gap')),
       ', ',
       sumText(headline(sum)),
       ' of ',
       sumText(headline(idle)),
       ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
-      small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '',
+      smallGaps_ps > 0 ? `; ${headline(smallGaps_ps)} in gaps under 10\u202fµs` : '',
       causeText(),
-      cut,
+      limitText,
     );
-    if (say) app.live.announce(`${left.length} gaps.`);
-    drawActive();
+    if (announce) app.live.announce(`${listedGaps.length} gaps.`);
+    drawActiveFilters();
     patterns?.refresh();
-    rows = left.length
-      ? gapsTable(groupGaps(left, session.devices.map(({ id }) => id)), {
+    rows = listedGaps.length
+      ? gapsTable(groupGaps(listedGaps, session.devices.map(({ id }) => id)), {
           link: app.link,
           devices: byId,
           hosts: session.session.hosts,
           findings: answer.findings,
-          opened,
-          select: (gap) => app.link.set({ sel: gapText(gap), f: withPattern() }, 'push'),
-          show: (gap) => app.open(gapPlace(gap)),
-          sized: setRowCount,
+          openRows,
+          select: (gap) => app.link.set({ sel: gapText(gap), f: filtersWithPattern() }, 'push'),
+          show: (gap) => app.open(gapLinkState(gap)),
+          onRowCount: setRowCount,
         })
       : null;
     if (!rows) setRowCount(0);
     fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap matches the filters. ',
-      link('Clear the filters', clear)));
+      link('Clear the filters', clearFilters)));
   }
 
   /** Draws the filters without a menu, pattern and finding, each with a button that removes it. */
-  function drawActive() {
+  function drawActiveFilters() {
     const filters = filtersValue(app.link.state.f);
     const pattern = chosenPattern();
     const id = filters.get('finding');
     const removeButton = (/** @type {string} */ key, /** @type {string} */ text) =>
-      button(
-        `${text} ×`,
-        () => {
-          setFilter(key, '');
-        },
-        { class: 'small-button', title: `${text}: show all`, 'data-testid': `off-${key}` },
-      );
+      button(`${text} ×`, () => setFilter(key, ''), {
+        class: 'small-button',
+        title: `${text}: show all`,
+        'data-testid': `off-${key}`,
+      });
     fill(
-      active,
+      activeFilters,
       id && removeButton('finding', `explained by: ${answer.findings[id] ?? id}`),
-      pattern && removeButton('pat', endsText(pattern, shortProgram)),
+      pattern && removeButton('pat', programsText(pattern, shortProgram)),
       [...filters].some(([, value]) => value) || pattern
-        ? link('Clear filters', clear, { 'data-testid': 'gap-clear' })
+        ? link('Clear filters', clearFilters, { 'data-testid': 'gap-clear' })
         : null,
     );
   }
 
-  function clear() {
+  function clearFilters() {
     app.link.set({ f: '', sel: '' }, 'push');
     draw(true);
   }
@@ -288,14 +289,13 @@ export function gapsView(app) {
       filtersValue(app.link.state.f).get('cause')
     );
     const class_ps = cause && !chosenPattern() && answer.by_class_ps[cause];
-    return class_ps
-      ? `; ${LABELS[cause]} takes ${headline(total(left, ({ by_class_ps }) => by_class_ps[cause] ?? 0))} of these, ` +
-        `${headline(class_ps)} of all gaps`
-      : '';
+    if (!class_ps) return '';
+    const listed_ps = total(listedGaps, ({ by_class_ps }) => by_class_ps[cause] ?? 0);
+    return `; ${LABELS[cause]} takes ${headline(listed_ps)} of these, ${headline(class_ps)} of all gaps`;
   }
 
-  /** The pattern that `sel` named moves to the filters when something else is selected. */
-  function withPattern() {
+  /** The filters, with the pattern that `sel` names: a selected gap replaces it there. */
+  function filtersWithPattern() {
     const pattern = chosenPattern();
     const filters = filtersValue(app.link.state.f);
     if (pattern) filters.set('pat', patternText(pattern));
@@ -306,7 +306,7 @@ export function gapsView(app) {
     answer = { ...next, items: eachCore(next.items) };
     session = nextSession;
     byId = new Map(nextSession.devices.map((device) => [device.id, device]));
-    opened = new Set();
+    openRows = new Set();
     return draw();
   });
   return { element, ...data, filter: data.whenDrawn(() => draw(true)), move: data.whenDrawn(draw) };

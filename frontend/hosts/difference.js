@@ -1,36 +1,48 @@
-/** Compares one host with the median host: time per step, by class. */
+/** The card that compares one host with the median host: time per step, by class. */
 
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
-import { briefTime, briefTimes, cutMiddle, difference, timeText, UNITS } from '../lib/format.js';
+import { briefTime, briefTimes, cutMiddle, difference, UNITS } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
-import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './rows.js';
-import { classLabel, rangeName, US } from './verdict.js';
+import { DEVICE, PS_PER_US, WAIT_CLASSES, meanOf, stepName, stepsIn } from './rows.js';
+import { classLabel, rangeName } from './verdict.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
+/** @typedef {import('./types').ClassDifference} ClassDifference */
 /** @typedef {import('./types').StepRange} StepRange */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 
 const MAX_HEAD_LETTERS = 9;
+/** A difference below this share of a step is insignificant. */
+const MIN_CLEAR_SHARE = 0.005;
+/** Steps that differ by at most this share are about as long. */
+const MAX_SIMILAR_SHARE = 0.05;
+/** A host that arrives late by this share of what its class takes longer holds up the others with it. */
+const MIN_CAUSE_SHARE = 0.5;
+/** Below this share it does not arrive later. */
+const MIN_LATE_SHARE = 0.05;
 
 /**
- * A bar around a centre line: longer classes to the right, shorter ones to the left.
- * @param {{name: string, us: number}[]} parts
+ * A bar around a centre line: classes that take longer to the right, shorter ones to the left.
+ * @param {ClassDifference[]} differences
  * @param {number} scale µs of one side's full width
  */
-export function apartBar(parts, scale) {
-  const sides = [parts.filter(({ us }) => us < 0), parts.filter(({ us }) => us > 0)];
+export function differenceBar(differences, scale) {
+  const sides = [
+    { name: 'left', differences: differences.filter(({ us }) => us < 0) },
+    { name: '', differences: differences.filter(({ us }) => us > 0) },
+  ];
   return h(
     'span',
-    { class: 'apart', 'aria-hidden': 'true' },
-    sides.map((side, right) =>
+    { class: 'centred-bar', 'aria-hidden': 'true' },
+    sides.map((side) =>
       h(
         'span',
-        { class: right ? '' : 'left' },
-        side
+        { class: side.name },
+        side.differences
           .sort((a, b) => Math.abs(b.us) - Math.abs(a.us))
           .map(({ name, us }) =>
             h('i', {
@@ -45,59 +57,61 @@ export function apartBar(parts, scale) {
 
 /**
  * @param {HostsAnswer} document @param {HostRow[]} rows @param {number} host @param {StepRange|null} range
- * @param {(number[]|null)[]|null} steps time by class of each step of the host, µs; null: not loaded yet
- * @param {{choose: (host: number) => void, timeline: () => void, worst: () => void}} on
+ * @param {(number[]|null)[]|null} stepTimes time by class of each step of the host, µs; null: not loaded yet
+ * @param {{select: (host: number) => void, openTimeline: () => void, selectWorstStep: () => void}} on
  */
-export function differenceCard(document, rows, host, range, steps, on) {
+export function differenceCard(document, rows, host, range, stepTimes, on) {
   const { classes, class_us, median_host, order } = document;
   const row = rows[host];
-  const choice = labelledSelect(
+  const hostSelect = labelledSelect(
     'host',
-    order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])),
+    order.map((index) => /** @type {[string, string]} */ ([String(index), rows[index].short])),
     String(host),
-    (at) => on.choose(Number(at)),
+    (index) => on.select(Number(index)),
     'host-difference-select',
   );
   const title = range ? `${row.name} against the median` : 'This host against the median';
-  const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
+  const options = { note: range && rangeName(document.steps, range), right: hostSelect, class: 'difference' };
   if (median_host === null) {
-    return withTestId(card(title, more, h('p', null, 'No steps to compare.')));
+    return withTestId(card(title, options, h('p', null, 'No steps to compare.')));
   }
   const medianRow = rows[median_host];
   const [hostTimes, medianTimes] = range
-    ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)]
+    ? [stepTimes && meanOf(stepTimes, range), meanOf(document.step_class_us[median_host] ?? [], range)]
     : [class_us[host], class_us[median_host]];
   if (!hostTimes || !medianTimes) {
     return withTestId(
       card(
         title,
-        more,
+        options,
         h(
           'p',
           { class: 'sec' },
-          steps ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are loading.',
+          stepTimes ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are loading.',
         ),
       ),
     );
   }
-  const items = classes.flatMap((name, at) =>
-    name === DEVICE || !(hostTimes[at] || medianTimes[at])
+  const items = classes.flatMap((name, index) => {
+    const [host_us, median_us] = [hostTimes[index], medianTimes[index]];
+    return name === DEVICE || !(host_us || median_us)
       ? []
-      : [{ name, host_us: hostTimes[at], median_us: medianTimes[at], difference_us: hostTimes[at] - medianTimes[at] }],
-  );
-  const deviceClass = classes.indexOf(DEVICE);
+      : [{ name, host_us, median_us, difference_us: host_us - median_us }];
+  });
+  const deviceIndex = classes.indexOf(DEVICE);
+  const worstStep = document.hosts.worst_step[host];
   const scale = maximum(items.map(({ difference_us }) => Math.abs(difference_us)), 1);
   const sums = { host_us: total(items, 'host_us'), median_us: total(items, 'median_us') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);
-  const cell = (/** @type {number} */ us, text = timeText(us * US)) => h('span', { 'data-ps': us * US }, text);
+  const cell = (/** @type {number} */ us, /** @type {string} */ text) => h('span', { 'data-ps': us * PS_PER_US }, text);
   /** @param {'host_us'|'median_us'} key @param {string} head */
   const column = (key, head) =>
-    timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * US, { head });
+    timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * PS_PER_US, { head });
   return withTestId(
     card(
       title,
-      more,
+      options,
       h(
         'div',
         { class: 'fill' },
@@ -122,14 +136,14 @@ export function differenceCard(document, rows, host, range, steps, on) {
                     head: '',
                     name: 'Bar',
                     cell: (/** @type {typeof items[number]} */ { name, difference_us }) =>
-                      apartBar([{ name, us: difference_us }], scale),
+                      differenceBar([{ name, us: difference_us }], scale),
                   },
                   {
                     key: 'difference',
                     head: 'Difference',
                     number: true,
                     value: (/** @type {typeof items[number]} */ { difference_us }) => difference_us,
-                    ps: (/** @type {typeof items[number]} */ { difference_us }) => difference_us * US,
+                    ps: (/** @type {typeof items[number]} */ { difference_us }) => difference_us * PS_PER_US,
                     cell: (/** @type {typeof items[number]} */ { difference_us }) => signed(difference_us),
                   },
                 ]),
@@ -150,19 +164,19 @@ export function differenceCard(document, rows, host, range, steps, on) {
       h(
         'p',
         { class: 'sec', 'data-testid': 'host-sentence' },
-        sentence(document, row, medianRow, range, items, hostTimes[deviceClass], medianTimes[deviceClass]),
+        differenceSentence(document, row, medianRow, range, items, hostTimes[deviceIndex], medianTimes[deviceIndex]),
       ),
       h(
         'p',
         { class: 'row wrapped' },
         button(
           row === medianRow ? `Timeline of ${row.short}` : `Timeline of ${row.short} and ${medianRow.short}`,
-          on.timeline,
+          on.openTimeline,
           { class: 'primary', 'data-testid': 'hosts-timeline' },
         ),
-        document.hosts.worst_step[host] >= 0 &&
+        worstStep >= 0 &&
           document.state === 'compared' &&
-          button(`Step ${stepName(document.steps, document.hosts.worst_step[host])}, its latest arrival`, on.worst, {
+          button(`Step ${stepName(document.steps, worstStep)}, its latest arrival`, on.selectWorstStep, {
             'data-testid': 'host-worst-step',
           }),
       ),
@@ -180,48 +194,59 @@ function withTestId(element) {
  * The sentence below the table: what takes longer, and whether the other hosts wait for it.
  * @param {HostsAnswer} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
  * @param {{name: string, host_us: number, median_us: number, difference_us: number}[]} items
- * @param {number|undefined} work compute time of the host's busiest core, µs
- * @param {number|undefined} otherWork the same of the median host, µs
+ * @param {number|undefined} compute_us compute time of the host's busiest core
+ * @param {number|undefined} medianCompute_us the same of the median host
  */
-export function sentence({ verdict, kind, steps, state, late_us }, row, medianRow, range, items, work, otherWork) {
+export function differenceSentence(document, row, medianRow, range, items, compute_us, medianCompute_us) {
+  const { verdict, kind, steps, state, late_us } = document;
   if (row === medianRow) return 'This is the median host: its times are closest to the medians of all hosts.';
-  const [first] = items
-    .filter(({ name }) => !WAITING.includes(name))
+  const [longest] = items
+    .filter(({ name }) => !WAIT_CLASSES.includes(name))
     .sort((a, b) => b.difference_us - a.difference_us);
-  const waits = total(items.filter(({ name }) => WAITING.includes(name)), 'difference_us');
-  const step = total(items, 'difference_us');
-  const length = total(items, 'host_us');
-  const alike = Math.abs(step) <= 0.05 * length;
-  const blamed = !range && verdict.hosts[0] === row.at && verdict.cause !== null && verdict.cause_us !== null;
+  const waitDifference_us = total(items.filter(({ name }) => WAIT_CLASSES.includes(name)), 'difference_us');
+  const step_us = total(items, 'host_us');
+  const stepDifference = Math.abs(total(items, 'difference_us')) / step_us;
+  const clear_us = MIN_CLEAR_SHARE * step_us;
+  const isLonger = longest && longest.difference_us > clear_us;
+  const isOfVerdict =
+    !range && verdict.hosts[0] === row.index && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
-  if (blamed) {
+  if (isOfVerdict) {
     const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
-    const [causeText, medianText] = briefTimes((verdict.cause_us ?? 0) * US, (verdict.median_cause_us ?? 0) * US);
+    const [causeText, medianText] = briefTimes(
+      (verdict.cause_us ?? 0) * PS_PER_US,
+      (verdict.median_cause_us ?? 0) * PS_PER_US,
+    );
     text.push(
       `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} steps, ` +
         `${medianText} on ${medianRow.short}.`,
     );
-  } else if (first && first.difference_us > 0.005 * length) {
-    const longerText = briefTime(first.difference_us * US);
-    text.push(`${classLabel(first.name)} takes ${longerText} longer than on ${medianRow.short}.`);
+  } else if (isLonger) {
+    const longerText = briefTime(longest.difference_us * PS_PER_US);
+    text.push(`${classLabel(longest.name)} takes ${longerText} longer than on ${medianRow.short}.`);
   } else text.push('No class takes clearly longer.');
-  if (state === 'compared' && first && first.difference_us > 0.005 * length && waits < 0 && alike) {
-    const places = stepsIn(range, steps.number.length);
-    const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[row.at][index])) / places.length;
+  if (state === 'compared' && isLonger && waitDifference_us < 0 && stepDifference <= MAX_SIMILAR_SHARE) {
+    const stepIndices = stepsIn(range, steps.number.length);
+    const meanLate_us =
+      total(stepIndices, (/** @type {number} */ step) => Math.max(0, late_us[row.index][step])) / stepIndices.length;
     // A host that runs ahead of its device is late only by what exceeds its lead.
     text.push(
-      late >= 0.5 * first.difference_us
-        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: the time that ` +
+      meanLate_us >= MIN_CAUSE_SHARE * longest.difference_us
+        ? `The step is ${stepDifference <= MIN_CLEAR_SHARE ? 'as' : 'about as'} long on both: the time that ` +
           `${row.short} takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
-        : late >= 0.05 * first.difference_us
-          ? `${row.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
-            'the rest is made up by waiting less for its device.'
+        : meanLate_us >= MIN_LATE_SHARE * longest.difference_us
+          ? `${row.short} arrives ${briefTime(meanLate_us * PS_PER_US)} late because of it` +
+            `${stepIndices.length > 1 ? ', on average' : ''}; it makes up the rest by waiting less for its device.`
           : `${row.short} still does not arrive later: it waits less for its device instead.`,
     );
   }
-  if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {
-    const [workText, medianText] = briefTimes(work * US, otherWork * US);
-    text.push(`Its busiest core computes for ${workText}, that of ${medianRow.short} for ${medianText}.`);
+  if (
+    compute_us !== undefined &&
+    medianCompute_us !== undefined &&
+    Math.abs(compute_us - medianCompute_us) > clear_us
+  ) {
+    const [computeText, medianText] = briefTimes(compute_us * PS_PER_US, medianCompute_us * PS_PER_US);
+    text.push(`Its busiest core computes for ${computeText}, that of ${medianRow.short} for ${medianText}.`);
   }
   return text.join(' ');
 }

@@ -7,24 +7,23 @@ import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
-import { DEVICE, longestClass, stepName, stepUs } from './rows.js';
+import { DEVICE, PS_PER_US, longestClass, stepName, stepUs } from './rows.js';
 import { createHeat } from './heat.js';
 import { heatRows, percentile } from './layout.js';
 import { waitTexts } from './table.js';
-import { classLabel, US } from './verdict.js';
+import { classLabel } from './verdict.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 /**
- * The card's input.
- * @typedef {object} Shown
+ * @typedef {object} CardInput
  * @property {HostsAnswer} answer
  * @property {HostRow[]} rows computed from the steps that the table and the verdict cover
- * @property {number} host
+ * @property {number} host index of the selected host
  * @property {StepRange|null} range
- * @property {boolean} wide whether the range applies to all hosts
- * @property {boolean} arrival whether cells show arrival; otherwise step time
+ * @property {boolean} coversAllHosts whether the range applies to all hosts, not to the selected one alone
+ * @property {boolean} showsArrival whether cells show arrival; otherwise step time
  */
 
 /** Minimum length of the arrival scale, as a share of a step: smaller delays are insignificant. */
@@ -35,101 +34,102 @@ const MIN_SCALE_SHARE = 0.01;
  * @param {(host: number, step: number) => void} on.cell
  * @param {(host: number) => void} on.host
  * @param {(from: number, to: number) => void} on.steps
- * @param {(host: number, step: number) => void} on.open @param {(arrival: boolean) => void} on.measure
+ * @param {(host: number, step: number) => void} on.open @param {(showsArrival: boolean) => void} on.measure
  * @param {(host: number) => (number[]|null)[]|null} on.classes a host's time by class in each step, µs; null until
  *   it is loaded
  */
 export function createHeatCard(on) {
-  const heat = createHeat({ ...on, words: (host, step) => wordsOf(host, step) });
+  const heat = createHeat({ ...on, cellTexts });
+  const element = h('div', { class: 'fill' });
   const body = h('div', { class: 'fill' });
-  const below = h('div', null);
-  const place = h('div', { class: 'fill' });
-  /** @type {Shown} */
-  let shown;
-  let listed = false;
+  const legendPlace = h('div', null);
+  /** @type {CardInput} */
+  let input;
+  let isTable = false;
 
   /** Lateness or step time, µs; null if unknown. @param {number} host @param {number} step */
   function valueOf(host, step) {
-    if (!shown.arrival) return stepUs(shown.answer, host, step);
-    const late = shown.answer.late_us[host]?.[step] ?? -1;
+    if (!input.showsArrival) return stepUs(input.answer, host, step);
+    const late = input.answer.late_us[host]?.[step] ?? -1;
     return late < 0 ? null : late;
   }
 
   /** The class that most exceeds the median host's in a step. @param {number} host @param {number} step */
   const causeOf = (host, step) =>
-    longestClass(shown.answer.classes, on.classes(host)?.[step], on.classes(shown.answer.median_host ?? -1)?.[step]);
+    longestClass(input.answer.classes, on.classes(host)?.[step], on.classes(input.answer.median_host ?? -1)?.[step]);
 
   /** Describes a cell; the first text names host and step. @param {number} host @param {number} step */
-  function wordsOf(host, step) {
-    const { answer, rows } = shown;
+  function cellTexts(host, step) {
+    const { answer, rows } = input;
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
     const last = answer.state === 'compared' && answer.steps.last[step] === host;
     const cause = last ? causeOf(host, step) : null;
     return [
       `${rows[host].name}, step ${stepName(answer.steps, step)}`,
-      late < 0 ? '' : late ? `${timeText(late * US)} late` : 'not late',
+      late < 0 ? '' : late ? `${timeText(late * PS_PER_US)} late` : 'not late',
       last ? 'last to arrive' : '',
       cause ? `${classLabel(cause)} takes longest against the median host` : '',
-      length === null ? 'no such step' : `step ${timeText(length * US)}`,
+      length === null ? 'no such step' : `step ${timeText(length * PS_PER_US)}`,
     ].filter(Boolean);
   }
 
   /** The ends of the colour scale, µs. */
   function scaleEnds() {
-    const { answer: { steps, hosts, figures }, arrival } = shown;
+    const { answer: { steps, hosts, figures }, showsArrival } = input;
     const allSteps = steps.number.map((_, step) => step);
-    if (arrival) {
+    if (showsArrival) {
       const values = allSteps.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
-      return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / US) };
+      return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / PS_PER_US) };
     }
     const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
     return { from: percentile(values, 0.05), to: percentile(values) };
   }
 
   function drawHeat() {
-    const { answer: { hosts, order, steps, verdict }, rows, wide, arrival } = shown;
-    const named = order.filter((host) => hosts.named[host]);
-    const thin = order.filter((host) => !hosts.named[host]);
+    const { answer: { hosts, order, steps, verdict }, rows, coversAllHosts, showsArrival } = input;
+    const namedHosts = order.filter((host) => hosts.named[host]);
+    const thinHosts = order.filter((host) => !hosts.named[host]);
     const { from, to } = scaleEnds();
-    const layout = heatRows(named, thin);
+    const layout = heatRows(namedHosts, thinHosts);
     const waits = waitTexts(rows);
-    const stepCount = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
-    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(stepCount)}`;
-    const stepOf = (/** @type {number} */ host) =>
-      rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`;
-    const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
-    const latest = maximum(thin.map((host) => hosts.late_us[host] ?? 0), 0);
-    const summaryOf = (/** @type {number} */ host) => {
-      if (!arrival) return stepOf(host);
-      return `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}`;
+    const stepCount = coversAllHosts && input.range ? input.range[1] - input.range[0] + 1 : steps.number.length;
+    const lastText = (/** @type {number} */ host) =>
+      `last in ${count(rows[host].last_steps)} of ${count(stepCount)} steps`;
+    const stepText = (/** @type {number} */ host) =>
+      rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * PS_PER_US, 1)}`;
+    const thinLastSteps = total(thinHosts, (/** @type {number} */ host) => rows[host].last_steps);
+    const thinLate_us = maximum(thinHosts.map((host) => hosts.late_us[host] ?? 0), 0);
+    const summaryText = (/** @type {number} */ host) => {
+      if (!showsArrival) return stepText(host);
+      return `${lastText(host)}, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}`;
     };
     heat.set(
       {
         ...layout,
         from,
         to,
-        arrival,
-        value: valueOf,
-        cause: causeOf,
-        clear: steps.clear,
-        blamed: verdict.hosts,
-        last: arrival ? steps.last : steps.last.map(() => -1),
-        step: (step) => stepName(steps, step),
-        number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
-        words: (host) => [rows[host].name, arrival ? `${lastOf(host)} steps` : stepOf(host)],
+        showsArrival,
+        valueOf,
+        causeOf,
+        isClear: steps.clear,
+        verdictHosts: verdict.hosts,
+        lastHosts: showsArrival ? steps.last : steps.last.map(() => -1),
+        stepLabel: (step) => stepName(steps, step),
+        hostLabel: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
+        rowTexts: (host) => [rows[host].name, showsArrival ? lastText(host) : stepText(host)],
         thinNotes: [
-          plural(thin.length, named.length ? 'other host' : 'host'),
-          ...(arrival && lastTogether
+          plural(thinHosts.length, namedHosts.length ? 'other host' : 'host'),
+          ...(showsArrival && thinLastSteps
             ? [
-                `last in ${count(lastTogether)} of ${count(stepCount)} steps`,
-                latest ? `≤\u202f${timeText(latest * US, 1)} late` : '',
+                `last in ${count(thinLastSteps)} of ${count(stepCount)} steps`,
+                thinLate_us ? `≤\u202f${timeText(thinLate_us * PS_PER_US, 1)} late` : '',
               ]
             : []),
           layout.hostsPerRow > 1 ? `each row ${layout.hostsPerRow} hosts` : '',
         ].filter(Boolean),
-        waits: ({ hosts: members }) => (waits.hasWaits ? waits.sum(members.map((host) => rows[host])) : ''),
-        thinWaits: waits.hasWaits ? waits.sum(thin.map((host) => rows[host])) : '',
-        waitsHead: waits.hasWaits ? `waits, ${waits.unit.name}` : '',
+        waitText: ({ hosts: members }) => (waits.hasWaits ? waits.sum(members.map((host) => rows[host])) : ''),
+        thinWaitText: waits.hasWaits ? waits.sum(thinHosts.map((host) => rows[host])) : '',
+        waitHead: waits.hasWaits ? `waits, ${waits.unit.name}` : '',
       },
       steps.number.map((_, step) =>
         maximum(
@@ -137,39 +137,39 @@ export function createHeatCard(on) {
           0,
         ),
       ),
-      ({ hosts: places }) => places.map((host) => `${rows[host].name}, ${summaryOf(host)}`).join('; '),
+      ({ hosts: members }) => members.map((host) => `${rows[host].name}, ${summaryText(host)}`).join('; '),
     );
-    heat.mark({ host: shown.host, range: shown.range });
-    drawLegend(named, thin, from, to);
+    heat.mark({ host: input.host, range: input.range });
+    drawLegend(namedHosts, thinHosts, from, to);
   }
 
-  /** @param {number[]} named @param {number[]} thin @param {number} from µs @param {number} to */
-  function drawLegend(named, thin, from, to) {
-    const { answer: { steps }, arrival } = shown;
-    const lastThin = steps.last.some((host) => thin.includes(host));
-    const causes = arrival
-      ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
+  /** @param {number[]} namedHosts @param {number[]} thinHosts @param {number} from µs @param {number} to */
+  function drawLegend(namedHosts, thinHosts, from, to) {
+    const { answer: { steps }, showsArrival } = input;
+    const isThinLast = steps.last.some((host) => thinHosts.includes(host));
+    const causes = showsArrival
+      ? [...new Set(steps.last.flatMap((host, step) => (namedHosts.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
       : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
-    const ends = arrival
-      ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`]
+    const ends = showsArrival
+      ? ['0', `${timeText(to * PS_PER_US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`]
       : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
-    const encoding = !arrival
+    const encoding = !showsArrival
       ? 'step time:'
-      : !named.length
+      : !namedHosts.length
         ? 'tone:'
-        : thin.length
+        : thinHosts.length
           ? 'bar height, or tone in thin rows:'
           : 'height:';
     fill(
-      below,
+      legendPlace,
       legend([
         ...causes.map((name) => [
           name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'),
           `last, ${name ? classLabel(name) : 'no class takes longer'}`,
         ]),
-        ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []),
-        ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
+        ...(showsArrival && namedHosts.length ? [[chip('dev-2'), 'not last']] : []),
+        ...(showsArrival && isThinLast ? [[chip('dev'), namedHosts.length ? 'last, in a thin row' : 'last']] : []),
         [encoding, ` ${ends[0]} `, scale, ` ${ends[1]}`],
       ]),
     );
@@ -177,18 +177,18 @@ export function createHeatCard(on) {
 
   /** The table with one row per step. */
   function stepsTable() {
-    const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
+    const { answer: { steps, charges, state, late_us }, rows, range, host } = input;
     const isCompared = state === 'compared';
-    const charged = groupBy([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
+    const chargesByStep = groupBy([...charges.step.keys()], (/** @type {number} */ charge) => charges.step[charge]);
     const items = steps.number.map((_, step) => {
       const last = isCompared ? steps.last[step] : -1;
-      const places = charged.get(step) ?? [];
+      const stepCharges = chargesByStep.get(step) ?? [];
       return {
         step,
         last,
-        late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US,
-        waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US,
-        length: steps.step_us[step] * US,
+        late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * PS_PER_US,
+        waits: total(stepCharges, (/** @type {number} */ charge) => charges.waits_us[charge]) * PS_PER_US,
+        length: steps.step_us[step] * PS_PER_US,
       };
     });
     /** @typedef {typeof items[number]} Item */
@@ -211,7 +211,7 @@ export function createHeatCard(on) {
                 value: (/** @type {Item} */ { last }) => last,
                 cell: (/** @type {Item} */ { last, step }) =>
                   last < 0
-                    ? 'nobody'
+                    ? 'no host'
                     : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
               },
               timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
@@ -224,28 +224,28 @@ export function createHeatCard(on) {
 
   function drawBody() {
     drawHeat();
-    if (listed) fill(body, h('div', { class: 'heat-table fill' }, stepsTable()));
+    if (isTable) fill(body, h('div', { class: 'heat-table fill' }, stepsTable()));
     // An attached map is not replaced: it may have the focus.
-    else if (heat.element.parentElement !== body) fill(body, heat.element, below);
+    else if (heat.element.parentElement !== body) fill(body, heat.element, legendPlace);
   }
 
   function drawCard() {
-    const { answer: { state, kind, steps }, arrival } = shown;
+    const { answer: { state, kind, steps }, showsArrival } = input;
     const measures = ['arrival', 'step time'].map((label, index) =>
       button(label, () => on.measure(!index), {
-        'aria-pressed': String(!index === arrival),
+        'aria-pressed': String(!index === showsArrival),
         'data-testid': index ? 'heat-step-time' : 'heat-arrival',
       }),
     );
     const toggle = button('Table', () => {
-      listed = !listed;
-      toggle.setAttribute('aria-pressed', String(listed));
+      isTable = !isTable;
+      toggle.setAttribute('aria-pressed', String(isTable));
       drawBody();
-    }, { class: 'small-button', 'aria-pressed': String(listed), 'data-testid': 'heat-as-table' });
-    const whole = card(
+    }, { class: 'small-button', 'aria-pressed': String(isTable), 'data-testid': 'heat-as-table' });
+    const cardElement = card(
       state === 'compared' ? 'Who holds up the others' : 'Steps of all hosts',
       {
-        note: arrival
+        note: showsArrival
           ? `arrival at the ${kind ?? 'collective'}, after the median host`
           : steps.number.every((number) => number === null)
             ? 'time of each step, counted from 0 on each host'
@@ -255,7 +255,7 @@ export function createHeatCard(on) {
           state === 'compared' &&
             h(
               'span',
-              { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' },
+              { class: 'segments', role: 'group', 'aria-label': 'What is input', 'data-testid': 'heat-measure' },
               measures,
             ),
         ],
@@ -263,22 +263,22 @@ export function createHeatCard(on) {
       },
       body,
     );
-    whole.dataset.testid = 'hosts-heat';
-    refill(place, whole);
+    cardElement.dataset.testid = 'hosts-heat';
+    refill(element, cardElement);
   }
 
   return {
-    element: place, words: wordsOf, show: heat.show, recolor: heat.recolor,
-    /** @param {Shown} next */
+    element, cellTexts, show: heat.show, recolor: heat.recolor,
+    /** @param {CardInput} next */
     draw(next) {
-      const dataChanged = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
+      const dataChanged = !input || input.answer !== next.answer || input.showsArrival !== next.showsArrival;
       // If only the selection changed, redrawing the marks is enough; a full redraw is slow for large pods.
-      const onlyMarks = !dataChanged && !listed && shown.rows === next.rows;
+      const onlyMarks = !dataChanged && !isTable && input.rows === next.rows;
       const focusedIndex =
-        listed && !dataChanged && body.contains(document.activeElement)
+        isTable && !dataChanged && body.contains(document.activeElement)
           ? document.activeElement?.closest('tr')?.dataset.index
           : undefined;
-      shown = next;
+      input = next;
       if (onlyMarks) return heat.mark({ host: next.host, range: next.range });
       if (dataChanged) drawCard();
       drawBody();

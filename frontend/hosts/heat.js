@@ -9,11 +9,11 @@ import { readPalette } from '../lib/theme.js';
 import { penOn } from '../timeline/draw.js';
 import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
 import { paint } from './paint.js';
-import { createBrush } from './brush.js';
+import { createStepBrush } from '../lib/step-brush.js';
 import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {import('./paint.js').Picture} Picture */
-/** @typedef {import('./paint.js').Marked} Marked */
+/** @typedef {import('./paint.js').HeatSelection} HeatSelection */
 /** @typedef {import('./layout.js').HeatRow} HeatRow */
 
 /**
@@ -21,7 +21,7 @@ import { maximum, minimum } from '../lib/totals.js';
  * @param {(host: number, step: number) => void} on.cell @param {(host: number) => void} on.host
  * @param {(from: number, to: number) => void} on.steps selects steps, both ends included, for all hosts
  * @param {(host: number, step: number) => void} on.open opens a step in the timeline
- * @param {(host: number, step: number) => string[]} on.words the tooltip's texts; the first is the title
+ * @param {(host: number, step: number) => string[]} on.cellTexts the tooltip's texts; the first is the title
  */
 export function createHeat(on) {
   const canvas = h('canvas', null);
@@ -40,46 +40,47 @@ export function createHeat(on) {
     canvas,
     list,
   );
-  const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
-  const brush = createBrush((at) => {
-    first = at;
+  const tooltip = h('div', { class: 'tooltip none', role: 'tooltip' });
+  const brush = createStepBrush('heat-brush', (step) => {
+    first = step;
     request();
   });
-  /** @type {Omit<Picture, 'first'|'fits'>|null} */
+  /** @type {Omit<Picture, 'first'|'columnCount'>|null} */
   let picture = null;
-  /** @type {Marked} */
-  let marked = { host: 0, range: null };
-  /** First and current step of a drag. @type {[number, number]|null} */
+  /** @type {HeatSelection} */
+  let selection = { host: 0, range: null };
+  /** The first and the current step of a drag. @type {[number, number]|null} */
   let dragged = null;
   let palette = readPalette();
   let first = 0;
-  let fits = 1;
-  let shown = false;
+  let columnCount = 1;
+  let isVisible = false;
 
-  const steps = () => picture?.last.length ?? 0;
+  const stepCount = () => picture?.lastHosts.length ?? 0;
   const rowId = (/** @type {HeatRow} */ { hosts: [host] }) => `heat-row-${host}`;
 
   function draw() {
     const width = element.clientWidth;
-    if (!picture || !shown || !width) return;
-    fits = columnsThatFit(width - LEFT - RIGHT, steps());
-    first = clamp(first, 0, steps() - fits);
+    if (!picture || !isVisible || !width) return;
+    columnCount = columnsThatFit(width - LEFT - RIGHT, stepCount());
+    first = clamp(first, 0, stepCount() - columnCount);
     element.style.height = `${picture.bottom}px`;
-    const whole = { ...picture, first, fits };
-    const range = /** @type {Marked['range']} */ (dragged && [minimum(dragged), maximum(dragged)]) ?? marked.range;
-    paint(penOn(canvas, width, picture.bottom, palette), width, palette, whole, { ...marked, range });
-    brush.draw(first, fits);
+    const visiblePicture = { ...picture, first, columnCount };
+    /** @type {HeatSelection['range']} */
+    const range = dragged ? [minimum(dragged), maximum(dragged)] : selection.range;
+    paint(penOn(canvas, width, picture.bottom, palette), width, palette, visiblePicture, { ...selection, range });
+    brush.draw(first, columnCount);
     // Tests read this instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
-        rows: picture.rows.map(({ hosts, y, h: tall, named }) => ({ hosts, y, h: tall, named })),
-        marked: { ...marked, range },
+        rows: picture.rows,
+        marked: { ...selection, range },
         scale: [picture.from, picture.to],
-        arrival: picture.arrival,
-        columns: Array.from({ length: fits }, (_, index) => ({
+        arrival: picture.showsArrival,
+        columns: Array.from({ length: columnCount }, (_, index) => ({
           step: first + index,
-          x: columnX(index, fits, width),
-          w: columnX(index + 1, fits, width) - columnX(index, fits, width),
+          x: columnX(index, columnCount, width),
+          w: columnX(index + 1, columnCount, width) - columnX(index, columnCount, width),
         })),
       },
     });
@@ -91,7 +92,7 @@ export function createHeat(on) {
   function cellUnder(event) {
     const box = element.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const column = columnAt(x, fits, box.width);
+    const column = columnAt(x, columnCount, box.width);
     const row = picture ? rowAt(picture.rows, y) : -1;
     return {
       step: column < 0 ? -1 : first + column,
@@ -106,8 +107,8 @@ export function createHeat(on) {
     if (from < 0 || event.button) return null;
     return (next) => {
       const box = element.getBoundingClientRect();
-      const to =
-        first + clamp(Math.floor(((next.clientX - box.left - LEFT) * fits) / (box.width - LEFT - RIGHT)), 0, fits - 1);
+      const column = ((next.clientX - box.left - LEFT) * columnCount) / (box.width - LEFT - RIGHT);
+      const to = first + clamp(Math.floor(column), 0, columnCount - 1);
       if (to === from && !dragged) return;
       dragged = [from, to];
       request();
@@ -130,39 +131,39 @@ export function createHeat(on) {
   });
   element.addEventListener('pointermove', (event) => {
     const { step, host } = cellUnder(event);
-    if (tip.classList.toggle('none', step < 0 || host < 0 || Boolean(dragged))) return;
-    const [title, ...words] = on.words(host, step);
-    fill(tip, h('b', null, title), words.join(' · '));
-    tip.style.left = `${Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+    if (tooltip.classList.toggle('none', step < 0 || host < 0 || Boolean(dragged))) return;
+    const [title, ...texts] = on.cellTexts(host, step);
+    fill(tooltip, h('b', null, title), texts.join(' · '));
+    tooltip.style.left = `${Math.min(event.clientX + 12, innerWidth - tooltip.offsetWidth - 8)}px`;
+    tooltip.style.top = `${Math.min(event.clientY + 16, innerHeight - tooltip.offsetHeight - 8)}px`;
   });
-  element.addEventListener('pointerleave', () => tip.classList.add('none'));
+  element.addEventListener('pointerleave', () => tooltip.classList.add('none'));
 
   /** The step that the keyboard moves from: the selected one, or the first visible. */
-  const currentStep = () => marked.range?.[0] ?? first;
+  const currentStep = () => selection.range?.[0] ?? first;
   /** @param {number} by */
   function moveStep(by) {
-    const at = marked.range ? (by > 0 ? marked.range[1] : marked.range[0]) + by : first;
-    selectStep(clamp(at, 0, steps() - 1));
+    const step = selection.range ? (by > 0 ? selection.range[1] : selection.range[0]) + by : first;
+    selectStep(clamp(step, 0, stepCount() - 1));
   }
   /** @param {number} step */
   function selectStep(step) {
-    on.cell(marked.host, step);
+    on.cell(selection.host, step);
   }
   /** @param {number} by */
   function moveHost(by) {
     if (!picture) return;
-    const at = picture.rows.findIndex(({ hosts }) => hosts.includes(marked.host));
-    const row = picture.rows[clamp(at + by, 0, picture.rows.length - 1)];
+    const index = picture.rows.findIndex(({ hosts }) => hosts.includes(selection.host));
+    const row = picture.rows[clamp(index + by, 0, picture.rows.length - 1)];
     if (!row) return;
-    if (marked.range && marked.range[0] === marked.range[1]) on.cell(row.hosts[0], marked.range[0]);
+    if (selection.range && selection.range[0] === selection.range[1]) on.cell(row.hosts[0], selection.range[0]);
     else on.host(row.hosts[0]);
   }
   /** Selects the next or previous step in which the host is last. @param {1|-1} by */
   function selectLast(by) {
-    const start = marked.range ? currentStep() + by : by > 0 ? 0 : steps() - 1;
-    for (let step = start; step >= 0 && step < steps(); step += by) {
-      if (picture?.last[step] === marked.host) return selectStep(step);
+    const start = selection.range ? currentStep() + by : by > 0 ? 0 : stepCount() - 1;
+    for (let step = start; step >= 0 && step < stepCount(); step += by) {
+      if (picture?.lastHosts[step] === selection.host) return selectStep(step);
     }
   }
   onKeys(element, '*', {
@@ -171,42 +172,44 @@ export function createHeat(on) {
     ArrowDown: () => moveHost(1),
     ArrowUp: () => moveHost(-1),
     Home: () => selectStep(0),
-    End: () => selectStep(steps() - 1),
-    Enter: () => on.open(marked.host, currentStep()),
+    End: () => selectStep(stepCount() - 1),
+    Enter: () => on.open(selection.host, currentStep()),
     n: () => selectLast(1),
     N: () => selectLast(-1),
   });
   new ResizeObserver(request).observe(element);
 
   return {
-    element: h('div', { class: 'heat-place' }, element, brush.element, tip),
+    element: h('div', { class: 'heat-place' }, element, brush.element, tooltip),
     /**
-     * @param {Omit<Picture, 'first'|'fits'>} next
-     * @param {number[]} late maximum of each step, for the brush
-     * @param {(row: HeatRow) => string} text describes a row
+     * @param {Omit<Picture, 'first'|'columnCount'>} next
+     * @param {number[]} maxima the largest value of each step, for the brush
+     * @param {(row: HeatRow) => string} textOf describes a row
      */
-    set(next, late, text) {
+    set(next, maxima, textOf) {
       picture = next;
-      brush.set(late, next.step);
+      brush.set(maxima, next.stepLabel);
       fill(
         list,
         next.rows.map((row) =>
           h(
             'div',
             { role: 'row', id: rowId(row), 'data-testid': rowId(row) },
-            h('span', { role: 'gridcell' }, text(row)),
+            h('span', { role: 'gridcell' }, textOf(row)),
           ),
         ),
       );
       request();
     },
-    /** @param {Marked} next */
+    /** @param {HeatSelection} next */
     mark(next) {
-      marked = next;
+      selection = next;
       const row = picture?.rows.find(({ hosts }) => hosts.includes(next.host));
       if (row) element.setAttribute('aria-activedescendant', rowId(row));
-      const at = next.range?.[0];
-      if (at !== undefined && (at < first || at >= first + fits)) first = at - Math.floor(fits / 2);
+      const step = next.range?.[0];
+      if (step !== undefined && (step < first || step >= first + columnCount)) {
+        first = step - Math.floor(columnCount / 2);
+      }
       request();
     },
     recolor() {
@@ -215,8 +218,8 @@ export function createHeat(on) {
     },
     /** @param {boolean} visible */
     show(visible) {
-      shown = visible;
-      tip.classList.add('none');
+      isVisible = visible;
+      tooltip.classList.add('none');
       request();
     },
   };

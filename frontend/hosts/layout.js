@@ -7,20 +7,19 @@ import { clamp } from '../lib/axis.js';
  * @typedef {{hosts: number[], y: number, h: number, named: boolean}} HeatRow
  */
 
-/** Margins of the map, and heights of its rows, px. */
+/** Margins of the map, px. */
 export const LEFT = 128;
 export const RIGHT = 62;
 export const HEAD = 40;
-const NAMED = 33;
-const AFTER_NAMED = 3;
-const BEFORE_THIN = 6;
-/** Height of all thin rows together. */
-const THIN_HEIGHT = 90;
-const MAX_THIN_ROW = 18;
-/** Height of the text beside the thin rows. */
-const THIN_TEXT = 48;
-/** Width of a column. */
-const MIN_COLUMN = 6;
+/** Height of the row of a named host, and of the spaces below it and above the thin rows, px. */
+const NAMED_ROW_PX = 33;
+const NAMED_GAP_PX = 3;
+const THIN_GAP_PX = 6;
+/** Height of all thin rows together, of one of them, and of the text beside them, px. */
+const THIN_ROWS_PX = 90;
+const MAX_THIN_ROW_PX = 18;
+const THIN_TEXT_PX = 48;
+const MIN_COLUMN_PX = 6;
 const MAX_COLUMNS = 120;
 
 /**
@@ -29,7 +28,7 @@ const MAX_COLUMNS = 120;
  * @param {number} steps
  */
 export const columnsThatFit = (width, steps) =>
-  Math.min(steps, MAX_COLUMNS, Math.max(1, Math.floor(width / MIN_COLUMN)));
+  Math.min(steps, MAX_COLUMNS, Math.max(1, Math.floor(width / MIN_COLUMN_PX)));
 
 /**
  * The rows from top to bottom: named hosts first, then thin rows of the unnamed ones.
@@ -39,54 +38,55 @@ export function heatRows(named, unnamed) {
   /** @type {HeatRow[]} */
   const rows = named.map((host, index) => ({
     hosts: [host],
-    y: HEAD + index * (NAMED + AFTER_NAMED),
-    h: NAMED,
+    y: HEAD + index * (NAMED_ROW_PX + NAMED_GAP_PX),
+    h: NAMED_ROW_PX,
     named: true,
   }));
-  const top = HEAD + named.length * (NAMED + AFTER_NAMED) + (named.length ? BEFORE_THIN : 0);
-  const hostsPerRow = Math.ceil(unnamed.length / THIN_HEIGHT);
+  const top = HEAD + named.length * (NAMED_ROW_PX + NAMED_GAP_PX) + (named.length ? THIN_GAP_PX : 0);
+  const hostsPerRow = Math.ceil(unnamed.length / THIN_ROWS_PX);
   const groups = Array.from({ length: hostsPerRow ? Math.ceil(unnamed.length / hostsPerRow) : 0 }, (_, index) =>
     unnamed.slice(index * hostsPerRow, (index + 1) * hostsPerRow),
   );
-  const rowHeight = Math.min(MAX_THIN_ROW, THIN_HEIGHT / groups.length);
+  const rowHeight = Math.min(MAX_THIN_ROW_PX, THIN_ROWS_PX / groups.length);
   groups.forEach((hosts, index) => {
     const y = Math.round(top + index * rowHeight);
     rows.push({ hosts, y, h: Math.round(top + (index + 1) * rowHeight) - y, named: false });
   });
   const last = rows.at(-1);
-  const bottom = Math.max(last ? last.y + last.h : top, unnamed.length ? top + THIN_TEXT : 0);
+  const bottom = Math.max(last ? last.y + last.h : top, unnamed.length ? top + THIN_TEXT_PX : 0);
   return { rows, top, hostsPerRow, bottom };
 }
 
 /**
  * The left edge of a column, rounded to whole pixels for sharp edges.
- * @param {number} at index from the first visible column
- * @param {number} fits
- * @param {number} width
+ * @param {number} column counted from the first visible one
+ * @param {number} columnCount number of visible columns
+ * @param {number} width of the map, px
  */
-export const columnX = (at, fits, width) => LEFT + Math.round((at * (width - LEFT - RIGHT)) / fits);
+export const columnX = (column, columnCount, width) =>
+  LEFT + Math.round((column * (width - LEFT - RIGHT)) / columnCount);
 
 /**
  * The column under the pointer; -1 outside the columns.
- * @param {number} x @param {number} fits @param {number} width
+ * @param {number} x @param {number} columnCount @param {number} width
  */
-export function columnAt(x, fits, width) {
-  const at = Math.floor(((x - LEFT) * fits) / (width - LEFT - RIGHT));
-  return at >= 0 && at < fits ? at : -1;
+export function columnAt(x, columnCount, width) {
+  const column = Math.floor(((x - LEFT) * columnCount) / (width - LEFT - RIGHT));
+  return column >= 0 && column < columnCount ? column : -1;
 }
 
 /** The row at a height; the space below a row belongs to it. @param {HeatRow[]} rows @param {number} y */
 export const rowAt = (rows, y) =>
-  rows.findIndex((row) => y >= row.y && y < row.y + row.h + (row.named ? AFTER_NAMED : 0));
+  rows.findIndex((row) => y >= row.y && y < row.y + row.h + (row.named ? NAMED_GAP_PX : 0));
 
 /**
  * A percentile of values. Scales end at the 95th, so that an outlier does not flatten the rest.
  * @param {number[]} values
- * @param {number} [part]
+ * @param {number} [fraction] of the values that are at most the percentile
  */
-export function percentile(values, part = 0.95) {
+export function percentile(values, fraction = 0.95) {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length ? sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] : 0;
+  return sorted.length ? sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)] : 0;
 }
 
 /** The position of a value on a scale, 0 to 1. @param {number} value @param {number} from @param {number} to */
@@ -94,11 +94,11 @@ export const onScale = (value, from, to) => (to > from ? clamp((value - from) / 
 
 /**
  * The distance, in columns, between labels that do not touch.
- * @param {number} column width, px
- * @param {number} label width, px
+ * @param {number} columnWidth px
+ * @param {number} labelWidth px
  */
-export const labelEvery = (column, label) =>
-  [1, 2, 4, 5, 10, 20, 50, 100].find((step) => step * column >= label) ?? 200;
+export const labelEvery = (columnWidth, labelWidth) =>
+  [1, 2, 4, 5, 10, 20, 50, 100].find((step) => step * columnWidth >= labelWidth) ?? 200;
 
 /**
  * Merges neighbours with equal keys: `[from, to, key]`, both ends included.
@@ -106,13 +106,13 @@ export const labelEvery = (column, label) =>
  * @param {K[]} keys
  * @returns {[number, number, K][]}
  */
-export function runsOf(keys) {
+export function mergeNeighbours(keys) {
   /** @type {[number, number, K][]} */
-  const runs = [];
-  keys.forEach((key, at) => {
-    const last = runs.at(-1);
-    if (last && last[2] === key) last[1] = at;
-    else runs.push([at, at, key]);
+  const groups = [];
+  keys.forEach((key, index) => {
+    const last = groups.at(-1);
+    if (last && last[2] === key) last[1] = index;
+    else groups.push([index, index, key]);
   });
-  return runs;
+  return groups;
 }

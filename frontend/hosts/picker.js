@@ -3,18 +3,24 @@
 import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
-import { briefUnitFor, count, digits, MISSING, plural } from '../lib/format.js';
+import { briefUnitFor, count, digits, MISSING, plural, UNITS } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 
-const ROW = 24;
-const ROWS_IN_SIGHT = 11;
-/** With more hosts than this, only the slowest and the median host are chosen at first. */
-const MANY = 8;
-const MANY_IN_TIMELINE = 16;
+const ROW_PX = 24;
+const VISIBLE_ROWS = 11;
+/** Rows drawn above and below the visible ones. */
+const EXTRA_ROWS = 4;
+/** With more hosts than this, only the slowest and the median host are selected at first. */
+const MAX_SELECTED_AT_FIRST = 8;
+/** With more selected hosts than this, the dialog warns of the number of rows in the timeline. */
+const MAX_TIMELINE_HOSTS = 16;
+/** Width of the dialog with a margin. */
+const DIALOG_PX = 446;
+const PS_PER_US = UNITS.us.ps;
 
 /**
  * @param {object} about
@@ -28,17 +34,19 @@ const MANY_IN_TIMELINE = 16;
  */
 export function openPicker({ session, hosts, linked, rows, below, apply, say, fail }) {
   const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
-  /** @type {Set<number>} */
-  let chosen = new Set();
-  /** The link's words for the chosen set, until single hosts are toggled. */
-  let words = '';
-  let touched = false;
+  /** Indices in `names`, as all lists of hosts here. @type {Set<number>} */
+  let selected = new Set();
+  /** The link's words for the selection, until single hosts are toggled. */
+  let linkWords = '';
+  let isEdited = false;
+  /** All hosts, those for which others wait longest first once the ranking is loaded. */
   let order = [...names.keys()];
-  /** @type {number[]} */
+  /** The hosts that match the search. */
   let matches = order;
+  /** Index of the row that Tab leads to, in `matches`. */
   let active = 0;
   /** @type {HostsAnswer|null} */
-  let ranks = null;
+  let ranking = null;
   const search = h('input', {
     type: 'search',
     'aria-label': 'Find hosts',
@@ -47,51 +55,53 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     spellcheck: 'false',
     autofocus: true,
   });
-  const hits = h('span', { class: 'muted num' });
+  const matchCount = h('span', { class: 'muted num' });
   const sets = h('div', { class: 'row wrapped', role: 'group', 'aria-label': 'Sets' });
   const head = h('div', { class: 'pick-row small muted' });
   const list = h('div', { role: 'group', 'aria-label': 'Hosts' });
   const scroller = h('div', { class: 'pick-list' }, list);
   const pinned = h('div', { class: 'pinned' });
-  const sum = h('p', { class: 'sec', role: 'status' });
-  const done = button('Apply', applyChoice, { class: 'primary', 'data-testid': 'host-picker-apply' });
+  const summary = h('p', { class: 'sec', role: 'status' });
+  const applyButton = button('Apply', applySelection, { class: 'primary', 'data-testid': 'host-picker-apply' });
   const dialog = h(
     'dialog',
     { class: 'picker', 'aria-label': 'Hosts', 'data-testid': 'host-picker' },
-    h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, hits), sets),
+    h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, matchCount), sets),
     head,
     scroller,
     pinned,
     h(
       'footer',
       null,
-      sum,
+      summary,
       h('span', { class: 'grow' }),
       button('Cancel', () => dialog.close(), { 'data-testid': 'host-picker-cancel' }),
-      done,
+      applyButton,
     ),
   );
 
   function medianHost() {
-    const at = ranks && ranks.median_host !== null ? names.indexOf(ranks.hosts.name[ranks.median_host]) : -1;
-    return at < 0 || names.length < 2 ? null : at;
+    const median = ranking?.median_host ?? null;
+    const index = ranking && median !== null ? names.indexOf(ranking.hosts.name[median]) : -1;
+    return index < 0 || names.length < 2 ? null : index;
   }
   /**
    * A host's value in a column of the ranking; null if the ranking does not have the host yet.
    * @template T
    * @param {(hosts: HostsAnswer['hosts']) => T[]} column
-   * @param {number} at
+   * @param {number} host
    */
-  const rankedValue = (column, at) => (ranks ? column(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
-  const lastOf = (/** @type {number} */ at) => rankedValue(({ last }) => last, at);
-  const waitOf = (/** @type {number} */ at) => rankedValue(({ waits_us }) => waits_us, at);
+  const rankedValue = (column, host) =>
+    ranking ? (column(ranking.hosts)[ranking.hosts.name.indexOf(names[host])] ?? null) : null;
+  const lastOf = (/** @type {number} */ host) => rankedValue(({ last }) => last, host);
+  const waitOf = (/** @type {number} */ host) => rankedValue(({ waits_us }) => waits_us, host);
 
-  /** @returns {{id: string, label: string, hosts: number[], words: string}[]} */
-  function choices() {
-    const lastOnce = order.filter((at) => lastOf(at));
+  /** Sets of hosts to select at once. @returns {{id: string, label: string, hosts: number[], words: string}[]} */
+  function hostSets() {
+    const lastOnce = order.filter((host) => lastOf(host));
     const median = medianHost();
     return [
-      ...(ranks && median !== null && names.length > 1
+      ...(ranking && median !== null && names.length > 1
         ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }]
         : []),
       ...(lastOnce.length
@@ -102,147 +112,148 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     ];
   }
 
-  const isChosen = (/** @type {number[]} */ places) =>
-    new Set(places).size === chosen.size && places.every((at) => chosen.has(at));
+  const isSelection = (/** @type {number[]} */ set) =>
+    new Set(set).size === selected.size && set.every((host) => selected.has(host));
 
-  /** @param {number[]} places @param {string} [as] */
-  function setChosen(places, as = '') {
-    touched = true;
-    chosen = new Set(places);
-    words = as;
+  /** @param {number[]} set @param {string} [words] the link's words for it */
+  function setSelection(set, words = '') {
+    isEdited = true;
+    selected = new Set(set);
+    linkWords = words;
     draw();
   }
 
-  /** @param {number} at */
-  function toggle(at) {
-    touched = true;
-    if (!chosen.delete(at)) chosen.add(at);
-    words = '';
+  /** @param {number} host */
+  function toggle(host) {
+    isEdited = true;
+    if (!selected.delete(host)) selected.add(host);
+    linkWords = '';
     draw();
   }
 
   function draw() {
     refill(
       sets,
-      choices().map(({ id, label, hosts: places, words: as }) =>
-        button(label, () => setChosen(places, as), {
+      hostSets().map(({ id, label, hosts: set, words }) =>
+        button(label, () => setSelection(set, words), {
           class: 'small-button',
-          'aria-pressed': String(isChosen(places)),
+          'aria-pressed': String(isSelection(set)),
           'data-testid': `host-picker-${id}`,
         }),
       ),
       search.value.trim() !== '' &&
         matches.length > 0 &&
-        button(`these ${count(matches.length)}`, () => setChosen(matches), {
+        button(`these ${count(matches.length)}`, () => setSelection(matches), {
           class: 'small-button',
-          'aria-pressed': String(isChosen(matches)),
+          'aria-pressed': String(isSelection(matches)),
           'data-testid': 'host-picker-found',
         }),
     );
-    const unit = briefUnitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
+    const unit = briefUnitFor(total(order, (/** @type {number} */ host) => (waitOf(host) ?? 0) * PS_PER_US));
     fill(
       head,
       h('span', null),
-      h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'),
-      h('span', { class: 'num' }, ranks ? 'Times last' : ''),
-      h('span', { class: 'num' }, ranks ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
+      h('span', null, ranking?.state === 'compared' ? 'Host, by how long others wait' : 'Host'),
+      h('span', { class: 'num' }, ranking ? 'Times last' : ''),
+      h('span', { class: 'num' }, ranking ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
     );
-    hits.textContent = `${count(matches.length)} of ${count(names.length)}`;
+    matchCount.textContent = `${count(matches.length)} of ${count(names.length)}`;
     drawRows(unit.ps);
-    const tooMany = chosen.size > MANY_IN_TIMELINE;
+    const isTooMany = selected.size > MAX_TIMELINE_HOSTS;
     fill(
-      sum,
-      h('b', null, `${count(chosen.size)} of ${count(names.length)}`),
+      summary,
+      h('b', null, `${count(selected.size)} of ${count(names.length)}`),
       ' chosen',
-      tooMany
+      isTooMany
         ? [
             ' ',
             h(
               'span',
               { class: 'tag warning' },
-              `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`,
+              `${plural(selected.size, 'host')} are ${count(Math.round(selected.size * rows))} rows`,
             ),
           ]
         : [' · ranges work too: ', h('code', null, '0-15, 41')],
     );
-    done.disabled = !chosen.size;
+    applyButton.disabled = !selected.size;
   }
 
   /** @param {number} unit ps */
   function drawRows(unit) {
-    const from = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 4);
-    const to = Math.min(matches.length, from + ROWS_IN_SIGHT + 8);
+    const from = Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - EXTRA_ROWS);
+    const to = Math.min(matches.length, from + VISIBLE_ROWS + 2 * EXTRA_ROWS);
     const focused = list.contains(document.activeElement);
-    list.style.height = `${matches.length * ROW}px`;
-    list.style.paddingTop = `${from * ROW}px`;
-    fill(list, matches.slice(from, to).map((at, index) => row(at, unit, from + index)));
+    list.style.height = `${matches.length * ROW_PX}px`;
+    list.style.paddingTop = `${from * ROW_PX}px`;
+    fill(list, matches.slice(from, to).map((host, index) => row(host, unit, from + index)));
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
     const median = medianHost();
     fill(pinned, median !== null && row(median, unit, -1));
   }
 
   /**
-   * @param {number} at
+   * @param {number} host
    * @param {number} unit ps @param {number} index in the list; -1 for the row pinned below it
    */
-  function row(at, unit, index) {
-    const wait = waitOf(at);
-    const box = h('input', {
+  function row(host, unit, index) {
+    const wait_us = waitOf(host);
+    const checkbox = h('input', {
       type: 'checkbox',
       tabindex: index === active || index < 0 ? 0 : -1,
-      'aria-label': names[at],
+      'aria-label': names[host],
       onchange: () => {
         if (index >= 0) active = index;
-        toggle(at);
+        toggle(host);
       },
     });
-    box.checked = chosen.has(at);
+    checkbox.checked = selected.has(host);
     return h(
       'label',
       {
         class: index === active && index >= 0 ? 'pick-row on' : 'pick-row',
-        'data-testid': index < 0 ? 'host-picker-median' : `host-picker-row-${at}`,
+        'data-testid': index < 0 ? 'host-picker-median' : `host-picker-row-${host}`,
       },
-      box,
+      checkbox,
       h(
         'span',
-        { class: 'name', title: names[at] },
-        emphasized(names[at], index < 0 ? '' : search.value.trim()),
+        { class: 'name', title: names[host] },
+        markMatch(names[host], index < 0 ? '' : search.value.trim()),
         index < 0 && [' ', h('span', { class: 'tag' }, 'median')],
       ),
-      h('span', { class: 'num' }, ranks ? count(lastOf(at)) : ''),
-      h('span', { class: 'num' }, !ranks ? '' : wait === null ? MISSING : digits((wait * 1e6) / unit, 3)),
+      h('span', { class: 'num' }, ranking ? count(lastOf(host)) : ''),
+      h('span', { class: 'num' }, !ranking ? '' : wait_us === null ? MISSING : digits((wait_us * PS_PER_US) / unit, 3)),
     );
   }
 
-  /** @param {string} name @param {string} text */
-  function emphasized(name, text) {
-    const at = name.toLowerCase().indexOf(text.toLowerCase());
-    return text && at >= 0
-      ? [name.slice(0, at), h('mark', null, name.slice(at, at + text.length)), name.slice(at + text.length)]
+  /** A name in which the searched text is marked. @param {string} name @param {string} text */
+  function markMatch(name, text) {
+    const start = name.toLowerCase().indexOf(text.toLowerCase());
+    const end = start + text.length;
+    return text && start >= 0
+      ? [name.slice(0, start), h('mark', null, name.slice(start, end)), name.slice(end)]
       : [name];
   }
 
   function find() {
-    const places = new Set(findHosts(search.value, names));
-    matches = order.filter((at) => places.has(at));
+    const matching = new Set(findHosts(search.value, names));
+    matches = order.filter((host) => matching.has(host));
     active = 0;
     scroller.scrollTop = 0;
     draw();
   }
 
-  function applyChoice() {
-    const allChosen = chosen.size === names.length;
-    apply(words || (allChosen ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
+  function applySelection() {
+    const all = names.length > MAX_SELECTED_AT_FIRST ? 'all' : '';
+    apply(linkWords || (selected.size === names.length ? all : hostsText([...selected], names)));
     dialog.close();
-    say(`${plural(chosen.size, 'host')} of ${count(names.length)} chosen.`);
+    say(`${plural(selected.size, 'host')} of ${count(names.length)} chosen.`);
   }
 
   /** @param {number} to */
   function move(to) {
     active = clamp(to, 0, matches.length - 1);
-    const top = active * ROW;
-    scroller.scrollTop = clamp(scroller.scrollTop, top - (ROWS_IN_SIGHT - 1) * ROW, top);
+    const top = active * ROW_PX;
+    scroller.scrollTop = clamp(scroller.scrollTop, top - (VISIBLE_ROWS - 1) * ROW_PX, top);
     draw();
     /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
   }
@@ -251,17 +262,17 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     ArrowUp: () => (active ? move(active - 1) : search.focus()),
     Home: () => move(0),
     End: () => move(matches.length - 1),
-    PageDown: () => move(active + ROWS_IN_SIGHT),
-    PageUp: () => move(active - ROWS_IN_SIGHT),
+    PageDown: () => move(active + VISIBLE_ROWS),
+    PageUp: () => move(active - VISIBLE_ROWS),
     Enter: () => {
-      if (chosen.size) applyChoice();
+      if (selected.size) applySelection();
     },
   });
   onKeys(search, '*', {
     ArrowDown: () => move(0),
     Enter: () => {
-      if (search.value.trim()) setChosen(matches);
-      else if (chosen.size) applyChoice();
+      if (search.value.trim()) setSelection(matches);
+      else if (selected.size) applySelection();
     },
   });
   search.addEventListener('input', find);
@@ -272,30 +283,31 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   });
   dialog.addEventListener('close', () => dialog.remove());
 
-  /** Chooses the link's hosts; without any, all hosts, or the slowest and the median one of many. */
-  function chooseInitial() {
+  /** Selects the link's hosts; without any, all hosts, or the slowest and the median one of many. */
+  function selectInitial() {
     const median = medianHost();
-    const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (
-      ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {}
+    const ranks = /** @type {Partial<Record<'slowest'|'median', string>>} */ (
+      median !== null ? { slowest: names[order[0]], median: names[median] } : {}
     );
-    const linkedPlaces = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
-    if (linkedPlaces.length) setChosen(linkedPlaces, /slowest|median/.test(linked ?? '') ? linked : '');
-    else if (names.length > MANY && median !== null) setChosen([order[0], median], 'slowest,median');
-    else setChosen(names.length > MANY && !ranks ? [] : order);
-    touched = false;
+    const linkedSet = linkedHosts(linked, names, ranks).map((name) => names.indexOf(name));
+    const isMany = names.length > MAX_SELECTED_AT_FIRST;
+    if (linkedSet.length) setSelection(linkedSet, /slowest|median/.test(linked ?? '') ? linked : '');
+    else if (isMany && median !== null) setSelection([order[0], median], 'slowest,median');
+    else setSelection(isMany && !ranking ? [] : order);
+    isEdited = false;
   }
 
   const bounds = below.getBoundingClientRect();
-  dialog.style.left = `${Math.max(8, Math.min(bounds.left, innerWidth - 446))}px`;
+  dialog.style.left = `${Math.max(8, Math.min(bounds.left, innerWidth - DIALOG_PX))}px`;
   dialog.style.top = `${bounds.bottom + 3}px`;
   document.body.append(dialog);
-  chooseInitial();
+  selectInitial();
   dialog.showModal();
   get('hosts', { session }).then((document) => {
-    ranks = document;
-    const rankedPlaces = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
-    order = [...new Set([...rankedPlaces, ...order])];
-    if (!touched) chooseInitial();
+    ranking = document;
+    const ranked = document.order.map((index) => names.indexOf(document.hosts.name[index]));
+    order = [...new Set([...ranked.filter((host) => host >= 0), ...order])];
+    if (!isEdited) selectInitial();
     find();
   }).catch((error) => { if (dialog.isConnected) fail(error); });
 }

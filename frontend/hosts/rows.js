@@ -1,5 +1,6 @@
 /** Converts the hosts document into rows, for all steps or a range of them. */
 
+import { UNITS } from '../lib/format.js';
 import { hostNumber, shortNames } from '../lib/host-names.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 
@@ -7,8 +8,11 @@ import { groupBy, maximum, total } from '../lib/totals.js';
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 
+/** Picoseconds in a microsecond, the unit of the hosts document. */
+export const PS_PER_US = UNITS.us.ps;
+
 /** Classes in which a host only waits for its devices, and so for other hosts: never a cause. */
-export const WAITING = ['wait', 'from_device'];
+export const WAIT_CLASSES = ['wait', 'from_device'];
 /** Device work, listed with the classes of host time but not part of the step's sum. */
 export const DEVICE = 'device';
 
@@ -30,41 +34,43 @@ export function hostRows(document, range) {
   const shorts = shortNames(hosts.name);
   const isCompared = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
-  const chargeIndices = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
-  const allLast = total(chargeIndices, (/** @type {number} */ at) => charges.last[at]);
-  const charged = groupBy(chargeIndices, (/** @type {number} */ at) => charges.host[at]);
-  return hosts.name.map((name, at) => {
-    const ownCharges = charged.get(at) ?? [];
+  const chargeIndices = [...charges.step.keys()].filter((charge) => inRange(charges.step[charge]));
+  const allLast = total(chargeIndices, (/** @type {number} */ charge) => charges.last[charge]);
+  const chargesByHost = groupBy(chargeIndices, (/** @type {number} */ charge) => charges.host[charge]);
+  return hosts.name.map((name, index) => {
+    const ownCharges = chargesByHost.get(index) ?? [];
     const last = total(ownCharges, (/** @type {number} */ charge) => charges.last[charge]);
-    const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
+    const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, index, step) ?? []);
     return {
-      at,
+      index,
       name,
-      short: shorts[at],
-      number: hostNumber(shorts[at]),
-      steps: range ? times.length : hosts.steps[at],
+      short: shorts[index],
+      number: hostNumber(shorts[index]),
+      steps: range ? times.length : hosts.steps[index],
       step_us: median(times),
-      last: !range ? hosts.last[at] : isCompared ? last : null,
-      share: !range ? hosts.last_share[at] : isCompared && allLast ? last / allLast : null,
+      last: !range ? hosts.last[index] : isCompared ? last : null,
+      share: !range ? hosts.last_share[index] : isCompared && allLast ? last / allLast : null,
       last_steps: range
-        ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length
-        : hosts.last_steps[at],
+        ? stepsIn(range, 0).filter((step) => document.steps.last[step] === index).length
+        : hosts.last_steps[index],
       waits_us: !range
-        ? hosts.waits_us[at]
+        ? hosts.waits_us[index]
         : isCompared
           ? total(ownCharges, (/** @type {number} */ charge) => charges.waits_us[charge])
           : null,
-      duty: hosts.duty_cycle[at],
-      span_us: hosts.span_us[at],
-      apart:
-        median_host === null ? [] : apartFrom(document.classes, document.class_us[at], document.class_us[median_host]),
-      differs: hosts.differs[at],
-      differs_us: hosts.differs_us[at],
-      once: hosts.once[at],
-      offset_us: hosts.offset_us[at],
-      residual_us: hosts.residual_us[at],
-      is_clock_uncertain: hosts.is_clock_uncertain[at],
-      named: hosts.named[at],
+      duty: hosts.duty_cycle[index],
+      span_us: hosts.span_us[index],
+      differences:
+        median_host === null
+          ? []
+          : classDifferences(document.classes, document.class_us[index], document.class_us[median_host]),
+      differs: hosts.differs[index],
+      differs_us: hosts.differs_us[index],
+      once: hosts.once[index],
+      offset_us: hosts.offset_us[index],
+      residual_us: hosts.residual_us[index],
+      is_clock_uncertain: hosts.is_clock_uncertain[index],
+      named: hosts.named[index],
     };
   });
 }
@@ -76,15 +82,15 @@ export function hostRows(document, range) {
  * @param {number} step
  */
 export function stepUs({ steps, step_difference_us }, host, step) {
-  const apart = step_difference_us[host]?.[step];
-  return apart == null ? null : steps.step_us[step] + apart;
+  const difference = step_difference_us[host]?.[step];
+  return difference == null ? null : steps.step_us[step] + difference;
 }
 
 /**
  * The difference from the median host per class of host time, in µs.
  * @param {string[]} classes @param {number[]} times @param {number[]} medianTimes
  */
-const apartFrom = (classes, times, medianTimes) =>
+const classDifferences = (classes, times, medianTimes) =>
   classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: times[index] - medianTimes[index] }]));
 
 /**
@@ -95,9 +101,11 @@ const apartFrom = (classes, times, medianTimes) =>
  */
 export function longestClass(classes, times, medianTimes) {
   if (!times || !medianTimes) return null;
-  const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : times[index] - medianTimes[index]));
-  const longest = maximum(longer);
-  return longest > 0 ? classes[longer.indexOf(longest)] : null;
+  const differences = classes.map((name, index) =>
+    WAIT_CLASSES.includes(name) ? 0 : times[index] - medianTimes[index],
+  );
+  const largest = maximum(differences);
+  return largest > 0 ? classes[differences.indexOf(largest)] : null;
 }
 
 /**
@@ -115,12 +123,12 @@ export function meanOf(steps, range) {
 /**
  * A step's key in links: its number, followed by its index if several steps share the number.
  * @param {HostsAnswer['steps']} steps
- * @param {number} at
+ * @param {number} step index
  */
-export function stepKey({ number }, at) {
-  const stepNumber = number[at];
-  if (stepNumber == null) return String(at);
-  return number.indexOf(stepNumber) === number.lastIndexOf(stepNumber) ? String(stepNumber) : `${stepNumber}.${at}`;
+export function stepKey({ number }, step) {
+  const stepNumber = number[step];
+  if (stepNumber == null) return String(step);
+  return number.indexOf(stepNumber) === number.lastIndexOf(stepNumber) ? String(stepNumber) : `${stepNumber}.${step}`;
 }
 
 /**
@@ -131,36 +139,37 @@ export function stepKey({ number }, at) {
  */
 export function stepsOfLink(steps, text) {
   if (!text) return null;
-  const keys = steps.number.map((_, at) => stepKey(steps, at));
-  const chargeIndices = text.split('-').map((key) => keys.indexOf(key));
-  const [from, to = from] = chargeIndices;
-  if (chargeIndices.length > 2 || chargeIndices.includes(-1)) return null;
+  const keys = steps.number.map((_, step) => stepKey(steps, step));
+  const indices = text.split('-').map((key) => keys.indexOf(key));
+  const [from, to = from] = indices;
+  if (indices.length > 2 || indices.includes(-1)) return null;
   return [Math.min(from, to), Math.max(from, to)];
 }
 
-/** A step's name in sentences. @param {HostsAnswer['steps']} steps @param {number} at */
-export const stepName = ({ number }, at) => String(number[at] ?? at);
+/** A step's name in sentences. @param {HostsAnswer['steps']} steps @param {number} step index */
+export const stepName = ({ number }, step) => String(number[step] ?? step);
 
 /** CSV rows, one per host and step. @param {HostsAnswer} document */
 export function csvRows(document) {
   const { hosts, charges, steps } = document;
-  const charged = new Map(charges.host.map((host, at) => [`${host} ${charges.step[at]}`, at]));
-  return hosts.name.flatMap((host, at) => steps.number.map((_, step) => {
-    const charge = charged.get(`${at} ${step}`);
-    const late = document.late_us[at]?.[step] ?? -1;
+  const chargesByCell = new Map(charges.host.map((host, charge) => [`${host} ${charges.step[charge]}`, charge]));
+  return hosts.name.flatMap((host, index) => steps.number.map((_, step) => {
+    const charge = chargesByCell.get(`${index} ${step}`);
+    const late = document.late_us[index]?.[step] ?? -1;
     const isCompared = document.state === 'compared';
     return {
       host,
       step: stepName(steps, step),
-      step_us: stepUs(document, at, step),
+      step_us: stepUs(document, index, step),
       late_us: late < 0 ? null : late,
       last: isCompared ? (charge === undefined ? 0 : charges.last[charge]) : null,
       others_wait_us: isCompared ? (charge === undefined ? 0 : charges.waits_us[charge]) : null,
-      clock_offset_us: hosts.offset_us[at],
-      clock_residual_us: hosts.residual_us[at],
+      clock_offset_us: hosts.offset_us[index],
+      clock_residual_us: hosts.residual_us[index],
     };
   }));
 }
+
 export const CSV_HEADS = [
   'host',
   'step',

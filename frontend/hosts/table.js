@@ -9,19 +9,22 @@ import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { countColumn, sortableTable } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { DEVICE } from './rows.js';
-import { apartBar } from './difference.js';
-import { classLabel, US } from './verdict.js';
+import { DEVICE, PS_PER_US } from './rows.js';
+import { differenceBar } from './difference.js';
+import { classLabel } from './verdict.js';
 
 /** @typedef {import('./types').HostRow} HostRow */
 
+/** Key of the column of bars, whose foot has a note. */
+const DIFFERENCES_KEY = 'differences';
+/** Smaller differences from the median host are left out of the bars. */
 const MIN_DIFFERENCE_US = 150;
 
-/** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
+/** Formats how long others wait for each host: in one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
-  const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
-  const unit = briefUnitFor(total(parts, Number));
-  const rounded = roundParts(parts, unit.ps / 1000);
+  const times = rows.map(({ waits_us }) => (waits_us ?? 0) * PS_PER_US);
+  const unit = briefUnitFor(total(times, Number));
+  const rounded = roundParts(times, unit.ps / 1000);
   const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
   /** @param {HostRow[]} group */
   const sum = (group) => (hasWaits ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
@@ -32,68 +35,71 @@ export function waitTexts(rows) {
  * @param {HostRow[]} rows hosts to list, in order
  * @param {HostRow[]} all all hosts
  * @param {object} on
- * @param {boolean} on.opened whether hosts that were never last are listed singly @param {() => void} on.toggle
- * @param {boolean} on.filtered whether a filter is set; then nothing folds @param {number|null} on.chosen
+ * @param {boolean} on.isExpanded whether hosts that were never last are listed singly @param {() => void} on.toggle
+ * @param {boolean} on.isFiltered whether a filter is set; then nothing folds
+ * @param {number|null} on.selectedHost index
  * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
- * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
+ * @param {{sort?: string, onSort: (order: string) => void}} on.order @param {boolean} on.partial
  */
-export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
+export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selectedHost, select, open, order, partial }) {
   const { unit, hasWaits, sum } = waitTexts(all);
   const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
-  const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
-  const side = maximum(
+  const notableDifferences = (/** @type {HostRow} */ { differences }) =>
+    differences.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
+  const scale_us = maximum(
     all.flatMap((row) =>
       [-1, 1].map((sign) =>
         total(
-          notable(row).filter(({ us }) => us * sign > 0),
+          notableDifferences(row).filter(({ us }) => us * sign > 0),
           ({ us }) => Math.abs(us),
         ),
       ),
     ),
     MIN_DIFFERENCE_US,
   );
-  const rest = filtered || !hasWaits ? [] : rows.filter(({ last }) => !last);
-  const folds = rest.length > 1;
-  const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
+  const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last }) => !last);
+  const folds = neverLast.length > 1;
+  const items = folds && !isExpanded ? rows.filter((row) => !neverLast.includes(row)) : rows;
   const shares = roundShares(all.map(({ last }) => last ?? 0));
   /** @param {HostRow} row */
   const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
-  const clocks = all.some(({ offset_us }) => offset_us !== null);
+  const hasClocks = all.some(({ offset_us }) => offset_us !== null);
   // A single host has nothing to differ from.
-  const apart = all.length > 1 && all.some((row) => row.apart.length);
+  const hasDifferences = all.length > 1 && all.some(({ differences }) => differences.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
     definedColumn(TABLES.hosts.name, {
       key: 'host',
-      value: ({ at }) => at,
+      value: ({ index }) => index,
       cell: (row) => link(row.name, () => select(row)),
     }),
     definedColumn(TABLES.hosts.steps),
-    definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * US) }),
+    definedColumn(TABLES.hosts.step_ps, { field: ({ step_us }) => (step_us === null ? null : step_us * PS_PER_US) }),
     countColumn('Times last', 'last', { key: 'last' }),
-    definedColumn(TABLES.hosts.last_share, { key: 'share', of: 'share', cell: (row) => share(shareOf(row)) }),
+    definedColumn(TABLES.hosts.last_share, { key: 'share', field: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
-      of: ({ waits_us }) => (waits_us ?? 0) * US,
+      field: ({ waits_us }) => (waits_us ?? 0) * PS_PER_US,
       cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
     }),
     { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
-    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
-    ...(apart
+    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', field: 'duty' }),
+    ...(hasDifferences
       ? [
           {
+            key: DIFFERENCES_KEY,
             head: 'Against the median host, ms a step',
-            cell: (/** @type {HostRow} */ row) => apartBar(notable(row), side),
+            cell: (/** @type {HostRow} */ row) => differenceBar(notableDifferences(row), scale_us),
           },
           definedColumn(TABLES.hosts.differs, {
             value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0),
             title: undefined,
-            cell: differs,
+            cell: differsCell,
           }),
         ]
       : []),
-    ...(clocks
+    ...(hasClocks
       ? [
           {
             key: 'clock',
@@ -106,20 +112,20 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
             key: 'residual',
             head: '± residual',
             value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity,
-            cell: residual,
+            cell: residualCell,
           },
         ]
       : []),
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
-  const listed = filtered ? rows : all;
+  const listed = isFiltered ? rows : all;
   const rangeText = (/** @type {(row: HostRow) => number} */ valueOf) =>
     new Set(listed.map(valueOf)).size === 1
       ? count(valueOf(listed[0]))
       : `${count(minimum(listed.map(valueOf)))} – ${count(maximum(listed.map(valueOf)))}`;
   const sums = listed.length
     ? {
-        host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
+        host: isFiltered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
         steps: rangeText((row) => row.steps),
         step: medianStep(listed),
         last: hasWaits ? count(total(listed, 'last')) : MISSING,
@@ -129,7 +135,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
             : MISSING,
         waits: h(
           'span',
-          { 'data-ps': total(listed, 'waits_us') * US },
+          { 'data-ps': total(listed, 'waits_us') * PS_PER_US },
           partial && hasWaits ? '≥\u202f' : '',
           sum(listed),
         ),
@@ -137,28 +143,28 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       }
     : { host: `0 of ${plural(all.length, 'host')}` };
   const note = hasWaits ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
-  const foot = columns.map(({ key, head }) =>
-    head.startsWith('Against')
+  const foot = columns.map(({ key }) =>
+    key === DIFFERENCES_KEY
       ? h('span', { class: 'muted small' }, note)
       : (/** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''),
   );
   const view = sortableTable({
-    label: 'Hosts', testid: 'hosts-table', items, columns, foot, select, open, ...order,
-    selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
+    label: 'Hosts side by side', testid: 'hosts-table', items, columns, foot, select, open, ...order,
+    selected: ({ index }) => index === selectedHost, rowid: ({ index }) => `host-row-${index}`,
   });
-  if (folds) addRestRow(view.element, columns, rest, opened, toggle, rangeText, sum);
+  if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, rangeText, sum);
   // The note spans the columns without a sum.
-  const noteAt = columns.findIndex(({ head }) => head.startsWith('Against'));
+  const noteIndex = columns.findIndex(({ key }) => key === DIFFERENCES_KEY);
   const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
-  if (noteAt >= 0) {
-    cells[noteAt].setAttribute('colspan', String(columns.length - noteAt));
-    cells.slice(noteAt + 1).forEach((cell) => cell.remove());
+  if (noteIndex >= 0) {
+    cells[noteIndex].setAttribute('colspan', String(columns.length - noteIndex));
+    cells.slice(noteIndex + 1).forEach((cell) => cell.remove());
   }
   return view;
 }
 
 /** @param {HostRow} row */
-function differs({ differs: name, differs_us, once }) {
+function differsCell({ differs: name, differs_us, once }) {
   if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
   return [
     ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/routes').ClassName} */ (name))),
@@ -169,7 +175,7 @@ function differs({ differs: name, differs_us, once }) {
 }
 
 /** @param {HostRow} row */
-function residual({ residual_us, is_clock_uncertain }) {
+function residualCell({ residual_us, is_clock_uncertain }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
     h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
@@ -192,35 +198,35 @@ function medianStep(rows) {
 
 /**
  * Adds a row for the hosts that were never last, above the sum.
- * @param {HTMLElement} place
+ * @param {HTMLElement} tableElement
  * @param {import('../lib/table.js').Column<HostRow>[]} columns
- * @param {HostRow[]} rest
- * @param {boolean} opened
+ * @param {HostRow[]} neverLast
+ * @param {boolean} isExpanded
  * @param {() => void} toggle
  * @param {(valueOf: (row: HostRow) => number) => string} rangeText @param {(rows: HostRow[]) => string} sum
  */
-function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
-  const widest = maximum(rest.map(({ residual_us }) => residual_us ?? 0));
+function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rangeText, sum) {
+  const largestResidual = maximum(neverLast.map(({ residual_us }) => residual_us ?? 0));
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
     host: button(
       [
-        h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'),
-        `${count(rest.length)} more, never last`,
+        h('span', { class: 'muted', 'aria-hidden': 'true' }, isExpanded ? '▾' : '▸'),
+        `${count(neverLast.length)} more, never last`,
       ],
       toggle,
-      { class: 'fold', 'aria-expanded': String(opened) },
+      { class: 'fold', 'aria-expanded': String(isExpanded) },
     ),
     steps: rangeText((row) => row.steps),
-    step: medianStep(rest),
+    step: medianStep(neverLast),
     last: '0',
     share: share(0),
-    waits: sum(rest),
-    duty: dutyOf(rest),
-    residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
+    waits: sum(neverLast),
+    duty: dutyOf(neverLast),
+    residual: largestResidual ? h('span', { class: 'sec' }, `≤\u202f${digits(largestResidual, 1)}`) : '',
   };
-  const plain = rest.every((row) => row.differs === null);
-  place.querySelector('tfoot')?.prepend(
+  const noneDiffers = neverLast.every((row) => row.differs === null);
+  tableElement.querySelector('tfoot')?.prepend(
     h(
       'tr',
       { class: 'rest', 'data-testid': 'host-rest' },
@@ -228,7 +234,7 @@ function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
         h(
           'td',
           { class: number && 'num' },
-          key === 'differs' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
+          key === 'differs' && noneDiffers ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
         ),
       ),
     ),

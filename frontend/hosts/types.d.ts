@@ -1,14 +1,20 @@
 /** What the view Hosts builds from its answer. */
 
+/** The time of a class of host time minus that of the median host, in the mean step. */
+export interface ClassDifference { name: string; us: number }
+
 /**
- * A host as table and heat map have it, of all steps or of those that are chosen. Times of others that wait are sums.
+ * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
+ * `short` and `number`: its short name and the number in it; `last` and `last_steps`: the collectives and steps in which
+ * it arrived last, `share`: of the collectives that it takes part in; `waits_us`: how long all others waited for it.
+ * `duty`, `differences`, and what is known of its clock are always of all steps.
  */
 export interface HostRow {
-  at: number; name: string; short: string; number: number; steps: number; step_us: number | null;
+  index: number; name: string; short: string; number: number; steps: number; step_us: number | null;
   last: number | null; share: number | null; last_steps: number; waits_us: number | null; duty: number | null; span_us: number;
-  apart: { name: string; us: number }[]; differs: string | null; differs_us: number | null; once: boolean;
+  differences: ClassDifference[]; differs: string | null; differs_us: number | null; once: boolean;
   offset_us: number | null; residual_us: number | null; is_clock_uncertain: boolean; named: boolean;
 }
 
-/** From and to, both in it; indices of steps. */
+/** Indices of the first and the last step, both included. */
 export type StepRange = [from: number, to: number];

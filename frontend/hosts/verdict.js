@@ -4,14 +4,12 @@ import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
-import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.js';
+import { DEVICE, PS_PER_US, longestClass, meanOf, stepName, stepUs, stepsIn } from './rows.js';
 
 /** @typedef {import('../lib/dom.js').Child} Child */
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
-
-export const US = 1e6;
 
 /** `IR tracing`, `compute` @param {string} name of a class */
 export const classLabel = (name) =>
@@ -29,29 +27,35 @@ export const rangeName = (steps, [from, to]) =>
  */
 export function rangeVerdict(document, rows, range) {
   const { steps, median_host, step_class_us, classes, kind } = document;
-  const where = rangeName(steps, range);
-  const ops = `the ${kind ?? 'collective'}s`;
-  const clear = new Set(stepsIn(range, 0).filter((step) => steps.clear[step]).map((step) => steps.last[step]));
-  const [late] = rows.filter(({ at }) => clear.has(at)).sort((a, b) => (b.waits_us ?? 0) - (a.waits_us ?? 0));
-  if (!rows.some(({ last }) => last)) return `No collective was compared in ${where}.`;
-  if (!late) {
+  const rangeText = rangeName(steps, range);
+  const collectives = `the ${kind ?? 'collective'}s`;
+  const clearlyLast = new Set(
+    stepsIn(range, 0).filter((step) => steps.clear[step]).map((step) => steps.last[step]),
+  );
+  const [latest] = rows
+    .filter(({ index }) => clearlyLast.has(index))
+    .sort((a, b) => (b.waits_us ?? 0) - (a.waits_us ?? 0));
+  if (!rows.some(({ last }) => last)) return `No collective was compared in ${rangeText}.`;
+  if (!latest) {
     const shares = rows.map((row) => row.share ?? 0);
-    return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} ` +
-      `of ${ops}.`;
+    return `No host stands out in ${rangeText}: each is last in ${share(minimum(shares))} – ` +
+      `${share(maximum(shares))} of ${collectives}.`;
   }
-  const [times, medianTimes] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map(
+  const [times, medianTimes] = [step_class_us[latest.index], step_class_us[median_host ?? -1]].map(
     (stepTimes) => stepTimes && meanOf(stepTimes, range),
   );
   const cause = longestClass(classes, times ?? null, medianTimes ?? null);
-  const at = cause ? classes.indexOf(cause) : -1;
-  const [causeText, medianText] = times && medianTimes ? briefTimes(times[at] * US, medianTimes[at] * US) : [];
-  const why =
+  const causeIndex = cause ? classes.indexOf(cause) : -1;
+  const [causeText, medianText] =
+    times && medianTimes ? briefTimes(times[causeIndex] * PS_PER_US, medianTimes[causeIndex] * PS_PER_US) : [];
+  const reason =
     cause && causeText
       ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
       : '';
-  const waits = (late.waits_us ?? 0) * US;
-  return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ` +
-    `${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
+  const waits_ps = (latest.waits_us ?? 0) * PS_PER_US;
+  const eachInStep_ps = waits_ps / (rows.length - 1) / stepsIn(range, 0).length;
+  return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
+    `The others wait ${briefTime(waits_ps)} for it, ${briefTime(eachInStep_ps)} each in a step.`;
 }
 
 /**
@@ -61,11 +65,12 @@ export function rangeVerdict(document, rows, range) {
  * @param {StepRange} range
  */
 export function rangeFigures(document, rows, range) {
-  const times = rows.flatMap(({ at }) => stepsIn(range, 0).flatMap((step) => stepUs(document, at, step) ?? []));
-  const waits = document.state === 'compared' && times.length ? (total(rows, 'waits_us') / times.length) * US : null;
+  const times = rows.flatMap(({ index }) => stepsIn(range, 0).flatMap((step) => stepUs(document, index, step) ?? []));
+  const isCompared = document.state === 'compared' && times.length;
+  const waits_ps = isCompared ? (total(rows, 'waits_us') / times.length) * PS_PER_US : null;
   return {
-    step_ps: times.length ? (total(times, Number) / times.length) * US : null,
-    waits_ps: waits,
+    step_ps: times.length ? (total(times, Number) / times.length) * PS_PER_US : null,
+    waits_ps,
     step_if_fixed_ps: null,
   };
 }
@@ -74,7 +79,7 @@ export function rangeFigures(document, rows, range) {
  * Splits a text so that host names and shares of last arrivals are bold.
  * @param {string} text @param {string[]} names
  */
-function emphasized(text, names) {
+function boldNames(text, names) {
   const escaped = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return text
     .split(new RegExp(`((?<![\\w.-])(?:${[...escaped, '(?<=last in )[\\d.]+\\u202f%'].join('|')})(?![\\w-]))`))
@@ -93,31 +98,32 @@ export function verdictBlock(document, rows, range, capture) {
   const partial = read.hosts < read.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
-  const late = verdict.hosts.map((at) => rows[at]);
-  const cores = document.state === 'one_host';
-  const withWaits = isCompared || (cores && verdict.kind !== 'unknown');
-  const fixed = verdict.core
+  const late = verdict.hosts.map((index) => rows[index]);
+  const isOneHost = document.state === 'one_host';
+  const hasWaits = isCompared || (isOneHost && verdict.kind !== 'unknown');
+  /** The condition of the mean step at best. */
+  const condition = verdict.core
     ? `if ${verdict.core.split('/').at(-1)} were like the rest`
     : late.length === 1
       ? ['if ', h('span', { class: 'host-name' }, late[0].short), ' were like the rest']
       : late.length
         ? `if ${late.length} hosts were like the rest`
         : 'no host is late';
-  /** @param {string} name @param {number|null} ps @param {Child|Child[]} meaning @param {boolean} [sum] */
-  const figure = (name, ps, meaning, sum) =>
+  /** @param {string} name @param {number|null} ps @param {Child|Child[]} meaning @param {boolean} [isSum] */
+  const figure = (name, ps, meaning, isSum) =>
     h(
       'div',
       { 'data-testid': `kpi-${name}` },
       h(
         'dd',
         { 'data-ps': ps === null ? null : Math.round(ps) },
-        sum && partial && ps ? '≥\u202f' : '',
+        isSum && partial && ps ? '≥\u202f' : '',
         ps === null ? MISSING : headline(ps),
       ),
       h('dt', null, meaning),
     );
   const stepCounts = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
-  const number =
+  const stepsText =
     new Set(stepCounts).size > 1
       ? `${count(minimum(stepCounts))} – ${count(maximum(stepCounts))} steps`
       : plural(stepCounts[0] ?? 0, 'step');
@@ -133,9 +139,9 @@ export function verdictBlock(document, rows, range, capture) {
         ['critical', 'warning'].includes(verdict.severity) &&
           !range &&
           h('span', { class: 'hidden' }, `${verdict.severity}: `),
-        text.startsWith('No ') ? text : emphasized(text, hosts.name),
+        text.startsWith('No ') ? text : boldNames(text, hosts.name),
       ),
-      document.state === 'one_host' && !partial && capture && h('p', null, button('Capture…', capture)),
+      isOneHost && !partial && capture && h('p', null, button('Capture…', capture)),
       partial &&
         h(
           'p',
@@ -147,19 +153,19 @@ export function verdictBlock(document, rows, range, capture) {
     h(
       'dl',
       { class: 'figures' },
-      figure('step', step_ps, `mean step, ${number}`),
-      withWaits &&
+      figure('step', step_ps, `mean step, ${stepsText}`),
+      hasWaits &&
         figure(
           'waits',
           waits_ps,
-          cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host',
+          `of it waits for other ${isOneHost ? 'cores, per step and core' : 'hosts, per step and host'}`,
           true,
         ),
-      withWaits &&
+      hasWaits &&
         !range &&
         !partial &&
-        (!cores || verdict.core) &&
-        figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...[fixed].flat()]),
+        (!isOneHost || verdict.core) &&
+        figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...[condition].flat()]),
     ),
   );
 }

@@ -1,7 +1,7 @@
 /** The Hosts view: which host holds up the others, and why. */
 
 import { fill, h, labelledSelect, refill } from '../lib/dom.js';
-import { card, windowPlace } from '../lib/cards.js';
+import { card, windowLinkState } from '../lib/cards.js';
 import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
@@ -9,12 +9,12 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { findHosts, hostsText } from '../lib/host-names.js';
 import { countColumn, linkedOrder, sortableTable, bindSearchKeys, timeColumn } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './rows.js';
+import { CSV_HEADS, PS_PER_US, csvRows, hostRows, stepKey, stepsOfLink } from './rows.js';
 import { differenceCard } from './difference.js';
 import { createHeatCard } from './heat-card.js';
 import { openPicker } from './picker.js';
 import { hostsTable } from './table.js';
-import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
+import { classLabel, rangeName, verdictBlock } from './verdict.js';
 import { maximum, minimum } from '../lib/totals.js';
 
 // The header's picker is loaded with this view's script.
@@ -43,90 +43,96 @@ export function hostsView(app) {
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
-  /** Rows of the chosen steps. @type {HostRow[]} */
+  /** Rows over the steps that the table and the verdict cover. @type {HostRow[]} */
   let rows = [];
-  /** The step range of `rows` as text; empty before the first draw. */
-  let rowsOf = '';
+  /** The range of these steps as text; empty before the first draw. */
+  let rowsRange = '';
   /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
-  let opened = false;
+  /** Whether the table lists hosts that were never last singly. */
+  let isExpanded = false;
 
   const heat = createHeatCard({
-    cell: (at, step) => choose(at, [step, step]),
-    host: (at) => choose(at, range(), wide()),
-    steps: (from, to) => choose(host(), [from, to], true),
-    open: (at, step) => void timeline(at, step),
-    measure: (arrival) => {
-      app.link.set({ hm: arrival ? '' : 'step' }, 'push');
-      follow();
+    cell: (host, step) => select(host, [step, step]),
+    host: (host) => select(host, selectedRange(), coversAllHosts()),
+    steps: (from, to) => select(selectedHost(), [from, to], true),
+    open: (host, step) => void openTimeline(host, step),
+    measure: (showsArrival) => {
+      app.link.set({ hm: showsArrival ? '' : 'step' }, 'push');
+      drawSelection();
     },
-    classes: (at) => answer.step_class_us[at] ?? stepsByHost.get(at)?.step_class_us ?? null,
+    classes: (host) => stepTimes(host),
   });
 
+  /** A host's time by class in each step, µs; null until it is loaded. @param {number} host */
+  const stepTimes = (host) => answer.step_class_us[host] ?? stepsByHost.get(host)?.step_class_us ?? null;
   /** The link's steps: one, selected by a cell, or a range for all hosts. */
-  const range = () => stepsOfLink(answer.steps, app.link.state.st);
-  /** Whether the table and the verdict cover only the link's steps, as they do for a range. */
-  const wide = () => Boolean(app.link.state.st?.includes('-'));
-  /** The selected host: the link's, or the verdict's. */
-  function host() {
-    const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
-    return at >= 0 ? at : defaultHost();
+  const selectedRange = () => stepsOfLink(answer.steps, app.link.state.st);
+  /** Whether the selected steps are a range, which the table and the verdict cover for all hosts. */
+  const coversAllHosts = () => Boolean(app.link.state.st?.includes('-'));
+  /** The index of the selected host: the link's, or the verdict's. */
+  function selectedHost() {
+    const linkedHost = answer.hosts.name.indexOf(app.link.state.hs ?? '');
+    return linkedHost >= 0 ? linkedHost : defaultHost();
   }
   /** The host that the verdict names, otherwise the first that is not the median host. */
   const defaultHost = () =>
-    answer.verdict.hosts[0] ?? answer.order.find((at) => at !== answer.median_host) ?? answer.order[0] ?? 0;
+    answer.verdict.hosts[0] ?? answer.order.find((host) => host !== answer.median_host) ?? answer.order[0] ?? 0;
 
-  /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
-  function choose(at, steps, forAll = false) {
-    const keys = steps?.map((step) => stepKey(answer.steps, step));
+  /** @param {number} host @param {StepRange|null} range @param {boolean} [forAll] whether the range is for all hosts */
+  function select(host, range, forAll = false) {
+    const keys = range?.map((step) => stepKey(answer.steps, step));
     app.link.set(
-      { hs: at === defaultHost() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] },
+      {
+        hs: host === defaultHost() ? '' : answer.hosts.name[host],
+        st: !keys ? '' : forAll ? keys.join('-') : keys[0],
+      },
       'push',
     );
-    follow();
-    const { name } = rows[at];
+    drawSelection();
+    const { name } = rows[host];
     app.live.announceNow(
-      steps
-        ? steps[0] === steps[1]
-          ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ')
-          : `${name}, ${rangeName(answer.steps, steps)}.`
+      range
+        ? range[0] === range[1]
+          ? [name, ...heat.cellTexts(host, range[0]).slice(1)].join(', ')
+          : `${name}, ${rangeName(answer.steps, range)}.`
         : `${name}.`,
     );
   }
 
   /** Draws what depends on the selection. */
-  function follow() {
-    const steps = range();
-    const shownRange = wide() ? steps : null;
-    if (String(shownRange) !== rowsOf) {
-      rows = hostRows(answer, shownRange);
-      rowsOf = String(shownRange);
-      fill(verdict, verdictBlock(answer, rows, shownRange, app.capture()));
+  function drawSelection() {
+    const range = selectedRange();
+    const coveredRange = coversAllHosts() ? range : null;
+    if (String(coveredRange) !== rowsRange) {
+      rows = hostRows(answer, coveredRange);
+      rowsRange = String(coveredRange);
+      fill(verdict, verdictBlock(answer, rows, coveredRange, app.capture()));
     }
     heat.draw({
       answer,
       rows,
-      host: host(),
-      range: steps,
-      wide: wide(),
-      arrival: answer.state === 'compared' && app.link.state.hm !== 'step',
+      host: selectedHost(),
+      range,
+      coversAllHosts: coversAllHosts(),
+      showsArrival: answer.state === 'compared' && app.link.state.hm !== 'step',
     });
     drawDifference();
     drawList();
   }
 
   function drawDifference() {
-    const [at, steps] = [host(), range()];
-    const stepTimes = answer.step_class_us[at] ?? stepsByHost.get(at)?.step_class_us ?? null;
-    refill(aside, differenceCard(answer, rows, at, steps, stepTimes, {
-      choose: (hostIndex) => choose(hostIndex, steps, wide()),
-      timeline: () => void timeline(at, steps?.[0], steps?.[1]),
-      worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
+    const [host, range] = [selectedHost(), selectedRange()];
+    const times = stepTimes(host);
+    refill(aside, differenceCard(answer, rows, host, range, times, {
+      select: (index) => select(index, range, coversAllHosts()),
+      openTimeline: () => void openTimeline(host, range?.[0], range?.[1]),
+      selectWorstStep: () => select(host, [answer.hosts.worst_step[host], answer.hosts.worst_step[host]]),
     }));
-    if (steps && !stepTimes) {
-      void stepsOf(at).then((loaded) => {
-        if (loaded && at === host()) drawDifference();
-      }, failed(session));
+    if (range && !times) {
+      void stepsOf(host).then((loaded) => {
+        if (loaded && host === selectedHost()) drawDifference();
+      }, reportFailure(session));
     }
   }
 
@@ -136,45 +142,46 @@ export function hostsView(app) {
    * @param {() => void} act
    */
   const ifOpen = (requested, act) => data.whenDrawn(() => { if (requested === session) act(); })();
-  const failed = (/** @type {import('../lib/types').Ready} */ requested) => (/** @type {unknown} */ error) =>
+  /** Reports errors of requests about a session. @param {import('../lib/types').Ready} requested */
+  const reportFailure = (requested) => (/** @type {unknown} */ error) =>
     ifOpen(requested, () => app.reportError('host-steps', error));
 
-  /** @param {number} at @returns {Promise<HostSteps|null>} */
-  async function stepsOf(at) {
-    const [requested, name] = [session, answer.hosts.name[at]];
-    const steps = stepsByHost.get(at) ?? await get('host_steps', { session: requested.session.name, host: name });
+  /** The steps of a host; null if the answer belongs to another document. @param {number} host */
+  async function stepsOf(host) {
+    const [requested, name] = [session, answer.hosts.name[host]];
+    const steps = stepsByHost.get(host) ?? await get('host_steps', { session: requested.session.name, host: name });
     // If more hosts were read meanwhile, the answer counts steps as in the next document.
     if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
-    stepsByHost.set(at, steps);
+    stepsByHost.set(host, steps);
     return steps;
   }
 
   /**
    * Shows a host and the median host in the timeline: one step, a range, or all.
-   * @param {number} at
+   * @param {number} host
    * @param {number} [from]
    * @param {number} [to]
    */
-  async function timeline(at, from, to = from) {
-    const shown = [...new Set([at, answer.median_host ?? at])];
-    const names = hostsText(shown, answer.hosts.name);
+  async function openTimeline(host, from, to = from) {
+    const shownHosts = [...new Set([host, answer.median_host ?? host])];
+    const names = hostsText(shownHosts, answer.hosts.name);
     if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
     const requested = session;
     try {
-      const hostSteps = (await Promise.all(shown.map(stepsOf))).flatMap((steps) => steps ?? []);
+      const hostSteps = (await Promise.all(shownHosts.map(stepsOf))).flatMap((steps) => steps ?? []);
       const starts = hostSteps.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = hostSteps.flatMap(({ start_ps, duration_ps }) =>
         start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))),
       );
       ifOpen(requested, () =>
         app.open({
-          ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }),
+          ...(starts.length ? windowLinkState(minimum(starts), maximum(ends)) : { v: 'timeline' }),
           h: names,
           st: stepKey(answer.steps, from),
         }),
       );
     } catch (error) {
-      failed(requested)(error);
+      reportFailure(requested)(error);
     }
   }
 
@@ -188,61 +195,65 @@ export function hostsView(app) {
 
   function drawList(announce = false) {
     const filters = filtersValue(app.link.state.f);
-    const [last, name, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
-    const places = findHosts(text, answer.hosts.name);
-    const filtered = Boolean(text || last || name);
-    const ranked =
-      range() && wide()
+    const [last, className, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
+    const matches = findHosts(text, answer.hosts.name);
+    const isFiltered = Boolean(text || last || className);
+    const range = selectedRange();
+    const ranking =
+      range && coversAllHosts()
         ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0))
         : answer.order;
-    const passing = ranked
-      .map((at) => rows[at])
+    const passing = ranking
+      .map((host) => rows[host])
       .filter(
         (row) =>
-          places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name),
+          matches.includes(row.index) &&
+          (!last || Boolean(row.last) === (last === '1')) &&
+          (!className || row.differs === className),
       );
     const { element: table } = hostsTable(
       passing,
-      ranked.map((at) => rows[at]),
+      ranking.map((host) => rows[host]),
       {
-        opened,
-        filtered,
-        chosen: host(),
+        isExpanded,
+        isFiltered,
+        selectedHost: selectedHost(),
         partial: answer.read.hosts < answer.read.hosts_total,
         toggle: () => {
-          opened = !opened;
+          isExpanded = !isExpanded;
           drawList();
           /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=host-rest] button'))?.focus();
         },
-        select: (row) => choose(row.at, range(), wide()),
-        open: (row) => void timeline(row.at, range()?.[0], range()?.[1]),
+        select: (row) => select(row.index, selectedRange(), coversAllHosts()),
+        open: (row) => void openTimeline(row.index, selectedRange()?.[0], selectedRange()?.[1]),
         order: linkedOrder(app.link, answer.state === 'compared' ? '-waits' : 'host'),
       },
     );
     const focused = list.querySelector('tbody:focus-within') !== null;
     fill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
-    const number = filtered ? `${count(passing.length)} of ${count(rows.length)}` : count(rows.length);
-    const steps = wide() && range();
+    const countText = isFiltered ? `${count(passing.length)} of ${count(rows.length)}` : count(rows.length);
     heading.textContent = [
-      number,
+      countText,
       answer.state === 'compared' && ', by how long the others wait for them',
-      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks are of all steps`,
+      range &&
+        coversAllHosts() &&
+        `, in ${rangeName(answer.steps, range)}; duty cycle, differences and clocks are of all steps`,
     ].filter(Boolean).join('');
-    if (announce) app.live.announce(`${number} hosts.`);
+    if (announce) app.live.announce(`${countText} hosts.`);
   }
 
   function draw() {
-    const several = answer.hosts.name.length > 1;
+    const hasSeveral = answer.hosts.name.length > 1;
     const filters = filtersValue(app.link.state.f);
     search.value = filters.get('host') ?? '';
     const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
     const table = card(
-      'Hosts',
+      'Hosts side by side',
       {
         note: heading,
-        class: `across hosts-card${several ? '' : ' compact'}`,
-        right: several
+        class: `across hosts-card${hasSeveral ? '' : ' compact'}`,
+        right: hasSeveral
           ? [
               h('span', { class: 'field' }, search, h('kbd', null, '/')),
               labelledSelect(
@@ -269,9 +280,10 @@ export function hostsView(app) {
       },
       list,
     );
-    rowsOf = '';
-    fill(element, verdict, ...(several && answer.steps.number.length ? [heat.element, aside] : [coresCard()]), table);
-    follow();
+    rowsRange = '';
+    const hasSteps = answer.steps.number.length > 0;
+    fill(element, verdict, ...(hasSeveral && hasSteps ? [heat.element, aside] : [coresCard()]), table);
+    drawSelection();
     return /** @type {'ready'} */ ('ready');
   }
 
@@ -295,8 +307,8 @@ export function hostsView(app) {
           columns: [
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id.split('/').at(-1) ?? id },
             countColumn('Times last', 'last', { key: 'last' }),
-            timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
-            timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * US),
+            timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * PS_PER_US),
+            timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * PS_PER_US),
           ],
         }).element,
       ),
@@ -309,8 +321,8 @@ export function hostsView(app) {
   const data = createDocumentView(app, 'hosts', element, (next, openSession) => {
     [answer, session] = [next, openSession];
     stepsByHost = new Map();
-    opened = false;
-    // The other states are in the verdict.
+    isExpanded = false;
+    // In the other states the verdict has the note.
     if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) {
       app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
     }
@@ -330,7 +342,7 @@ export function hostsView(app) {
     }
     if (!st && !hs) return false;
     app.link.set(st ? { st: '' } : { hs: '' }, 'push');
-    return follow();
+    return drawSelection();
   }
   return {
     element, open: data.open, move: data.whenDrawn(draw),

@@ -1,4 +1,4 @@
-/** Requests to the plugin: relative to its base, one at a time per kind, the latest wins. */
+/** Requests to the plugin, relative to its base. */
 
 import { beginActivity } from './activity.js';
 
@@ -30,22 +30,23 @@ export async function get(route, query = {}, signal) {
   } catch (error) {
     // The first of several pending requests reports that the files have changed.
     if (error instanceof RequestError && error.status === STALE_FILES && fingerprints.delete(query.session)) {
-      sessionReread(query.session);
+      reportReread(query.session);
     }
     throw error;
   }
 }
 
+/** The status for a request whose fingerprint is not that of the files that the server has read. */
 const STALE_FILES = 409;
 
 /** Fingerprints of the files of the sessions that the page has opened, by session name. @type {Map<string, string>} */
 const fingerprints = new Map();
 
 /** @type {(session: string) => void} */
-let sessionReread = () => {};
+let reportReread = () => {};
 
 /**
- * Later requests about a session are about the files with this fingerprint.
+ * Adds the fingerprint of a session's files to later requests about the session.
  * @param {string} session
  * @param {string} fingerprint
  */
@@ -53,9 +54,9 @@ export const setFingerprint = (session, fingerprint) => { fingerprints.set(sessi
 
 /**
  * Sets the action to take once the server has read changed files of an open session.
- * @param {(session: string) => void} run
+ * @param {(session: string) => void} action
  */
-export const onSessionReread = (run) => { sessionReread = run; };
+export const onSessionReread = (action) => { reportReread = action; };
 
 /**
  * Requests an action; the server accepts it from this page only. Null and undefined are left out.
@@ -74,11 +75,15 @@ export const post = (route, body = {}) =>
 /** @param {Record<string, any>} values */
 const presentEntries = (values) => Object.entries(values).filter(([, value]) => value != null);
 
-/** @param {string} url @param {RequestInit} how */
-async function request(url, how) {
+/**
+ * The JSON document of an answer.
+ * @param {string} url
+ * @param {RequestInit} options
+ */
+async function request(url, options) {
   const done = beginActivity();
   try {
-    const response = await fetch(url, how);
+    const response = await fetch(url, options);
     const body = await response.json().catch(() => null);
     if (response.ok && body) return body;
     throw new RequestError(
@@ -86,7 +91,7 @@ async function request(url, how) {
       response.status,
     );
   } catch (error) {
-    if (error instanceof RequestError || how.signal?.aborted) throw error;
+    if (error instanceof RequestError || options.signal?.aborted) throw error;
     throw new RequestError('The server cannot be reached. Check that TensorBoard still runs.', 0);
   } finally {
     done();
@@ -94,24 +99,24 @@ async function request(url, how) {
 }
 
 /**
- * Answers that several views need, by the `of` of a session and by route.
+ * Answers that several views need, by the `query` of an open session and by route.
  * @type {WeakMap<object, Map<string, Promise<any>>>}
  */
 const answers = new WeakMap();
 
 /**
- * Requests the answer of a route about a whole session, once for all views; a failed request is repeated.
+ * Requests the answer of a route about a whole session, once for all views. After a failure, the next call repeats the
+ * request.
  * @template {keyof Routes} R
  * @param {R} route
- * @param {import('./types').Ready['of']} of the object of the open session; a session with other
- *   hosts has another one
+ * @param {import('./types').Ready['query']} query the open session's own object: the answers are cached with it
  * @returns {Promise<Routes[R]>}
  */
-export function getShared(route, of) {
-  const byRoute = answers.get(of) ?? new Map();
-  answers.set(of, byRoute);
+export function getShared(route, query) {
+  const byRoute = answers.get(query) ?? new Map();
+  answers.set(query, byRoute);
   if (!byRoute.has(route)) {
-    byRoute.set(route, get(route, of).catch((error) => {
+    byRoute.set(route, get(route, query).catch((error) => {
       byRoute.delete(route);
       throw error;
     }));
@@ -121,7 +126,7 @@ export function getShared(route, of) {
 
 /**
  * A channel on which only the newest request counts: an older one is aborted and its promise never settles, so that
- * what it would have drawn never replaces newer content. Until an answer comes, the caller leaves old content alone.
+ * its answer never replaces newer content. The caller keeps its old content until an answer arrives.
  * @template {keyof Routes} R
  * @param {R} route
  */

@@ -6,59 +6,65 @@ import { digits } from './format.js';
 /** The nearest value from `low` to `high`. @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-/** The smallest 1-2-5 step of at least `least`. @param {number} least */
-export function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return ([1, 2, 5].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;
+/** Allows for rounding errors of floats. */
+const TOLERANCE = 1e-9;
+
+/** The smallest 1-2-5 step that is at least `min`. @param {number} min */
+export function niceStep(min) {
+  const power = 10 ** Math.floor(Math.log10(min));
+  return ([1, 2, 5].find((factor) => factor * power >= min * (1 - TOLERANCE)) ?? 10) * power;
 }
 
-/** About six ticks from 0, the last one at or below `most`. @param {number} most */
-export function niceTicks(most) {
-  const step = most > 0 ? niceStep(most / 6) : 1;
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, index) =>
+/** About six ticks from 0, the last one at or below `max`. @param {number} max */
+export function niceTicks(max) {
+  const step = max > 0 ? niceStep(max / 6) : 1;
+  return Array.from({ length: Math.floor(max / step + TOLERANCE) + 1 }, (_, index) =>
     Number((index * step).toPrecision(12)),
   );
 }
 
+/** Ticks end at this share of an axis, so that the label of the last one fits. */
+const LAST_TICK_SHARE = 0.96;
+
 /**
- * Labelled ticks along the width, which is `whole` ps; the first one has the unit.
- * @param {number} whole
+ * Labelled ticks along an axis from 0 to `length_ps`; the first one has the unit.
+ * @param {number} length_ps
  * @param {import('./format.js').Unit} unit
- * @param {string} [style] class of a tick
+ * @param {string} [className] of a tick
  */
-export const tickMarks = (whole, unit, style) =>
-  niceTicks((whole / unit.ps) * 0.96).map((tick) =>
+export const tickMarks = (length_ps, unit, className) =>
+  niceTicks((length_ps / unit.ps) * LAST_TICK_SHARE).map((tick) =>
     h(
       'span',
-      { class: style, style: { left: percent((tick * unit.ps) / whole) } },
+      { class: className, style: { left: percent((tick * unit.ps) / length_ps) } },
       digits(tick, Number.isInteger(tick) ? 0 : 1),
       tick ? '' : `\u202f${unit.name}`,
     ),
   );
 
-/** @param {number} whole @param {import('./format.js').Unit} unit */
-export const axisGrid = (whole, unit) =>
-  h('div', { class: 'run-grid', 'aria-hidden': 'true' }, tickMarks(whole, unit, 'run-tick'));
+/** @param {number} length_ps @param {import('./format.js').Unit} unit */
+export const axisGrid = (length_ps, unit) =>
+  h('div', { class: 'run-grid', 'aria-hidden': 'true' }, tickMarks(length_ps, unit, 'run-tick'));
 
 /**
- * A button over a part of an axis.
- * @param {string} kind class
+ * A button over an interval of an axis.
+ * @param {string} className
  * @param {string} text
  * @param {string} title
- * @param {number} from a part of the axis
- * @param {number} to
+ * @param {number} from share of the axis, 0 to 1
+ * @param {number} to share of the axis
  * @param {() => void} open @param {Record<string, any>} [style] @param {Record<string, any>} [attributes]
  */
-export const axisSlice = (kind, text, title, from, to, open, style, attributes) =>
+export const axisSlice = (className, text, title, from, to, open, style, attributes) =>
   button(h('span', null, text), open, {
-    class: kind,
+    class: className,
     title,
     'aria-label': title,
     style: { left: percent(from), width: percent(to - from), ...style },
     ...attributes,
   });
 
-/** An axis is about this wide in a window of 1000 or 1440 px, and wider in others. */
+/** The approximate width of an axis in windows of 1000 or 1440 px; it is wider in other windows. */
 const AXIS_PX = 850;
 const LETTER_PX = 6.5;
 const PADDING_PX = 8;
@@ -71,13 +77,15 @@ const PADDING_PX = 8;
 export const fittingText = (texts, share) =>
   texts.find((text) => text.length * LETTER_PX + PADDING_PX <= share * AXIS_PX) ?? '';
 
+const LANE_ROW_PX = 20;
+
 /**
- * A row of slices with its name.
+ * A lane of slices with its name.
  * @param {string} name
  * @param {HTMLElement[]} slices
- * @param {number} [rows] under each other
+ * @param {number} [rows] one below the other
  */
 export const axisLane = (name, slices, rows = 1) => [
   h('span', { class: 'run-label' }, name),
-  h('div', { class: 'run-lane', style: { height: `${rows * 20}px` } }, slices),
+  h('div', { class: 'run-lane', style: { height: `${rows * LANE_ROW_PX}px` } }, slices),
 ];

@@ -1,4 +1,4 @@
-/** What the views of cards share: cards, small bars, links into the timeline. */
+/** Elements that several views share: cards, columns and cells, small bars, and link states of the timeline. */
 
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, classCell, tone } from './classes.js';
@@ -6,8 +6,8 @@ import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
 import { gapText, spanText } from './link.js';
 import { table, textColumn } from './table.js';
 
-/** From this width on of the window tables have room. */
-const ROOMY_PX = 1900;
+/** In windows at least this wide, tables show longer names. */
+const WIDE_WINDOW_PX = 1900;
 
 /** @typedef {import('./types').ByClass} ByClass */
 /** @typedef {import('./routes').ClassName} ClassName */
@@ -18,10 +18,10 @@ const ROOMY_PX = 1900;
  * @param {{note?: Child, right?: Child|Child[], class?: string}} more
  * @param {...(Child|Child[])} body
  */
-export function card(title, { note, right, class: kind = '' }, ...body) {
+export function card(title, { note, right, class: className = '' }, ...body) {
   return h(
     'section',
-    { class: `card ${kind}`, 'aria-label': title },
+    { class: `card ${className}`, 'aria-label': title },
     h(
       'header',
       null,
@@ -34,7 +34,7 @@ export function card(title, { note, right, class: kind = '' }, ...body) {
 }
 
 /**
- * A card that says why it has no numbers, and what would bring them.
+ * A card without numbers: the reason, and what to do to get them.
  * @param {string} title
  * @param {string} text
  * @param {string} [advice]
@@ -43,7 +43,7 @@ export const emptyCard = (title, text, advice) =>
   card(title, {}, h('p', null, text), advice ? h('p', { class: 'sec' }, advice) : null);
 
 /**
- * A card of one table, which is called like the card unless `options` say otherwise.
+ * A card with one table, whose label is the card's title unless `options` has another one.
  * @template T
  * @param {string} title
  * @param {Parameters<typeof card>[1]} more
@@ -54,37 +54,38 @@ export const tableCard = (title, more, options, ...below) =>
   card(title, more, h('div', { class: 'fill' }, table({ label: title, ...options })), ...below);
 
 /**
- * The card of what needs devices, where there are none.
+ * The card in place of one that needs devices, for captures without devices.
  * @param {string} title
- * @param {string} needs `Gaps need`
- * @param {string} [left] what there is without them
+ * @param {string} needs subject and verb of its first sentence: `Gaps need`
+ * @param {string} [available] a sentence on what the capture shows without devices
  */
-export const noDeviceCard = (title, needs, left = '') =>
+export const noDeviceCard = (title, needs, available = '') =>
   emptyCard(
     title,
     `${needs} a device plane, and this capture has none.`,
-    `Capture again while the device is running, with the profiler server in the process that owns the device. ${left}`,
+    'Capture again while the device is running, with the profiler server in the process that owns the device. ' +
+    available,
   );
 
 /**
  * @template T
  * @param {string} head
- * @param {(item: T) => ClassName|null|undefined} of
+ * @param {(item: T) => ClassName|null|undefined} classOf
  * @param {Partial<import('./table.js').Column<T>>} [more]
  * @returns {import('./table.js').Column<T>}
  */
-export const classColumn = (head, of, more) =>
-  textColumn(head, (item) => LABELS[/** @type {ClassName} */ (of(item))], {
+export const classColumn = (head, classOf, more) =>
+  textColumn(head, (item) => LABELS[/** @type {ClassName} */ (classOf(item))], {
     title: undefined,
     cell(item) {
-      const name = of(item);
+      const name = classOf(item);
       return name ? classCell(name) : '';
     },
     ...more,
   });
 
 /**
- * A column whose cells lead somewhere.
+ * A column whose cells are links.
  * @template T
  * @param {import('./table.js').Column<T>} column
  * @param {(item: T) => void} show
@@ -95,23 +96,24 @@ export const linkedColumn = (column, show) => ({
   cell: (item) => link(column.cell(item), () => show(item)),
 });
 
-/** Source code or a name out of it, cut where it is long. @param {string|null} text @param {number} most letters */
-export const codeCell = (text, most) => (text ? h('code', null, cutName(text, most)) : MISSING);
+/** Source code, or a name in it, cut if it is long. @param {string|null} text @param {number} maxLetters */
+export const codeCell = (text, maxLetters) => (text ? h('code', null, cutName(text, maxLetters)) : MISSING);
 
 /**
- * A name in a table that is as wide as the window: wide windows have room for twice as many letters.
+ * A name in a table that is as wide as the window, cut if it is long; wide windows show twice as many letters.
  * @param {string} text
- * @param {number} most
+ * @param {number} maxLetters
  */
-export const cutName = (text, most) => cutMiddle(text, innerWidth < ROOMY_PX ? most : 2 * most);
+export const cutName = (text, maxLetters) =>
+  cutMiddle(text, innerWidth < WIDE_WINDOW_PX ? maxLetters : 2 * maxLetters);
 
 /**
- * A program's name where space is short: the names of lazy graphs differ only after their first word.
+ * A program's name in little space: without the word with which the names of all lazy graphs begin.
  * @param {string|null} name
  */
 export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING);
 
-/** Parts by class without text, in a line. @param {ByClass} parts */
+/** A stacked bar of times by class, without text. @param {ByClass} parts */
 export const miniBar = (parts) =>
   h(
     'div',
@@ -121,24 +123,27 @@ export const miniBar = (parts) =>
     ),
   );
 
-/** A bar from the left. @param {number} part from 0 to 1 @param {string} [color] */
-export const lengthBar = (part, color) => h('span', { class: color ? 'bar bare' : 'bar' },
-  h('i', { style: { width: percent(Math.min(1, Math.max(0, part))), ...(color && { background: color }) } }));
+/** A bar from the left. @param {number} share its length, from 0 to 1 @param {string} [color] */
+export const lengthBar = (share, color) => h('span', { class: color ? 'bar bare' : 'bar' },
+  h('i', { style: { width: percent(Math.min(1, Math.max(0, share))), ...(color && { background: color }) } }));
 
-/** The hue of a class as a style; signs that are no hue use the hatch. @param {ClassName} name */
+/**
+ * The colour of a class as a CSS value: that of the hatch for classes that are drawn with a texture instead of a hue.
+ * @param {ClassName} name
+ */
 export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);
 
-/** From what matters most. @param {string} [severity] */
+/** The rank of a severity, 0 for the most severe. @param {string} [severity] */
 export const severityRank = (severity = 'info') => ['critical', 'error', 'warning', 'info'].indexOf(severity);
 
-/** How much it matters, always a word too. @param {string} [severity] */
+/** @param {string} [severity] */
 export const severityTag = (severity = 'info') => h('span', { class: `tag ${severity}` }, severity);
 
 /** @param {string} kind starved, queued or unknown */
 export const kindTag = (kind) => h('span', { class: `tag ${kind === 'starved' ? 'warning' : ''}` }, kind);
 
 /**
- * A number or name that leads somewhere.
+ * A button that looks like a link.
  * @param {Child|Child[]} text
  * @param {() => void} action
  * @param {Record<string, any>} [attributes]
@@ -148,43 +153,46 @@ export const link = (text, action, attributes) => button(text, action, { class: 
 /** @param {() => void} action @param {string} [testid] */
 export const showButton = (action, testid) => button('Show', action, { class: 'small-button', 'data-testid': testid });
 
+/** Least margin around a span that a link shows, ps. */
+const MIN_MARGIN_PS = 1e6;
+
 /**
- * A link that shows a span of time with room around it.
- * @param {number} start
- * @param {number} end
+ * A span with a margin on both sides, as a link writes it.
+ * @param {number} start ps
+ * @param {number} end ps
  * @param {number} [marginShare] share of its length
  */
-function placeAround(start, end, marginShare = 0.4) {
-  const margin = Math.max(1e6, (end - start) * marginShare);
+function framedSpanText(start, end, marginShare = 0.4) {
+  const margin = Math.max(MIN_MARGIN_PS, (end - start) * marginShare);
   return spanText(Math.max(0, Math.round(start - margin)), Math.round(end + margin));
 }
 
-/** Link state of a window in the timeline. @param {number} start @param {number} end */
-export const windowPlace = (start, end) => ({
+/** Link state of a window in the timeline. @param {number} start ps @param {number} end ps */
+export const windowLinkState = (start, end) => ({
   v: 'timeline',
-  w: placeAround(start, end),
+  w: framedSpanText(start, end),
   sel: `win:${spanText(start, end)}`,
   fi: '',
 });
 
 /** Link state of a gap in the timeline. @param {{device: string, start_ps: number, duration_ps: number}} gap */
-export const gapPlace = (gap) => ({
+export const gapLinkState = (gap) => ({
   v: 'timeline',
-  w: placeAround(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5),
+  w: framedSpanText(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5),
   sel: gapText(gap),
   fi: '',
 });
 
 /**
- * With its host, where there are several.
+ * A device's name, with its host in sessions of several hosts.
  * @param {{name: string, host: string}} device
- * @param {unknown[]} hosts of the session
+ * @param {unknown[]} sessionHosts
  */
-export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);
+export const deviceName = ({ name, host }, sessionHosts) => (sessionHosts.length > 1 ? `${name} · ${host}` : name);
 
 /** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [chosen] */
-export const cores = (all, chosen = all) => part(all, chosen, 'core');
-/** The same of hosts. @param {number} all @param {number} [chosen] */
-export const hosts = (all, chosen = all) => part(all, chosen, 'host');
+export const cores = (all, chosen = all) => chosenOf(all, chosen, 'core');
+/** `8 hosts`, `1 host`, `2 of 8 hosts` @param {number} all @param {number} [chosen] */
+export const hosts = (all, chosen = all) => chosenOf(all, chosen, 'host');
 /** @param {number} all @param {number} chosen @param {string} noun */
-const part = (all, chosen, noun) => `${chosen < all ? `${count(chosen)} of ` : ''}${plural(all, noun)}`;
+const chosenOf = (all, chosen, noun) => `${chosen < all ? `${count(chosen)} of ` : ''}${plural(all, noun)}`;

@@ -1,4 +1,4 @@
-/** The thirteen classes of host work: their order everywhere, their labels, their sign beside the hue. */
+/** Order, labels, colours and textures of the thirteen classes of host time. */
 
 import { LABELS } from './class-names.js';
 import { h } from './dom.js';
@@ -7,38 +7,41 @@ import { h } from './dom.js';
 
 export { CLASSES, LABELS } from './class-names.js';
 
-/** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
+/** The classes that take time, each with its time, the longest first. @param {import('./types').ByClass} parts */
 export const sortByTime = (parts) =>
   /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
 
 /**
- * Class and style of an element in the colour and with the sign of a class.
+ * Attributes of an element in the colour and with the texture of a class.
  * @param {ClassName} name
  * @param {Record<string, string>} [style]
  */
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
-/** A colour of the style sheet with that of text on it. @param {string} color its name */
-export const inked = (color) => ({
+/** Style of an element filled with a colour of the style sheet, and of text on it. @param {string} color its name */
+export const fillColors = (color) => ({
   '--k': `var(--${color})`,
   color: `var(--on-${color.replace('c-', '')}, var(--dark))`,
 });
 
 /**
  * A small square in a colour of the style sheet.
- * @param {string} color its name, or nothing
- * @param {string} [kind] class with its sign
+ * @param {string} color its name; empty for a square without colour
+ * @param {string} [texture] the CSS class of a texture
  */
-export const chip = (color, kind = '') =>
-  h('i', { class: `chip ${kind}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
+export const chip = (color, texture = '') =>
+  h('i', { class: `chip ${texture}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
 
-/** In the colour and with the sign of a class, where there is one. @param {ClassName|null|undefined} name */
+/** A chip in the colour and with the texture of a class, if there is a class. @param {ClassName|null|undefined} name */
 export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
 
-/** With its label. @param {ClassName} name */
+/** A class as chip and label. @param {ClassName} name */
 export const classCell = (name) => [classChip(name), LABELS[name]];
 
-/** What signs mean. @param {import('./dom.js').Child[][]} items @param {Record<string, any>} [attributes] */
+/**
+ * @param {import('./dom.js').Child[][]} items samples with their meanings
+ * @param {Record<string, any>} [attributes]
+ */
 export const legend = (items, attributes) =>
   h(
     'p',

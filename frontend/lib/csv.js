@@ -1,30 +1,23 @@
-/** Tables as files. */
+/** Tables as CSV files. */
 
 import { button, h } from './dom.js';
 
 /**
- * A button that saves items as a file of comma-separated values.
- * @param {string} name
+ * A button that saves items as a CSV file.
+ * @param {string} name of the file, without `.csv`
  * @param {string[]} heads fields of the items
  * @param {() => Record<string, any>[]|Promise<Record<string, any>[]>} items
  */
 export const exportButton = (name, heads, items) => button('Export CSV', async () => {
-  const blob = new Blob(
-    [
-      csvText(
-        heads,
-        (await items()).map((item) => heads.map((head) => item[head])),
-      ),
-    ],
-    { type: 'text/csv' },
-  );
+  const rows = (await items()).map((item) => heads.map((head) => item[head]));
+  const blob = new Blob([csvText(heads, rows)], { type: 'text/csv' });
   const anchor = h('a', { href: URL.createObjectURL(blob), download: `${name}.csv` });
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(anchor.href), 0);
 }, { 'data-testid': 'export-csv' });
 
 /**
- * Quotes where needed; a text that a spreadsheet would take for a formula gets a quote before it.
+ * A CSV file: values are quoted where needed, and a text that a spreadsheet would take for a formula begins with `'`.
  * @param {string[]} heads
  * @param {(string|number|null)[][]} rows
  */

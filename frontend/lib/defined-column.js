@@ -1,4 +1,4 @@
-/** Columns of tables by their definitions, which the terminal, the HTML report and CSV files share. */
+/** Table columns from the definitions that the terminal, the HTML report and CSV files share. */
 
 import { codeCell, miniBar } from './cards.js';
 import { classCell, LABELS } from './classes.js';
@@ -11,17 +11,17 @@ const MAX_NAME_LETTERS = 40;
 /** @typedef {import('./table-definitions.js').ColumnDefinition} ColumnDefinition */
 
 /**
- * A column with the heading, unit and alignment of its definition. It is called by the definition's key in links.
+ * A column with the heading, unit and alignment of its definition. Links name it by the definition's key without `_ps`.
  * @template T
  * @param {ColumnDefinition} definition
  * @param {Partial<import('./table.js').Column<T>> & {
- *   of?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} [options]
- *   `of` reads the value from an item, by default the field with the definition's key; `timeUnit` is the unit of times
- *   other than those in ms; the rest replaces parts of the column
+ *   field?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} [options]
+ *   `field` has the value of an item, by default the field with the definition's key; `timeUnit` is the unit of columns
+ *   of times, except those that are always in ms; the rest replaces properties of the column
  * @returns {import('./table.js').Column<T>}
  */
-export function definedColumn({ key, head, unit }, { of, timeUnit = UNITS.ms, ...more } = {}) {
-  const value = of === undefined ? (/** @type {any} */ item) => item[key] : accessor(of);
+export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms, ...more } = {}) {
+  const value = field === undefined ? (/** @type {any} */ item) => item[key] : accessor(field);
   const options = { key: key.replace(/_ps$/, ''), ...more };
   switch (unit) {
     case 'time':
@@ -52,7 +52,7 @@ export function definedColumn({ key, head, unit }, { of, timeUnit = UNITS.ms, ..
 }
 
 /**
- * The keys of a table's columns that its rows have, for a file of comma-separated values.
+ * The keys of a table's columns whose values its rows have, for a CSV file.
  * @param {Record<string, ColumnDefinition>} columns
  */
 export const csvKeys = (columns) =>

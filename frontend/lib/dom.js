@@ -1,4 +1,4 @@
-/** Elements without HTML strings: text always goes in as text. */
+/** Builds elements without HTML strings: text is always inserted as text. */
 
 import { escapeInvisible } from './escapes.js';
 
@@ -13,7 +13,7 @@ import { escapeInvisible } from './escapes.js';
 export const h = (tag, attributes, ...children) => applyAttributes(document.createElement(tag), attributes, children);
 
 /**
- * The same for what pictures are made of.
+ * The same for SVG elements.
  * @param {string} tag
  * @param {Record<string, any>|null} attributes
  * @param {...(Child|Child[])} children
@@ -21,7 +21,8 @@ export const h = (tag, attributes, ...children) => applyAttributes(document.crea
 export const svg = (tag, attributes, ...children) =>
   applyAttributes(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
-const AT_ONCE = 10_000;
+/** Arguments of a call are on the stack, and a hundred thousand overflow it. */
+const MAX_APPENDED_AT_ONCE = 10_000;
 const TEXT_ATTRIBUTES = new Set(['title', 'aria-label']);
 
 /**
@@ -50,14 +51,12 @@ function visibleChildren(children) {
     .map((child) => (child instanceof Node ? child : escapeInvisible(String(child))));
 }
 
-/**
- * In parts: the arguments of a call lie on the stack, which has no room for a hundred thousand.
- * @param {Element} element
- * @param {(Child|Child[])[]} children
- */
+/** @param {Element} element @param {(Child|Child[])[]} children */
 function append(element, children) {
-  const all = visibleChildren(children);
-  for (let at = 0; at < all.length; at += AT_ONCE) element.append(...all.slice(at, at + AT_ONCE));
+  const nodes = visibleChildren(children);
+  for (let at = 0; at < nodes.length; at += MAX_APPENDED_AT_ONCE) {
+    element.append(...nodes.slice(at, at + MAX_APPENDED_AT_ONCE));
+  }
 }
 
 /** Replaces what an element contains. @param {Element} element @param {...(Child|Child[])} children */
@@ -67,7 +66,7 @@ export function fill(element, ...children) {
 }
 
 /**
- * The same; what has the focus there gives it to what comes in its place, by its test id.
+ * The same; if an element in it has the focus, its successor with the same test id gets the focus.
  * @param {Element} element
  * @param {...(Child|Child[])} children
  */
@@ -78,7 +77,7 @@ export function refill(element, ...children) {
 }
 
 /**
- * A button, also within a row that is clicked.
+ * A button whose clicks do not reach a clickable row around it.
  * @param {Child|Child[]} label
  * @param {() => void} action
  * @param {Record<string, any>} [attributes]
@@ -100,19 +99,20 @@ export const button = (label, action, attributes, ...more) =>
   );
 
 /**
- * One of many, with its name before it.
+ * A select with its label before it.
  * @param {string} label
- * @param {(string|[value: string, text: string])[]} choices one text that is the value as well, or both
+ * @param {(string|[value: string, text: string])[]} choices a string is the value as well as the text
  * @param {string|undefined} value
- * @param {(value: string) => void} chosen @param {string} [testid]
+ * @param {(value: string) => void} onChange @param {string} [testid]
  */
-export function labelledSelect(label, choices, value, chosen, testid) {
-  const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => chosen(select.value) });
+export function labelledSelect(label, choices, value, onChange, testid) {
+  const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => onChange(select.value) });
   setOptions(select, choices, value);
   return h('span', { class: 'pick', title: label }, h('span', null, label), select);
 }
 
 /**
+ * Replaces the options of a select and chooses one, the first if the value is not among them.
  * @param {HTMLSelectElement} select
  * @param {(string|[value: string, text: string])[]} choices
  * @param {string|undefined} value
@@ -127,11 +127,11 @@ export function setOptions(select, choices, value) {
 }
 
 /**
- * What keys do on an element, or on some of those within; nobody else hears of them.
+ * Binds keys to an element and the elements in it that match a selector; other listeners do not get these events.
  * @template {HTMLElement} T
  * @param {Element} element
- * @param {string} selector
- * @param {Record<string, (target: T) => void>} keys by `event.key`
+ * @param {string} selector of the event's target
+ * @param {Record<string, (target: T) => void>} keys actions by `event.key`
  */
 export function onKeys(element, selector, keys) {
   element.addEventListener('keydown', (event) => {
@@ -144,10 +144,10 @@ export function onKeys(element, selector, keys) {
 }
 
 /**
- * Follows the pointer from where it is pressed, also beyond the element, until it is let go.
+ * Follows the pointer from a press on the element, also beyond it, until the release.
  * @param {HTMLElement} element
- * @param {(event: PointerEvent) => ((event: PointerEvent) => void)|null} begin answers what each move does; null for
- *   nothing
+ * @param {(event: PointerEvent) => ((event: PointerEvent) => void)|null} begin returns the handler of the moves, or
+ *   null to ignore the press
  */
 export function onDrag(element, begin) {
   element.addEventListener('pointerdown', (event) => {
@@ -157,9 +157,9 @@ export function onDrag(element, begin) {
   element.onpointerup = element.onpointercancel = () => { element.onpointermove = null; };
 }
 
-/** A part from 0 to 1 as a length of a style. @param {number} part */
-export const percent = (part) => `${part * 100}%`;
+/** A share from 0 to 1 as a CSS length. @param {number} share */
+export const percent = (share) => `${share * 100}%`;
 
-/** Whether keys now belong to a field. @param {EventTarget|null} target */
+/** Whether an element uses the keys itself: text fields and selects. @param {EventTarget|null} target */
 export const isTextField = (target) =>
   target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');

@@ -3,8 +3,8 @@
 const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
 
 /**
- * The text with escapes (`\\u202e`) in the place of control characters, marks of direction and what else nobody sees: a
- * name out of a capture neither hides nor turns round what stands beside it.
+ * The text with escapes (`\\u202e`) in place of control characters, direction marks and other invisible characters, so
+ * that a name from a capture neither hides nor reorders the text beside it.
  * @param {string} text
  */
 export const escapeInvisible = (text) => text.replace(HIDDEN, (character) => {

@@ -1,6 +1,6 @@
-/** How numbers are written. Everything the page prints as a number goes through here. */
+/** Formats every number that the page prints. */
 
-const JOIN = '\u202f';
+const NARROW_SPACE = '\u202f';
 const MINUS = '\u2212';
 export const MISSING = '–';
 
@@ -20,7 +20,7 @@ export const UNITS = {
  */
 export function digits(value, decimals = 0) {
   const [whole, fraction] = Math.abs(value).toFixed(decimals).split('.');
-  const text = whole.replace(/\B(?=(\d{3})+$)/g, JOIN) + (fraction ? '.' + fraction : '');
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, NARROW_SPACE) + (fraction ? '.' + fraction : '');
   return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
 }
 
@@ -58,7 +58,7 @@ export function deviceTimeCell(ps, unit) {
 export function timeText(ps, decimals = 3) {
   if (ps == null) return MISSING;
   const unit = unitFor(ps);
-  return digits(ps / unit.ps, decimals) + JOIN + unit.name;
+  return digits(ps / unit.ps, decimals) + NARROW_SPACE + unit.name;
 }
 
 /**
@@ -68,61 +68,63 @@ export function timeText(ps, decimals = 3) {
 export function briefTimes(...ps) {
   const unit = briefUnitFor(Math.max(...ps.map(Math.abs)));
   return ps.map((time) => {
-    const decimals = [100, 10, 1].findIndex((least) => Math.abs(time) >= least * unit.ps);
-    return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;
+    const decimals = [100, 10, 1].findIndex((min) => Math.abs(time) >= min * unit.ps);
+    return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + NARROW_SPACE + unit.name;
   });
 }
 
 /** A time in a sentence: `27.4 ms`. @param {number} ps */
 export const briefTime = (ps) => briefTimes(ps)[0];
 
-/** A place in the session, always in ms: `715.080 ms`. @param {number} ps */
-export function placeText(ps, decimals = 3) {
-  return digits(ps / UNITS.ms.ps, decimals) + JOIN + 'ms';
+/** An instant of the session, always in ms: `715.080 ms`. @param {number} ps */
+export function instantText(ps, decimals = 3) {
+  return digits(ps / UNITS.ms.ps, decimals) + NARROW_SPACE + 'ms';
 }
 
 /**
- * From and to, in ms with as many decimals as tell both ends apart: `715.080 – 787.223 ms`.
+ * Both ends of an interval in ms, with enough decimals to distinguish them: `715.080 – 787.223 ms`.
  * @param {number} start @param {number} end
  */
 export function rangeText(start, end) {
   const length = Math.max(1, end - start);
   const decimals = length >= 1e7 ? 3 : Math.min(9, 3 - Math.floor(Math.log10(length / 1e9)));
-  return `${digits(start / 1e9, decimals)} – ${placeText(end, decimals)}`;
+  return `${digits(start / 1e9, decimals)} – ${instantText(end, decimals)}`;
 }
 
-/** A headline figure, without more digits than it needs: `242.6 ms`, `1 163 ms`. @param {number} ps */
+/** A time with one decimal, or none from 1000 units on: `242.6 ms`, `1 163 ms`. @param {number} ps */
 export const headline = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
 
 /** A share from 0 to 1: `62.2 %`; `< 0.1 %` for less; `100.0 %` only if exact. @param {number|null|undefined} value */
 export function share(value) {
   if (value == null || Number.isNaN(value)) return MISSING;
-  if (value > 0 && value < 0.0005) return `<${JOIN}0.1${JOIN}%`;
+  if (value > 0 && value < 0.0005) return `<${NARROW_SPACE}0.1${NARROW_SPACE}%`;
   const capped = value < 1 && value > 0.999 ? 0.999 : value;
-  return digits(capped * 100, 1) + JOIN + '%';
+  return digits(capped * 100, 1) + NARROW_SPACE + '%';
 }
 
-/** So much per second, with at least four digits: `12 804`, `318.4`. @param {number} value */
-export const rate = (value) =>
-  digits(value, [1000, 100, 10, 1].findIndex((least) => value >= least) + 5 * Number(value < 1));
+/** A number per second, with at least four digits: `12 804`, `318.4`. @param {number} value */
+export function rate(value) {
+  const decimals = [1000, 100, 10, 1].findIndex((min) => value >= min);
+  return digits(value, decimals < 0 ? 4 : decimals);
+}
 
 /** `1.22×` @param {number} value */
 export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';
 
-/** A difference has its sign always: `+20.8`, `−58.2`. @param {number} value */
+/** A difference, always with its sign: `+20.8`, `−58.2`. @param {number} value */
 export function difference(value, decimals = 1) {
   const text = digits(value, decimals);
   return text.startsWith(MINUS) || !/[1-9]/.test(text) ? text : '+' + text;
 }
 
-/** Powers of 1000, one decimal: `318.4 MB`. @param {number|null|undefined} count */
-export function bytes(count) {
-  if (count == null) return MISSING;
+/** A size in powers of 1000, with one decimal from 1 kB on: `318.4 MB`. @param {number|null|undefined} size bytes */
+export function bytes(size) {
+  if (size == null) return MISSING;
   const names = ['B', 'kB', 'MB', 'GB', 'TB'];
   let power = 0;
-  let value = count;
+  let value = size;
   while (value >= 999.95 && power < names.length - 1) { value /= 1000; power += 1; }
-  return digits(value, power ? 1 : 0) + JOIN + names[power];
+  return digits(value, power ? 1 : 0) + NARROW_SPACE + names[power];
 }
 
 /** `11 520` @param {number|null|undefined} value */
@@ -131,9 +133,9 @@ export const count = (value) => (value == null ? MISSING : digits(value));
 /** `1 event`, `531 events` @param {number} value @param {string} noun @param {string} [nouns] its plural */
 export const plural = (value, noun, nouns = noun + 's') => `${count(value)}\u00a0${value === 1 ? noun : nouns}`;
 
-/** Long names are cut in the middle: `SyncTensors…41937`. @param {string} text @param {number} [most] */
-export function cutMiddle(text, most = 48) {
-  if (text.length <= most) return text;
-  const tail = Math.floor((most - 1) / 3);
-  return text.slice(0, most - 1 - tail) + '…' + text.slice(-tail);
+/** Cuts a long name in the middle: `SyncTensors…41937`. @param {string} text @param {number} [maxLetters] */
+export function cutMiddle(text, maxLetters = 48) {
+  if (text.length <= maxLetters) return text;
+  const tail = Math.floor((maxLetters - 1) / 3);
+  return text.slice(0, maxLetters - 1 - tail) + '…' + text.slice(-tail);
 }

@@ -2,31 +2,33 @@
 
 import { minimum } from './totals.js';
 
-const LONGEST_RANGE = 1_000_000;
+/** Hosts whose numbers are not below this, such as ids, are written by name. */
+const MAX_HOST_NUMBER = 1_000_000;
 
 /**
  * The part of each host's name that distinguishes it: `w-5` of `t1v-n-7f-w-5`. A number alone keeps the word before it.
- * @param {string[]} names @returns {string[]} in the same order; as they are where there is one, or nothing in common
+ * @param {string[]} names
+ * @returns {string[]} in the same order; unchanged if there is one name only, or if the names have nothing in common
  */
 export function shortNames(names) {
   const parts = names.map((name) => name.split(/(?<=[-._])/));
-  const least = minimum(parts.map(({ length }) => length));
-  const alike = (/** @type {(part: string[]) => string|undefined} */ of) => new Set(parts.map(of)).size === 1;
+  const minLength = minimum(parts.map(({ length }) => length));
+  const isShared = (/** @type {(part: string[]) => string|undefined} */ read) => new Set(parts.map(read)).size === 1;
   if (names.length < 2) return names;
   let head = 0;
-  while (head < least - 1 && alike((part) => part[head])) head += 1;
+  while (head < minLength - 1 && isShared((part) => part[head])) head += 1;
   let tail = 0;
-  while (tail < least - 1 - head && alike((part) => part.at(-1 - tail))) tail += 1;
+  while (tail < minLength - 1 - head && isShared((part) => part.at(-1 - tail))) tail += 1;
   if (head && parts.some((part) => /^\d+[-._]?$/.test(part[head]))) head -= 1;
   return parts.map((part) => part.slice(head, part.length - tail).join('').replace(/[-._]$/, ''));
 }
 
-/** The number by which people call a host: the last one in its short name; null without. @param {string} short */
+/** The number of a host: the last one in its short name; NaN if it has none. @param {string} short */
 export const hostNumber = (short) => Number(/\d+(?=\D*$)/.exec(short)?.[0] ?? NaN);
 
 /**
- * The hosts that a text names: numbers and ranges (`0-15, 41`), else parts of names; several with commas between.
- * @param {string} text nothing: all @param {string[]} names @returns {number[]} their places, in their order
+ * The hosts that a text names: comma-separated numbers and ranges (`0-15, 41`) or parts of names.
+ * @param {string} text all hosts if it is empty @param {string[]} names @returns {number[]} indices, ascending
  */
 export function findHosts(text, names) {
   const terms = text.toLowerCase().split(',').map((term) => term.trim()).filter(Boolean);
@@ -40,27 +42,28 @@ export function findHosts(text, names) {
 }
 
 /**
- * Chosen hosts as a link writes them: numbers and ranges where each host has a number of its own, else names.
+ * Chosen hosts as a link writes them: numbers and ranges if each host has its own number, else names.
  * @param {number[]} chosen indices in `names` @param {string[]} names
  */
 export function hostsText(chosen, names) {
   const numbers = shortNames(names).map(hostNumber);
-  const clear = new Set(numbers).size === names.length && numbers.every((number) => number < LONGEST_RANGE);
-  if (!clear || names.length === 1) return chosen.map((at) => names[at]).join(',');
+  const numbered = new Set(numbers).size === names.length && numbers.every((number) => number < MAX_HOST_NUMBER);
+  if (!numbered || names.length === 1) return chosen.map((at) => names[at]).join(',');
   const sorted = chosen.map((at) => numbers[at]).sort((a, b) => a - b);
   const allNumbers = new Set(numbers);
   /** @type {[number, number][]} */
   const ranges = [];
   for (const number of sorted) {
-    const last = ranges.at(-1);
+    const lastRange = ranges.at(-1);
     // A range may pass over numbers that no host has.
-    if (last && [...allNumbers].every((anyNumber) => anyNumber <= last[1] || anyNumber >= number)) last[1] = number;
+    const isAdjacent = lastRange && [...allNumbers].every((other) => other <= lastRange[1] || other >= number);
+    if (isAdjacent) lastRange[1] = number;
     else ranges.push([number, number]);
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** The words that a link keeps, so that they name the corresponding hosts of another session. */
+/** Words for hosts that links keep, so that they name the corresponding hosts of another session. */
 export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 
 /**
@@ -68,15 +71,15 @@ export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
  * @param {string|undefined} text
  * @param {string[]} names
  * @param {Partial<Record<'slowest'|'median', string>>} ranks the hosts that the words name, if known
- * @returns {string[]} nothing where it names none
+ * @returns {string[]} names in the session's order; empty if the text names none
  */
 export function linkedHosts(text, names, ranks) {
-  const linked = (text ?? '').split(',').flatMap((term) => {
+  const linkedNames = (text ?? '').split(',').flatMap((term) => {
     if (term === 'all') return names;
     const word = RANK_WORDS.find((candidate) => candidate === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
     return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];
   });
-  return names.filter((name) => linked.includes(name));
+  return names.filter((name) => linkedNames.includes(name));
 }

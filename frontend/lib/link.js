@@ -3,14 +3,34 @@
 const PREFIX = 'p.xla_insights.';
 
 /**
- * @typedef {'v'|'s'|'h'|'d'|'w'|'sel'|'c'|'q'|'st'|'f'|'o'|'x'|'al'|'hs'|'hm'|'dd'|'an'|'op'|'pk'|'fi'} LinkKey
- * @typedef {Partial<Record<LinkKey, string>>} LinkState
+ * An absent key means the default. Keys are short to keep links short.
+ * @typedef {object} LinkState
+ * @property {string} [v] view
+ * @property {string} [s] session; the newest one by default
+ * @property {string} [c] session to compare with
+ * @property {string} [h] hosts; see `linkedHosts`
+ * @property {string} [d] ids of devices
+ * @property {string} [sel] selected window, event, gap, finding or other item of the view
+ * @property {string} [st] step or range of steps
+ * @property {string} [fi] finding that led to the selected gap
+ * @property {string} [f] filters of the view's list
+ * @property {string} [o] sort order of the view's table: a column's key, with `-` descending
+ * @property {string} [w] Timeline: window
+ * @property {string} [x] Timeline: folds that the user opened or closed
+ * @property {string} [q] Timeline: text to search
+ * @property {string} [al] Timeline: `1` while device rows are aligned to steps
+ * @property {string} [hs] Hosts: chosen host
+ * @property {string} [hm] Hosts: quantity of the heat map
+ * @property {string} [dd] Device: device, host, or `all`
+ * @property {string} [an] Device: annotation
+ * @property {string} [op] Device: op
+ * @property {string} [pk] Device: peaks of the hardware
  */
 
 /** Encodes a value, but keeps the signs that read well and are safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);
 
-/** A text that need not be encoded well. @param {string} text */
+/** Decodes a text; returns it unchanged if it is not well encoded. @param {string} text */
 export function decodeText(text) {
   try {
     return decodeURIComponent(text);
@@ -19,7 +39,7 @@ export function decodeText(text) {
   }
 }
 
-/** Our keys in a hash such as `#xla_insights&p.xla_insights.w=520+380`. @param {string} hash @returns {LinkState} */
+/** The state in a hash such as `#xla_insights&p.xla_insights.w=520+380`. @param {string} hash @returns {LinkState} */
 export function parseHash(hash) {
   /** @type {Record<string, string>} */
   const state = {};
@@ -31,7 +51,7 @@ export function parseHash(hash) {
 }
 
 /**
- * The hash with our keys replaced by `state`; what belongs to others stays.
+ * The hash with the keys of this page replaced by `state`; other keys stay.
  * @param {string} hash
  * @param {LinkState} state
  */
@@ -39,8 +59,8 @@ export function formatHash(hash, state) {
   const foreignPairs = hash.replace(/^#/, '').split('&').filter((pair) => pair && !pair.startsWith(PREFIX));
   const pairs = Object.entries(state).filter(([, value]) => value !== '' && value != null)
     .map(([key, value]) => `${PREFIX}${key}=${encode(String(value))}`);
-  const all = [...foreignPairs, ...pairs];
-  return all.length ? '#' + all.join('&') : '';
+  const allPairs = [...foreignPairs, ...pairs];
+  return allPairs.length ? '#' + allPairs.join('&') : '';
 }
 
 /**
@@ -53,32 +73,35 @@ export function msText(ps, exact = false) {
   return (ps / 1e9).toFixed(decimals).replace(/\.?0+$/, '');
 }
 
-/** @param {string} text @returns {number} NaN if it is no number */
+/** The time of a text in ms. @param {string} text @returns {number} ps; NaN if the text is not a decimal number */
 export function msValue(text) {
   return /^-?\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1e9) : NaN;
 }
 
-/** A stretch of time as `start+duration`. @param {number} start @param {number} end */
+/** An interval as `start+duration`, in ms. @param {number} start ps @param {number} end ps */
 export const spanText = (start, end) => `${msText(start)}+${msText(end - start)}`;
 
 /** A gap as a selection: `gap:TPU:0@715.080172721`. @param {{device: string, start_ps: number}} gap */
 export const gapText = ({ device, start_ps }) => `gap:${device}@${msText(start_ps, true)}`;
 
-/** @param {string} text @returns {{start_ps: number, end_ps: number}|null} */
+/** The interval of a text; null if the text is not one. @param {string} text */
 export function spanValue(text) {
   const [start, length] = text.split('+').map(msValue);
   return start >= 0 && length > 0 ? { start_ps: start, end_ps: start + length } : null;
 }
 
-/** Rounds to ns, as links do, so that what a link says is what the page shows. @param {number} ps */
+/** Rounds to ns, as links do, so that the page shows exactly what its link contains. @param {number} ps */
 export const toNs = (ps) => Math.round(ps / 1000) * 1000;
 
-/** The window whose hash we write: the page around if it lets us, else our own. @returns {Window} */
+/**
+ * The window whose hash contains the state: the one around the frame if it is accessible, else this one.
+ * @returns {Window}
+ */
 function addressWindow() {
   try {
     if (window.parent.location.hash !== undefined) return window.parent;
   } catch {
-    // Framed by another origin: our own address has to do.
+    // Framed by another origin.
   }
   return window;
 }
@@ -90,17 +113,17 @@ export function createLink() {
   let state = parseHash(target.location.hash);
   /** @type {Set<(state: LinkState) => void>} */
   const listeners = new Set();
-  const moved = () => {
-    const next = parseHash(target.location.hash);
-    if (formatHash('', next) === formatHash('', state)) return;
-    state = next;
+  const follow = () => {
+    const nextState = parseHash(target.location.hash);
+    if (formatHash('', nextState) === formatHash('', state)) return;
+    state = nextState;
     listeners.forEach((listener) => listener(state));
   };
-  target.addEventListener('popstate', moved);
-  target.addEventListener('hashchange', moved);
+  target.addEventListener('popstate', follow);
+  target.addEventListener('hashchange', follow);
   addEventListener('pagehide', () => {
-    target.removeEventListener('popstate', moved);
-    target.removeEventListener('hashchange', moved);
+    target.removeEventListener('popstate', follow);
+    target.removeEventListener('hashchange', follow);
   });
   return {
     get state() { return state; },
@@ -109,19 +132,24 @@ export function createLink() {
      * @param {LinkState} changes @param {'push'|'replace'} how
      */
     set(changes, how) {
-      const next = { ...state, ...changes };
-      for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(next))) if (!next[key]) delete next[key];
-      if (formatHash('', next) === formatHash('', state)) return;
-      state = next;
+      const nextState = { ...state, ...changes };
+      for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
+        if (!nextState[key]) delete nextState[key];
+      }
+      if (formatHash('', nextState) === formatHash('', state)) return;
+      state = nextState;
       const { pathname, search, hash } = target.location;
       const url = pathname + search + formatHash(hash, state);
       if (how === 'push') target.history.pushState(target.history.state, '', url);
       else target.history.replaceState(target.history.state, '', url);
     },
-    /** The address of what is shown, with keys added that must not depend on defaults. @param {LinkState} [also] */
-    address(also = {}) {
+    /**
+     * The address with the state, and with values for absent keys whose default depends on when the link is opened.
+     * @param {LinkState} [defaults]
+     */
+    address(defaults = {}) {
       const { origin, pathname, search, hash } = target.location;
-      return origin + pathname + search + formatHash(hash, { ...also, ...state });
+      return origin + pathname + search + formatHash(hash, { ...defaults, ...state });
     },
     /** Calls back when the user goes back or forward. @param {(state: LinkState) => void} listener */
     onNavigation(listener) { listeners.add(listener); },

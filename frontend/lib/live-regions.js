@@ -8,18 +8,18 @@ const POLITE_MS = 2000;
 export function createLiveRegions() {
   const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
   const urgent = h('div', { class: 'hidden', role: 'alert', 'aria-live': 'assertive' });
-  let last = 0;
-  let next = '';
+  let lastFlush = 0;
+  let nextText = '';
   let timer = 0;
   const flush = () => {
     timer = 0;
-    last = performance.now();
-    polite.textContent = escapeInvisible(next);
+    lastFlush = performance.now();
+    polite.textContent = escapeInvisible(nextText);
   };
   /** @param {string} text */
   const announce = (text) => {
-    next = text;
-    if (!timer) timer = window.setTimeout(flush, Math.max(0, last + POLITE_MS - performance.now()));
+    nextText = text;
+    if (!timer) timer = window.setTimeout(flush, Math.max(0, lastFlush + POLITE_MS - performance.now()));
   };
   return {
     elements: [polite, urgent],
@@ -33,7 +33,7 @@ export function createLiveRegions() {
     /** Announces the result of a key press at once. @param {string} text */
     announceNow(text) {
       clearTimeout(timer);
-      next = text;
+      nextText = text;
       flush();
     },
     /** @param {string} text */

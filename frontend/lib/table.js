@@ -1,36 +1,41 @@
-/** Tables: sorted by their heads, moved in by arrow keys, drawn as scrolled when long. */
+/** Tables that sort by their heads and have rows for arrow keys. Long tables draw only the rows in view. */
 
 import { button, fill, h, onKeys } from './dom.js';
 import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
 import { accessor, total } from './totals.js';
 import { roundShares, roundTimes } from './rounded-parts.js';
 
-/** Longer tables draw only the rows in view. */
+/** Longer tables draw only the rows in view, and some above and below. */
 const MAX_ROWS_DRAWN = 200;
+const ROWS_ABOVE_VIEW = 20;
+const ROWS_BELOW_VIEW = 20;
+/** Height of rows and of the view before they are laid out, px. */
+const DEFAULT_ROW_PX = 24;
+const DEFAULT_VIEW_PX = 600;
 
 /**
  * @template T
  * @typedef {object} Column
- * @property {string} [key] its name in a link's order; its head by default
+ * @property {string} [key] its name in a link's sort order; its head by default
  * @property {string} head
  * @property {string} [name] its name for screen readers if it has no head
- * @property {boolean} [number] right-aligned, sorted descending first
- * @property {(item: T) => number|string} [value] the sort key; a column without it does not sort
+ * @property {boolean} [number] whether it is right-aligned and sorts descending first
+ * @property {(item: T) => number|string} [value] the value to sort by; a column without it does not sort
  * @property {(item: T) => import('./dom.js').Child|import('./dom.js').Child[]} cell
  * @property {(item: T) => number|null|undefined} [ps] the exact time of the cell, in `data-ps`
- * @property {(item: T) => string} [title] the whole text of a cell that may be cut
+ * @property {(item: T) => string} [title] the full text of a cell that may be cut
  */
 
 /** @template T, V @typedef {import('./totals.js').Field<T, V>} Field */
 
 /**
- * A column of times in one unit. Here and below, `more` replaces parts of the column.
+ * A column of times in one unit. Here and below, `more` replaces properties of the column.
  * @template T
- * @param {string} head @param {import('./format.js').Unit} unit @param {Field<T, number|null|undefined>} of
+ * @param {string} head @param {import('./format.js').Unit} unit @param {Field<T, number|null|undefined>} field ps
  * @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export function timeColumn(head, unit, of, more) {
-  const ps = accessor(of);
+export function timeColumn(head, unit, field, more) {
+  const ps = accessor(field);
   return {
     key: head,
     head: `${head}, ${unit.name}`,
@@ -45,37 +50,37 @@ export function timeColumn(head, unit, of, more) {
 /**
  * @template T
  * @param {string} head
- * @param {Field<T, number|null|undefined>} of
+ * @param {Field<T, number|null|undefined>} field
  * @param {Partial<Column<T>>} [more]
  * @returns {Column<T>}
  */
-export const countColumn = (head, of, more) => ({
+export const countColumn = (head, field, more) => ({
   head,
   number: true,
-  value: (item) => accessor(of)(item) ?? -1,
-  cell: (item) => count(accessor(of)(item)),
+  value: (item) => accessor(field)(item) ?? -1,
+  cell: (item) => count(accessor(field)(item)),
   ...more,
 });
 
 /**
  * @template T
  * @param {string} head
- * @param {Field<T, number|null|undefined>} of a part from 0 to 1
+ * @param {Field<T, number|null|undefined>} field a share from 0 to 1
  * @param {Partial<Column<T>>} [more]
  * @returns {Column<T>}
  */
-export const shareColumn = (head, of, more) =>
-  countColumn(head, of, { cell: (item) => share(accessor(of)(item)), ...more });
+export const shareColumn = (head, field, more) =>
+  countColumn(head, field, { cell: (item) => share(accessor(field)(item)), ...more });
 
 /**
  * @template T
  * @param {string} head
- * @param {Field<T, string|null|undefined>} of
+ * @param {Field<T, string|null|undefined>} field
  * @param {Partial<Column<T>>} [more]
  * @returns {Column<T>}
  */
-export function textColumn(head, of, more) {
-  const text = accessor(of);
+export function textColumn(head, field, more) {
+  const text = accessor(field);
   return {
     head,
     value: (item) => text(item) ?? '',
@@ -85,19 +90,19 @@ export function textColumn(head, of, more) {
   };
 }
 
-/** The column of starts, in ms. @template T @param {Field<T, number|null|undefined>} of @returns {Column<T>} */
-export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'start' });
+/** The column of starts, in ms. @template T @param {Field<T, number|null|undefined>} field @returns {Column<T>} */
+export const startColumn = (field) => timeColumn('Start', UNITS.ms, field, { key: 'start' });
 
 /**
  * Parts of a whole: columns of their times and shares, rounded so that both add up, and the sum for the foot.
  * @template T
  * @param {string} head
  * @param {T[]} items
- * @param {Field<T, number>} of
+ * @param {Field<T, number>} field ps
  * @param {(text: string, item: T) => Node|string} [show] draws a time
  */
-export function partColumns(head, items, of, show = (text) => text) {
-  const ps = accessor(of);
+export function partColumns(head, items, field, show = (text) => text) {
+  const ps = accessor(field);
   const parts = items.map(ps);
   const whole = total(parts, Number);
   const unit = unitFor(whole);
@@ -119,13 +124,13 @@ export function partColumns(head, items, of, show = (text) => text) {
 }
 
 /**
- * A sum over all hosts, marked as a lower limit while hosts are still being read.
+ * A sum over all hosts, shown with `≥` while hosts are still being read.
  * @param {import('./dom.js').Child} text
  */
 export const sumText = (text) => h('span', { class: 'sum' }, text);
 
 /**
- * Sorts a copy; ties keep their order.
+ * A sorted copy; ties keep their order.
  * @template T
  * @param {T[]} items @param {(item: T) => number|string} value @param {boolean} descending
  */
@@ -138,24 +143,26 @@ export function sorted(items, value, descending) {
 }
 
 /**
+ * A table in a scrolling element; `refresh` redraws the rows after a change of the selection or of open rows.
  * @template T
  * @param {object} options
  * @param {string} options.label the table's name for screen readers
  * @param {string} [options.testid]
  * @param {Column<T>[]} options.columns
  * @param {T[]} options.items in order of time
- * @param {boolean} [options.fixed] the order has a meaning, so no column sorts
+ * @param {boolean} [options.fixed] whether no column sorts, because the order has a meaning
  * @param {string} [options.sort] `key` ascending or `-key` descending; by default the order of `items`
  * @param {(Node|string)[]} [options.foot] one sum row: cells in the order of the columns
- * @param {(item: T) => void} [options.open] Enter and double click
- * @param {(item: T) => void} [options.select] Space and click
+ * @param {(item: T) => void} [options.open] called on Enter and double click
+ * @param {(item: T) => void} [options.select] called on Space and click
  * @param {(item: T) => boolean} [options.selected]
- * @param {(order: string) => void} [options.ordered] called after the user sorted
- * @param {(item: T) => T[]} [options.parts] rows that follow an open row
- * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
+ * @param {(order: string) => void} [options.onSort] called after the user sorted
+ * @param {(item: T) => T[]} [options.parts] the rows below an item that is open; they do not sort
+ * @param {(item: T) => string} [options.group] the title of an item's group; groups are in the order of `items`, each
+ *   below a row with its title
  * @param {(item: T) => string} [options.name] a row's name for screen readers; its cells by default
- * @param {(item: T) => string} [options.rowid] test id of a row
- * @param {(item: T) => string} [options.key] its `data-key`
+ * @param {(item: T) => string} [options.rowid] a row's test id
+ * @param {(item: T) => string} [options.key] a row's `data-key`
  */
 export function sortableTable({
   label,
@@ -168,7 +175,7 @@ export function sortableTable({
   open,
   select,
   selected,
-  ordered,
+  onSort,
   parts,
   group,
   name,
@@ -176,9 +183,9 @@ export function sortableTable({
   key,
 }) {
   const keyOf = (/** @type {Column<T>} */ { key: columnKey, head }) => columnKey ?? head;
-  const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
+  const isSortable = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
-  let shown = items;
+  let shownItems = items;
   // Created once: a head that was pressed to sort keeps the focus while rows are redrawn.
   const heads = columns.map((column) => headCell(column));
   const body = h('tbody', null);
@@ -201,16 +208,16 @@ export function sortableTable({
   const long = items.length > MAX_ROWS_DRAWN;
 
   function arrange() {
-    const column = columns.find((candidate) => candidate.value && keyOf(candidate) === order.replace('-', ''));
-    shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
+    const column = columns.find((candidate) => candidate.value && keyOf(candidate) === order.replace(/^-/, ''));
+    shownItems = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
-      shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
+      shownItems = sorted(shownItems, (item) => ranks.get(group(item)) ?? 0, false);
     }
-    if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
+    if (parts) shownItems = shownItems.flatMap((item) => [item, ...parts(item)]);
     columns.forEach((candidate, at) => {
       const columnKey = keyOf(candidate);
-      if (sorts(candidate)) {
+      if (isSortable(candidate)) {
         const direction = order === columnKey ? 'ascending' : order === `-${columnKey}` ? 'descending' : 'none';
         heads[at].setAttribute('aria-sort', direction);
       }
@@ -225,18 +232,18 @@ export function sortableTable({
     return h(
       'th',
       { class: column.number && 'num', scope: 'col' },
-      !sorts(column)
+      !isSortable(column)
         ? column.head || h('span', { class: 'hidden' }, column.name)
         : button(column.head, () => {
             order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
             arrange();
-            ordered?.(order);
+            onSort?.(order);
           }),
     );
   }
 
-  /** The focused row, and the index of its focused button; -1: the row itself has the focus. */
-  function focused() {
+  /** The index of the focused row and that of its focused button, -1 if the row itself has the focus. */
+  function findFocus() {
     const active = document.activeElement;
     const row = active && body.contains(active) ? active.closest('tr') : null;
     return active && row
@@ -248,21 +255,21 @@ export function sortableTable({
   }
 
   function drawBody() {
-    const focus = focused();
-    const rowHeight = body.querySelector('[data-index]')?.clientHeight || 24;
-    const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 20) : 0;
-    const to = long
-      ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40)
-      : shown.length;
-    const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
-    const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
-    if (entry) stopAt(entry);
+    const focus = findFocus();
+    const rowHeight = body.querySelector('[data-index]')?.clientHeight || DEFAULT_ROW_PX;
+    const rowsInView = Math.ceil((scroller.clientHeight || DEFAULT_VIEW_PX) / rowHeight);
+    const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - ROWS_ABOVE_VIEW) : 0;
+    const { length } = shownItems;
+    const to = long ? Math.min(length, from + ROWS_ABOVE_VIEW + rowsInView + ROWS_BELOW_VIEW) : length;
+    const rows = shownItems.slice(from, to).map((item, index) => bodyRow(item, from + index));
+    const firstStop = (selected && rows.find((_, index) => selected(shownItems[from + index]))) ?? rows[0];
+    if (firstStop) setTabStop(firstStop);
     const grouped = rows.map((row, index) =>
-      group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
-        ? [groupRow(group(shown[from + index])), row]
+      group && group(shownItems[from + index]) !== (index && group(shownItems[from + index - 1]))
+        ? [groupRow(group(shownItems[from + index])), row]
         : [row],
     );
-    fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
+    fill(body, spacer(from * rowHeight), grouped.flat(), spacer((length - to) * rowHeight));
     const refocused = focus && rows.find(({ dataset }) => dataset.index === focus.index);
     (refocused?.querySelectorAll('button')[focus?.button ?? -1] ?? refocused)?.focus();
   }
@@ -271,20 +278,20 @@ export function sortableTable({
    * The row that Tab leads to, and then to the buttons in it; arrow keys lead to other rows.
    * @type {HTMLElement|null}
    */
-  let stop = null;
+  let tabStop = null;
   /** @param {HTMLElement} row */
-  function stopAt(row) {
+  function setTabStop(row) {
     if (!select) return;
-    for (const tableRow of [stop, row]) {
+    for (const tableRow of [tabStop, row]) {
       [tableRow, ...(tableRow?.querySelectorAll('button') ?? [])].forEach((focusable) => {
         if (focusable) focusable.tabIndex = tableRow === row ? 0 : -1;
       });
     }
-    stop = row;
+    tabStop = row;
   }
   body.addEventListener('focusin', ({ target }) => {
     const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest('tr[data-index]'));
-    if (row) stopAt(row);
+    if (row) setTabStop(row);
   });
 
   /** @param {number} height */
@@ -323,11 +330,11 @@ export function sortableTable({
 
   /** @param {HTMLElement} row @param {'nextElementSibling'|'previousElementSibling'} side */
   function move(row, side) {
-    let next = row[side];
-    if (next?.classList.contains('group')) next = next[side];
-    if (next instanceof HTMLElement && next.dataset.index) next.focus();
+    let neighbour = row[side];
+    if (neighbour?.classList.contains('group')) neighbour = neighbour[side];
+    if (neighbour instanceof HTMLElement && neighbour.dataset.index) neighbour.focus();
   }
-  const itemOf = (/** @type {HTMLElement} */ row) => shown[Number(row.dataset.index)];
+  const itemOf = (/** @type {HTMLElement} */ row) => shownItems[Number(row.dataset.index)];
   onKeys(element, 'tr', {
     Enter: (row) => (open ?? select)?.(itemOf(row)),
     ' ': (row) => select?.(itemOf(row)),
@@ -336,35 +343,39 @@ export function sortableTable({
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
   arrange();
-  /** `refresh` redraws the rows after a change of the selection or of open rows. */
   return { element: scroller, refresh: arrange };
 }
 
 /**
- * The order of a view's main table, which is in the link unless it is the usual one.
- * @param {import('./link.js').Link} link @param {string} usual
+ * Options of a view's main table that keep its sort order in the link, unless it is the default.
+ * @param {import('./link.js').Link} link
+ * @param {string} defaultOrder
  */
-export const linkedOrder = (link, usual) => ({
-  sort: link.state.o || usual, ordered: (/** @type {string} */ o) => link.set({ o: o === usual ? '' : o }, 'push') });
+export const linkedOrder = (link, defaultOrder) => ({
+  sort: link.state.o || defaultOrder,
+  onSort: (/** @type {string} */ order) => link.set({ o: order === defaultOrder ? '' : order }, 'push'),
+});
 
 /**
- * Keys of a search field over a table: Enter leads into the rows, Escape clears the field and does the same.
- * @param {HTMLInputElement} search @param {Element} list holds the table @param {() => void} cleared
+ * Binds the keys of a search field over a table: Enter focuses a row, Escape clears the field and does the same.
+ * @param {HTMLInputElement} search
+ * @param {Element} list contains the table
+ * @param {() => void} onClear
  */
-export function bindSearchKeys(search, list, cleared) {
-  const enter = () => /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
+export function bindSearchKeys(search, list, onClear) {
+  const focusRow = () => /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
   onKeys(search, '*', {
-    Enter: enter,
+    Enter: focusRow,
     Escape() {
       search.value = '';
-      cleared();
-      enter();
+      onClear();
+      focusRow();
     },
   });
 }
 
 /**
- * A table that is drawn once.
+ * A table that is never redrawn from outside.
  * @template T
  * @param {Parameters<typeof sortableTable<T>>[0]} options @returns {HTMLElement}
  */

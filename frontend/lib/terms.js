@@ -1,9 +1,6 @@
-/**
- * Words of the page that a new reader cannot know, each with what it means: the one list for hover, focus and the sheet
- * of keys and words.
- */
+/** The page's terms with their meanings, for the tooltips on hover and focus and for the help dialog. */
 
-/** By the word as the page writes it. @type {Record<string, string>} */
+/** Meanings by term, as the page writes it. @type {Record<string, string>} */
 export const TERMS = {
   starved: 'Nothing was queued when the gap began: the next run was launched after that.',
   queued: 'The next run was launched before the gap began: the device waited for something else.',
@@ -31,7 +28,7 @@ export const TERMS = {
   'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
   Stall:
     'Busy time in ops that only wait for asynchronous ones, such as copy-done. Waiting for hosts in a collective is ' +
-    'no stall.',
+    'not a stall.',
   'Before or after all runs': 'Idle before the core’s first or after its last run; not part of any gap.',
   'Own time': 'Time of the op or event, excluding those inside it.',
   'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',
@@ -49,9 +46,9 @@ export const TERMS = {
   info: 'Gains less than 10 %.',
   Mistakes: 'Places in the program that can be changed.',
   Limits: 'The program’s nature: what is slow without any mistake.',
-  'Times last': 'At how many collectives it arrived last.',
-  'Last in': 'Of the collectives of several hosts that it takes part in, the share at which it arrived last.',
-  'Others wait': 'How long the others waited for it in shared collectives.',
+  'Times last': 'The number of collectives at which the host arrived last.',
+  'Last in': 'The share of its collectives with other hosts at which the host arrived last.',
+  'Others wait': 'How long the other hosts waited for this one in collectives.',
   direct: 'The op’s own metadata names its annotation.',
   recovered: 'The annotation was found from the op’s parts or neighbours.',
   bare: 'The op has a name without an annotation, as in the backward pass.',
@@ -64,8 +61,7 @@ export const TERMS = {
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
 
 /**
- * The term that a text is, whatever its unit (`Stall, ms`), its case or its sign of order; null where it is
- * none.
+ * The term that a text names, ignoring case, a unit (`Stall, ms`) and a sort arrow; null if the text is not a term.
  * @param {string} text
  */
 export function termOf(text) {

@@ -1,4 +1,4 @@
-/** Light or dark as the surrounding page says, and the colours a canvas draws with, read once per change. */
+/** The light or dark theme, as in the surrounding page, and the colours that a canvas draws with. */
 
 import { CLASSES } from './classes.js';
 
@@ -20,7 +20,7 @@ import { CLASSES } from './classes.js';
  * @property {boolean} plain forced colours: no hatches
  */
 
-/** The page around the frame, if it lets us look. @returns {HTMLElement|null} */
+/** The body of the page around the frame; null without one, or if its origin is another. @returns {HTMLElement|null} */
 function outerBody() {
   try {
     return window.parent !== window ? window.parent.document.body : null;
@@ -29,8 +29,8 @@ function outerBody() {
   }
 }
 
-/** Follows the theme of the page around, or of the system. @param {() => void} changed called after each change */
-export function followTheme(changed) {
+/** Follows the theme of the page around, or of the system. @param {() => void} onChange called after each change */
+export function followTheme(onChange) {
   const outer = outerBody();
   const system = matchMedia('(prefers-color-scheme: dark)');
   const apply = () => {
@@ -38,7 +38,7 @@ export function followTheme(changed) {
     const theme = dark ? 'dark' : 'light';
     if (document.documentElement.dataset.theme === theme) return;
     document.documentElement.dataset.theme = theme;
-    changed();
+    onChange();
   };
   apply();
   if (outer) {
@@ -48,7 +48,7 @@ export function followTheme(changed) {
   } else {
     system.addEventListener('change', apply);
   }
-  matchMedia('(forced-colors: active)').addEventListener('change', changed);
+  matchMedia('(forced-colors: active)').addEventListener('change', onChange);
 }
 
 /** @param {string} color `#rrggbb` or `#rgb` @returns {number[]} */
@@ -58,11 +58,11 @@ function channels(color) {
   return [0, 2, 4].map((at) => parseInt(full.slice(at, at + 2), 16));
 }
 
-/** @param {string} from @param {string} to @param {number} part of `to`, 0 to 1 */
-export function mix(from, to, part) {
+/** Mixes two colours. @param {string} from @param {string} to @param {number} share of `to`, 0 to 1 */
+export function mix(from, to, share) {
   const [a, b] = [channels(from), channels(to)];
-  const text = a.map((value, index) => Math.round(value * (1 - part) + b[index] * part).toString(16).padStart(2, '0'));
-  return '#' + text.join('');
+  const mixed = a.map((value, index) => Math.round(value * (1 - share) + b[index] * share));
+  return '#' + mixed.map((value) => value.toString(16).padStart(2, '0')).join('');
 }
 
 /** Reads all colours from the style sheet. @returns {Palette} */

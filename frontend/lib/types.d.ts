@@ -12,7 +12,7 @@ export interface Device {
 export type RowKind = TimelineRowKind | "gaps";
 export interface Row extends Omit<TimelineRow, "kind"> { kind: RowKind }
 
-/** A session whose views are drawn; some of its hosts may still be being read. */
+/** A session whose views are drawn. Some of its hosts may not be read yet. */
 export interface Ready extends Omit<OpenedSession, "devices" | "rows" | "more_rows"> {
   state: "ready";
   devices: Device[];
@@ -21,13 +21,11 @@ export interface Ready extends Omit<OpenedSession, "devices" | "rows" | "more_ro
   more_rows?: boolean;
   /** The files have changed since they were read. */
   changed?: boolean;
-  /** Fingerprint of the files that were read. */
-  mark?: string;
-  /** The arguments of requests about it: its name, and the chosen hosts where not all are in memory. */
-  of: { session: string; hosts: string | null };
+  /** The arguments of requests about it: its name, and the chosen hosts if not all are in memory. */
+  query: { session: string; hosts: string | null };
   /** The numbers of hosts while some are still being read. */
   partial?: PartialCounts;
   loading?: SessionLoading;
-  /** How long this page waited for it. */
+  /** How long this page waited for it, ms. */
   loaded_ms?: number;
 }

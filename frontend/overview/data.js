@@ -1,7 +1,4 @@
-/**
- * What feeds the devices and what they wait in: input, transfers, collectives, stalls; a card each, where there is
- * something to tell.
- */
+/** The cards of input, transfers, collectives and stalls. Each appears only if the session has data for it. */
 
 import { h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
@@ -29,23 +26,23 @@ const KINDS = {
   infeed: 'infeed',
 };
 
-/** @param {Overview} answer @param {number} devices of the session @param {App} app */
-export const dataCards = (answer, devices, app) =>
+/** @param {Overview} answer @param {number} deviceCount of the session @param {App} app */
+export const dataCards = (answer, deviceCount, app) =>
   h(
     'div',
     { class: 'data' },
-    inputCard(answer, devices),
+    inputCard(answer, deviceCount),
     transfersCard(answer),
     opsCard('Collectives', answer.collectives, app, 'Exposed: the core computes nothing else meanwhile.'),
     opsCard('Stalls', answer.stalls, app, 'In these ops, a core counts as busy but only waits.'),
   );
 
-/** @param {Overview} answer @param {number} devices of the session */
-function inputCard({ input }, devices) {
+/** @param {Overview} answer @param {number} deviceCount of the session */
+function inputCard({ input }, deviceCount) {
   const {
     kind,
     verdict,
-    share: part,
+    share: lostShare,
     batches,
     loader_threads,
     wait_ps,
@@ -60,11 +57,12 @@ function inputCard({ input }, devices) {
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
     { name: 'Driving thread waits', ps: wait_ps },
-    { name: `${cores(devices)} starved meanwhile`, ps: idle_ps },
+    { name: `${cores(deviceCount)} starved meanwhile`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden },
     { name: 'Sending', ps: send_ps, hidden: send_hidden },
   ];
-  const head = late_hosts.length
+  const spanText = deviceCount > 1 ? 'the devices’ spans' : 'the device’s span';
+  const conclusion = late_hosts.length
     ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the ` +
       `other hosts, whose devices look busy`
     : VERDICTS[verdict];
@@ -82,9 +80,9 @@ function inputCard({ input }, devices) {
     h(
       'p',
       { 'data-testid': 'input-verdict' },
-      devices
-        ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is lost to it. ` +
-          `Idle time by cause is longer: it has all idle time of whole steps, starved or not.`
+      deviceCount
+        ? `${conclusion}: ${share(lostShare)} of ${spanText} is lost to it. ` +
+          `Idle time by cause is longer: it includes all idle time of whole steps, starved or not.`
         : 'A device plane is needed to see whether devices wait.',
     ),
     table({
@@ -95,7 +93,7 @@ function inputCard({ input }, devices) {
       columns: [
         textColumn('What', 'name'),
         definedColumn(TABLES.transfers.duration_ps, {
-          of: (/** @type {typeof items[number]} */ { ps }) => ps,
+          field: (/** @type {typeof items[number]} */ { ps }) => ps,
           timeUnit: columnUnit(items, 'ps'),
         }),
         shareColumn('While a device works', ({ hidden }) => hidden),
@@ -119,7 +117,7 @@ function transfersCard({ transfers }) {
           fixed: true,
           columns: [
             definedColumn(TABLES.transfers.direction, {
-              of: (/** @type {typeof items[number]} */ { name }) => name,
+              field: (/** @type {typeof items[number]} */ { name }) => name,
               cell: ({ name }) => [classChip(name), name.replace('_', ' ')],
             }),
             definedColumn(TABLES.transfers.count),
@@ -127,7 +125,7 @@ function transfersCard({ transfers }) {
               cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)),
             }),
             definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
-            // The sizes of the others are not recorded.
+            // Not every transfer has a recorded size: then the sum is a lower bound.
             definedColumn(TABLES.transfers.bytes, {
               cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes),
               title: ({ sized }) => `of ${plural(sized, 'transfer')}`,
@@ -139,14 +137,12 @@ function transfersCard({ transfers }) {
     : null;
 }
 
-/** @param {string} title @param {OpTime[]} items @param {App} app @param {string} note what it means */
+/** @param {string} title @param {OpTime[]} items @param {App} app @param {string} note below the table */
 function opsCard(title, items, app, note) {
   if (!items.length) return null;
-  const kinds = items.some(({ kind }) => kind);
-  const [time, exposed] = [
-    partColumns(TABLES.collectives.duration_ps.head, items, 'duration_ps'),
-    partColumns(TABLES.collectives.exposed_ps.head, items, (item) => item.exposed_ps ?? 0),
-  ];
+  const hasKinds = items.some(({ kind }) => kind);
+  const duration = partColumns(TABLES.collectives.duration_ps.head, items, 'duration_ps');
+  const exposed = partColumns(TABLES.collectives.exposed_ps.head, items, (item) => item.exposed_ps ?? 0);
   return tableCard(
     title,
     { note: 'all cores' },
@@ -159,17 +155,17 @@ function opsCard(title, items, app, note) {
           cell: ({ op, more }) =>
             op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`,
         }),
-        ...(kinds ? [definedColumn(TABLES.collectives.kind)] : []),
+        ...(hasKinds ? [definedColumn(TABLES.collectives.kind)] : []),
         definedColumn(TABLES.collectives.count),
-        time.time,
-        kinds ? exposed.time : time.share,
+        duration.time,
+        hasKinds ? exposed.time : duration.share,
       ],
       foot: [
         'All',
-        ...(kinds ? [''] : []),
+        ...(hasKinds ? [''] : []),
         sumText(count(total(items, 'count'))),
-        sumText(time.sum),
-        kinds ? sumText(exposed.sum) : '',
+        sumText(duration.sum),
+        hasKinds ? sumText(exposed.sum) : '',
       ],
     },
     h('p', { class: 'small muted' }, note),

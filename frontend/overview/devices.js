@@ -1,6 +1,4 @@
-/**
- * Devices and their idle time in whole steps, a row each, from the columns that the server sends. Nothing here draws.
- */
+/** Converts the server's columns of devices to rows: spans and busy times, and idle time in whole steps. */
 
 import { deviceId } from '../lib/devices.js';
 
@@ -20,7 +18,7 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, a
   ),
 }));
 
-/** Of the devices that have any. @param {DeviceColumns} columns @returns {DeviceTime[]} */
+/** Idle times; leaves out devices without idle time in steps. @param {DeviceColumns} columns @returns {DeviceTime[]} */
 export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
   host.flatMap((hostName, at) =>
     steps[at] === null
@@ -40,10 +38,10 @@ export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
 /**
  * @template {string} K
  * @template T, V
- * @param {Partial<Record<K, T>>} of
- * @param {(value: T, name: K) => V} make
+ * @param {Partial<Record<K, T>>} record
+ * @param {(value: T, name: K) => V} convert
  * @returns {Partial<Record<K, V>>}
  */
-const mapValues = (of, make) => /** @type {Partial<Record<K, V>>} */ (Object.fromEntries(
-  /** @type {[K, T][]} */ (Object.entries(of)).map(([name, value]) => [name, make(value, name)]),
+const mapValues = (record, convert) => /** @type {Partial<Record<K, V>>} */ (Object.fromEntries(
+  /** @type {[K, T][]} */ (Object.entries(record)).map(([name, value]) => [name, convert(value, name)]),
 ));

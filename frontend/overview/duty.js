@@ -24,24 +24,29 @@ const DEFINITIONS = {
 
 /** From this many devices on, a distribution is drawn. */
 const MIN_DISTRIBUTION_DEVICES = 17;
-/** Rows of lowest devices beside a distribution. */
-const LOWEST_ROWS = 3;
+/** Rows of the lowest devices below a distribution. */
+const MAX_LOWEST_ROWS = 3;
 /** Bars of a distribution. */
 const BINS = 80;
+/** Steps of the distribution's axis from 0 to 100 %: its ends are multiples of 5 %. */
+const AXIS_STEPS = 20;
 const MAX_TICKS = 6;
 
-/** @typedef {{device: DutyDevice, whole: number, busy: number, stall: number, part: number}} DutyRow */
+/**
+ * A device by one definition of the duty cycle; times in ps.
+ * @typedef {{device: DutyDevice, span: number, busy: number, stall: number, duty: number}} DutyRow
+ */
 
 /**
- * The name of the definition, a menu to change it, and the drawing for it.
+ * The name of the chosen definition, a menu to change it, and the element with the drawing for it.
  * @param {(definition: DutyDefinition) => import('../lib/dom.js').Child|import('../lib/dom.js').Child[]} draw
  */
-function byDefinition(draw) {
+function createDefinitionMenu(draw) {
   let definition = /** @type {DutyDefinition} */ (readPref('duty'));
   if (!DEFINITIONS[definition]) definition = 'ops';
   const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
   const body = h('div', { class: 'fill' });
-  const choice = h(
+  const menu = h(
     'details',
     { class: 'choice' },
     h('summary', { class: 'link small' }, 'change'),
@@ -60,7 +65,7 @@ function byDefinition(draw) {
             onchange: () => {
               definition = key;
               writePref('duty', key);
-              choice.open = false;
+              menu.open = false;
               show();
             },
           }),
@@ -74,13 +79,13 @@ function byDefinition(draw) {
     fill(body, draw(definition));
   }
   show();
-  return { name, choice, body };
+  return { name, menu, body };
 }
 
 /** @param {DutyDevice[]} devices @param {DutyDefinition} definition @returns {DutyRow[]} */
 const rowsOf = (devices, definition) => devices.map((device) => {
-  const { span_ps: whole, busy_ps: busy, stall_ps: stall } = device.duty[definition];
-  return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
+  const { span_ps: span, busy_ps: busy, stall_ps: stall } = device.duty[definition];
+  return { device, span, busy, stall, duty: span ? busy / span : 0 };
 });
 
 /** @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
@@ -89,7 +94,7 @@ export function dutyCard(devices, session, app) {
     return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
   const shown = app.selectedDevices(devices);
-  const { name, choice, body } = byDefinition((definition) => {
+  const { name, menu, body } = createDefinitionMenu((definition) => {
     const rows = rowsOf(shown, definition);
     return [
       ...(devices.length < MIN_DISTRIBUTION_DEVICES
@@ -101,16 +106,16 @@ export function dutyCard(devices, session, app) {
   });
   return card(
     'Duty cycle',
-    { note: cores(devices.length, shown.length), right: [name, choice], class: 'duty' },
+    { note: cores(devices.length, shown.length), right: [name, menu], class: 'duty' },
     h('div', { 'data-testid': 'duty-card' }, body),
   );
 }
 
 /** A single device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
 export function dutyLine(devices, session, app) {
-  const { name, choice, body } = byDefinition((definition) => {
+  const { name, menu, body } = createDefinitionMenu((definition) => {
     const [row] = rowsOf(devices, definition);
-    return h('span', { class: 'row' }, bar(row), h('span', null, share(row.part)));
+    return h('span', { class: 'row' }, bar(row), h('span', null, share(row.duty)));
   });
   const [device] = devices;
   return h(
@@ -119,12 +124,12 @@ export function dutyLine(devices, session, app) {
     h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
     body,
     name,
-    choice,
+    menu,
     stallNote(devices),
   );
 }
 
-/** Its row in the timeline. @param {DutyDevice} device @param {Ready} session @param {App} app */
+/** A link to the device's row in the timeline. @param {DutyDevice} device @param {Ready} session @param {App} app */
 const deviceLink = (device, session, app) =>
   link(
     cutMiddle(deviceName(device, session.session.hosts), 13),
@@ -132,51 +137,51 @@ const deviceLink = (device, session, app) =>
     { title: `${device.name} on ${device.host}` },
   );
 
-/** The part of busy in which an op only waits is hatched, at the end of the bar. @param {DutyRow} row */
-const bar = ({ whole, busy, stall, part }) =>
+/** A bar of the duty cycle; its end, the busy time in which an op only waits, is hatched. @param {DutyRow} row */
+const bar = ({ span, busy, stall, duty }) =>
   h(
     'span',
     { class: 'duty-bar' },
-    lengthBar(part),
+    lengthBar(duty),
     stall
-      ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } })
+      ? h('i', { class: 'stall', style: { left: percent((busy - stall) / span), width: percent(stall / span) } })
       : null,
   );
 
-/** @param {DutyRow[]} rows */
-const together = (rows) => share(total(rows, 'busy') / total(rows, 'whole'));
+/** The duty cycle of several devices: their busy time over their spans. @param {DutyRow[]} rows */
+const overallDuty = (rows) => share(total(rows, 'busy') / total(rows, 'span'));
 
 /** @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app */
 function dutyTable(rows, deviceCount, session, app) {
-  const { time, sum } = partColumns(TABLES.devices.idle_ps.head, rows, ({ whole, busy }) => whole - busy);
+  const { time, sum } = partColumns(TABLES.devices.idle_ps.head, rows, ({ span, busy }) => span - busy);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       definedColumn(TABLES.devices.name, {
-        of: (/** @type {DutyRow} */ { device }) => device.name,
+        field: (/** @type {DutyRow} */ { device }) => device.name,
         title: undefined,
         cell: ({ device }) => deviceLink(device, session, app),
       }),
       { head: '', name: 'Bar', cell: bar },
-      definedColumn(TABLES.devices.duty_cycle, { of: 'part' }), time,
+      definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }), time,
     ],
-    foot: [cores(deviceCount, rows.length), '', together(rows), sumText(sum)],
+    foot: [cores(deviceCount, rows.length), '', overallDuty(rows), sumText(sum)],
   });
 }
 
 /**
- * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row, which leads to
- * Hosts.
+ * A histogram of the duty cycles, and a table of the lowest ones. Cores of one host with equal duty cycles share a row,
+ * which links to Hosts.
  * @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app
  */
 function distribution(rows, deviceCount, session, app) {
   const hosts = session.session.hosts.map(({ name }) => name);
   const short = shortNames(hosts);
-  const groups = [...groupBy(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort(
-    (a, b) => a[0].part - b[0].part,
+  const groups = [...groupBy(rows, ({ device, duty }) => `${device.host} ${share(duty)}`).values()].sort(
+    (a, b) => a[0].duty - b[0].duty,
   );
-  const low = groups.slice(0, LOWEST_ROWS);
-  const remaining = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
+  const lowest = groups.slice(0, MAX_LOWEST_ROWS);
+  const remaining = groups.slice(lowest.length).flat().sort((a, b) => a.duty - b.duty);
   const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...rest]) => {
     const host =
       hosts.length > 1
@@ -187,19 +192,19 @@ function distribution(rows, deviceCount, session, app) {
     return rest.length ? [host, host && ', ', cores(rest.length + 1)] : [device.name, host && ' · ', host];
   };
   const items = [
-    ...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
+    ...lowest.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', duty: group[0].duty })),
     ...(remaining.length
       ? [
           {
             name: [`${count(remaining.length)} more ${remaining.length > 1 ? 'cores' : 'core'}`],
             note: 'median',
-            part: remaining[(remaining.length - 1) >> 1].part,
+            duty: remaining[(remaining.length - 1) >> 1].duty,
           },
         ]
       : []),
   ];
   return [
-    histogram(rows.map(({ part }) => part)),
+    histogram(rows.map(({ duty }) => duty)),
     table({
       label: 'Duty cycle, lowest first',
       testid: 'duty-table',
@@ -207,21 +212,21 @@ function distribution(rows, deviceCount, session, app) {
       fixed: true,
       columns: [
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
-        definedColumn(TABLES.devices.duty_cycle, { of: 'part' }),
+        definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }),
       ],
-      foot: [cores(deviceCount, rows.length), together(rows)],
+      foot: [cores(deviceCount, rows.length), overallDuty(rows)],
     }),
   ];
 }
 
-/** A histogram; the table below has the same data. @param {number[]} parts from 0 to 1 */
-function histogram(parts) {
-  const low = Math.floor(minimum(parts) * 20) / 20;
-  const high = Math.max(low + 0.05, Math.ceil(maximum(parts) * 20) / 20);
+/** A histogram; the table below has the same data. @param {number[]} dutyCycles from 0 to 1 */
+function histogram(dutyCycles) {
+  const low = Math.floor(minimum(dutyCycles) * AXIS_STEPS) / AXIS_STEPS;
+  const high = Math.max(low + 1 / AXIS_STEPS, Math.ceil(maximum(dutyCycles) * AXIS_STEPS) / AXIS_STEPS);
   const bins = new Array(BINS).fill(0);
-  for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
-  const most = maximum(bins);
-  const steps = Math.round((high - low) * 20);
+  for (const duty of dutyCycles) bins[Math.round((duty - low) / (high - low) * (BINS - 1))] += 1;
+  const fullest = maximum(bins);
+  const steps = Math.round((high - low) * AXIS_STEPS);
   const labelEvery = Math.ceil(steps / MAX_TICKS);
   const ticks = [...Array(steps + 1).keys()].filter((at) => at % labelEvery === 0);
   return h(
@@ -231,13 +236,13 @@ function histogram(parts) {
     h(
       'div',
       { class: 'bins' },
-      bins.map((number) => h('i', { style: { height: percent(number / most), 'min-height': number ? '4px' : '0' } })),
+      bins.map((size) => h('i', { style: { height: percent(size / fullest), 'min-height': size ? '4px' : '0' } })),
     ),
     h(
       'div',
       { class: 'bin-ticks muted small' },
       ticks.map((at) =>
-        h('span', { style: { left: percent(at / steps) } }, digits((low + at / 20) * 100), at ? '' : '\u202f%'),
+        h('span', { style: { left: percent(at / steps) } }, digits((low + at / AXIS_STEPS) * 100), at ? '' : '\u202f%'),
       ),
     ),
   );

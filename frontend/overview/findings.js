@@ -1,14 +1,14 @@
 /** The findings card: mistakes, then limits, with gain, evidence, advice and a link. */
 
 import { button, h } from '../lib/dom.js';
-import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
+import { card, gapLinkState, severityRank, severityTag, windowLinkState } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
 import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** The view with the rest of a finding's evidence; by default Gaps, empty: none. @type {Record<string, string>} */
+/** The view with more evidence of a finding: Gaps by default, none if empty. @type {Record<string, string>} */
 const EVIDENCE_VIEWS = {
   recompilation: 'Compiles',
   many_small_executions: 'Executions',
@@ -24,17 +24,17 @@ const EVIDENCE_VIEWS = {
 };
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
-/** Findings whose places are not gaps. */
+/** Findings whose windows are not gaps. */
 const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
 /**
- * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
- * step.
+ * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
+ * annotations, in Propagation at its step. `at` is the index of the place.
  * @param {Finding} finding
  * @param {Pick<import('../lib/routes').Overview, 'explains'> & {steps: {columns: import('../lib/routes').StepColumns}}}
  *   answer
  */
-export function findingPlace(
+export function findingLinkState(
   { id, windows },
   {
     explains,
@@ -45,9 +45,9 @@ export function findingPlace(
   at = 0,
 ) {
   const gap = explains[id]?.places[at];
-  if (gap) return { ...gapPlace(gap), fi: id };
+  if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
-  const place = windowPlace(from, end_ps);
+  const place = windowLinkState(from, end_ps);
   if (EVIDENCE_VIEWS[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
@@ -56,7 +56,7 @@ export function findingPlace(
   if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...place, x: device } : place;
   }
-  return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
+  return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
 }
 
 /**
@@ -93,19 +93,19 @@ export function findingsCard(answer, app) {
       'div',
       { 'data-testid': 'findings' },
       groups.length
-        ? groups.flatMap(({ title, note, gain, findings: gains }) => [
+        ? groups.flatMap(({ title, note, gain: groupGain, findings: gains }) => [
             title &&
               h(
                 'div',
                 { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
                 h('h3', null, title),
                 note,
-                !partial && gain && h('span', null, gain),
+                !partial && groupGain && h('span', null, groupGain),
               ),
             h(
               'ol',
               null,
-              gains.map((row) => entry(/** @type {Finding} */ (findingById.get(row.id)), row, answer, app)),
+              gains.map((gain) => findingItem(/** @type {Finding} */ (findingById.get(gain.id)), gain, answer, app)),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
@@ -119,10 +119,10 @@ export function findingsCard(answer, app) {
  * @param {import('../lib/routes').Overview} answer
  * @param {App} app
  */
-function entry(finding, gain, answer, app) {
+function findingItem(finding, gain, answer, app) {
   const { explains, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
-  const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
+  const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
     { 'data-testid': `finding-${id}` },
@@ -140,7 +140,9 @@ function entry(finding, gain, answer, app) {
         {
           class: `${gain.share}${gain.basis}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
-          title: cost_ps ? `Gain at best, to at worst. Explains ${timeText(cost_ps, 1)} of all cores.` : null,
+          title: cost_ps
+            ? `The gain at best, and at worst if that differs. Cost: ${timeText(cost_ps, 1)}, all cores.`
+            : null,
         },
         gain.share
           ? [
@@ -154,19 +156,23 @@ function entry(finding, gain, answer, app) {
       ),
     h('p', null, detail),
     h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || label) &&
+    (windows.length || evidenceView) &&
       h(
         'div',
         { class: 'row' },
         windows.length || explains[id] ? showPlaceButton(finding, answer, app) : null,
-        label &&
+        evidenceView &&
           button(
-            label,
+            evidenceView,
             () =>
               app.open(
-                label === 'Device'
+                evidenceView === 'Device'
                   ? devicePlace(finding, answer)
-                  : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' },
+                  : {
+                      v: evidenceView.toLowerCase(),
+                      sel: '',
+                      f: evidenceView === 'Gaps' && explains[id] ? `finding:${id}` : '',
+                    },
               ),
             { class: 'small-button', 'data-testid': 'finding-more' },
           ),
@@ -188,8 +194,8 @@ export function markLinked(element, { link }) {
 }
 
 /**
- * A button to the gap that the finding explains most of, else to its first place. With several, each click leads to the
- * next one.
+ * A button that opens the gap with most time explained by the finding, otherwise its first window. Each click opens the
+ * next one, if there are several.
  * @param {Finding} finding
  * @param {import('../lib/routes').Overview} answer
  * @param {App} app
@@ -202,7 +208,7 @@ function showPlaceButton(finding, answer, app) {
   const show = button(
     label(),
     () => {
-      const place = findingPlace(finding, answer, at);
+      const place = findingLinkState(finding, answer, at);
       at = (at + 1) % length;
       show.textContent = label();
       app.open(place);

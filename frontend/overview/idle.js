@@ -1,12 +1,12 @@
 /**
- * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the fourth
- * figure.
+ * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the verdict's
+ * fourth figure.
  */
 
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
+import { card, cores, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -25,7 +25,7 @@ import { idleParts } from './step-idle.js';
  * @param {import('../lib/routes').Overview} answer
  * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
  */
-export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_causes, counts, steps }, session, app) {
+export function idleCard(allDevices, times, { step_idle, gap_causes, counts, steps }, session, app) {
   if (!allDevices.length) {
     return emptyCard(
       'Idle time by cause',
@@ -35,7 +35,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
   }
   const devices = app.selectedDevices(allDevices);
   const items = idleParts(app.selectedDevices(times));
-  const basis = `${whole ? 'per step and core' : 'per core, first to last run'}` +
+  const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
     `${devices.length < allDevices.length ? `, ${cores(allDevices.length, devices.length)}` : ''}`;
   const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
   if (!items.length) {
@@ -47,24 +47,28 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
    * Opens the gaps that a class causes; without gaps, the first step.
    * @param {ClassName} name
    */
-  const show = (name) =>
+  const showClass = (name) =>
     app.open(
       gap_causes.includes(name) || start === undefined
         ? { v: 'gaps', f: `cause:${name}`, sel: '' }
-        : windowPlace(start, start + duration),
+        : windowLinkState(start, start + duration),
     );
-  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
+  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), showClass);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
-  /** A link to a class's gaps; plain text if the class causes none. @param {ClassName} name @param {string} text */
-  const placeOf = (name, text) =>
+  /**
+   * A link to the gaps that a class causes; plain text if it causes none.
+   * @param {ClassName} name
+   * @param {string} text
+   */
+  const linkToClass = (name, text) =>
     gap_causes.includes(name) || !counts.gaps
-      ? link(text, () => show(name), {
+      ? link(text, () => showClass(name), {
           title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline',
         })
       : text;
   const { class: classDefinition, idle_ps, all_cores_ps } = TABLES.idle;
-  const mean = partColumns(idle_ps.head, items, 'ps', (text, { name }) => (name ? placeOf(name, text) : text));
-  const summed = partColumns(all_cores_ps.head, items, 'all_ps');
+  const mean = partColumns(idle_ps.head, items, 'ps', (text, { name }) => (name ? linkToClass(name, text) : text));
+  const sum = partColumns(all_cores_ps.head, items, 'all_ps');
   return card(
     'Idle time by cause',
     { note: `${mean.unit.name} ${basis}`, class: 'idle' },
@@ -84,9 +88,9 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
           }),
           mean.time,
           mean.share,
-          summed.time,
+          sum.time,
         ],
-        foot: [idle_ps.head, mean.sum, share(1), sumText(summed.sum)],
+        foot: [idle_ps.head, mean.sum, share(1), sumText(sum.sum)],
       }),
     ),
     edgesNote(times, items, app),
@@ -102,12 +106,12 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
  */
 function edgesNote(times, items, app) {
   const edges = total(app.selectedDevices(times), 'edges_ps');
-  const [part, gapText] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
+  const [edgesText, gapText] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
   return edges
     ? h(
         'p',
         { class: 'small muted', 'data-testid': 'idle-edges' },
-        `All cores: ${gapText} between first and last run, as in Gaps, and ${part} before or after.`,
+        `All cores: ${gapText} between first and last run, as in Gaps, and ${edgesText} before or after.`,
       )
     : null;
 }

@@ -1,4 +1,4 @@
-/** Work and idle time per step and core of the chosen devices. */
+/** Idle time by class of the selected devices, per step and core. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
@@ -11,8 +11,8 @@ import { groupBy, total } from '../lib/totals.js';
  */
 
 /**
- * The parts of the idle time of some devices. Every step counts the same and is divided by the chosen cores of its own
- * host; without steps the means are per core.
+ * The parts of the idle time of some devices. Every step counts the same and is divided by the selected cores of its
+ * own host; without steps the means are per core.
  * @param {DeviceTime[]} devices @returns {IdlePart[]}
  */
 export function idleParts(devices) {
@@ -20,11 +20,11 @@ export function idleParts(devices) {
   const steps = [...hosts.values()].reduce((sum, [first]) => sum + first.steps, 0);
   const share = (/** @type {DeviceTime} */ { host }) =>
     1 / (steps ? steps * (hosts.get(host)?.length ?? 1) : devices.length);
-  /** @param {ClassName|null} name @param {(device: DeviceTime) => number} of @returns {IdlePart} */
-  const part = (name, of) => ({
+  /** @param {ClassName|null} name @param {(device: DeviceTime) => number} idleOf @returns {IdlePart} */
+  const part = (name, idleOf) => ({
     name,
-    ps: total(devices, (device) => of(device) * share(device)),
-    all_ps: total(devices, of),
+    ps: total(devices, (device) => idleOf(device) * share(device)),
+    all_ps: total(devices, idleOf),
   });
   return [
     ...CLASSES.map((name) => part(name, ({ by_class_ps }) => by_class_ps[name] ?? 0)),

@@ -1,26 +1,31 @@
 /**
- * Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the
- * busiest core.
+ * The card of steps: stacked bars of what the driving thread did, each crossed by a line at the device work that the
+ * step launched, of the busiest core; or the same as a table.
  */
 
-import { button, fill, h, onDrag, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
-import { columnUnit, maximum } from '../lib/totals.js';
+import { button, fill, h, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
+import { columnUnit, groupBy, maximum } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
-import { card, link, linkedColumn, windowPlace } from '../lib/cards.js';
-import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
+import { card, link, linkedColumn, windowLinkState } from '../lib/cards.js';
+import { digits, plural, timeText, unitFor } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
+import { createStepBrush } from '../lib/step-brush.js';
 import { stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
 
 /** Up to this many bars are wide; more are thin, and the brush scrolls to those that do not fit. */
 const MAX_WIDE_BARS = 60;
-const THIN_PX = 5;
-const LABEL_PX = 44;
+const THIN_BAR_PX = 5;
+/** Space left of the bars, for the labels of the axis. */
+const AXIS_PX = 44;
+/** Minimum distance between bars for a value above each, and between names. */
+const MIN_VALUE_PX = 38;
+const MIN_NAME_PX = 34;
 
 /**
  * Counts per step, with the noun for one.
@@ -38,14 +43,19 @@ const COUNTS = [
 export function createSteps(app) {
   const element = h('div', { class: 'steps' });
   const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
-  const brush = h('div', { class: 'brush none', role: 'slider', tabindex: 0, 'aria-label': 'Steps in sight' });
+  const brush = createStepBrush('steps-brush', (step) => {
+    first = step;
+    drawChart();
+    mark();
+  });
   const note = h('p', { class: 'step-note' });
   const body = h('div', { class: 'fill' });
   /** @type {Step[]} */
   let steps = [];
-  let from = 0;
-  let fits = MAX_WIDE_BARS;
-  let listed = false;
+  /** Index of the first visible bar in `steps`. */
+  let first = 0;
+  let visibleCount = MAX_WIDE_BARS;
+  let isTable = false;
   /** Steps of all listed hosts; `steps` has those of one. @type {Step[]} */
   let allSteps = [];
   /** @type {string[]} */
@@ -60,7 +70,7 @@ export function createSteps(app) {
   const toggle = button(
     'Table',
     () => {
-      listed = !listed;
+      isTable = !isTable;
       draw();
     },
     { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' },
@@ -77,21 +87,22 @@ export function createSteps(app) {
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>
     app.open({
-      ...windowPlace(step.start_ps, step.start_ps + step.duration_ps),
+      ...windowLinkState(step.start_ps, step.start_ps + step.duration_ps),
       st: keyOf(step),
       ...(hosts.length && { x: app.firstDevice(step.host) }),
     });
 
-  /** @param {Step|null} step */
+  /** @param {Step} step */
   function choose(step) {
-    app.link.set({ st: step ? keyOf(step) : '' }, 'push');
+    app.link.set({ st: keyOf(step) }, 'push');
     mark();
-    if (step) app.live.announceNow(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
+    app.live.announceNow(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
   }
 
+  /** Marks the chosen step in the bars or the table, and describes it below. */
   function mark() {
     const step = chosen();
-    bars().forEach((barElement, at) => { barElement.ariaSelected = String(steps[from + at] === step); });
+    bars().forEach((barElement, at) => { barElement.ariaSelected = String(steps[first + at] === step); });
     rows?.refresh();
     fill(
       note,
@@ -110,24 +121,25 @@ export function createSteps(app) {
   }
 
   function draw() {
-    toggle.setAttribute('aria-pressed', String(listed));
-    rows = listed ? stepsTable() : null;
-    fill(body, rows ? rows.element : [chart, brush], note);
+    toggle.setAttribute('aria-pressed', String(isTable));
+    rows = isTable ? stepsTable() : null;
+    fill(body, rows ? rows.element : [chart, brush.element], note);
     if (!rows) drawChart();
     mark();
   }
 
   function drawChart() {
-    const width = chart.clientWidth - LABEL_PX;
-    fits = steps.length <= MAX_WIDE_BARS ? MAX_WIDE_BARS : Math.max(MAX_WIDE_BARS, Math.floor(width / THIN_PX));
-    from = Math.max(0, Math.min(from, steps.length - fits));
-    const visible = steps.slice(from, from + fits);
-    const most = maximum(visible.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
-    const unit = unitFor(most);
-    const ticks = niceTicks(most / unit.ps);
-    const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
-    const slot = width / visible.length;
-    const labelEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
+    const width = chart.clientWidth - AXIS_PX;
+    visibleCount =
+      steps.length <= MAX_WIDE_BARS ? MAX_WIDE_BARS : Math.max(MAX_WIDE_BARS, Math.floor(width / THIN_BAR_PX));
+    first = Math.max(0, Math.min(first, steps.length - visibleCount));
+    const visible = steps.slice(first, first + visibleCount);
+    const longest = maximum(visible.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
+    const unit = unitFor(longest);
+    const ticks = niceTicks(longest / unit.ps);
+    const top = Math.max(ticks.at(-1) ?? 1, longest / unit.ps) * unit.ps * 1.06;
+    const barPx = width / visible.length;
+    const nameEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => barPx * step >= MIN_NAME_PX) ?? 200;
     fill(
       chart,
       ticks.map((tick) =>
@@ -144,21 +156,22 @@ export function createSteps(app) {
       h(
         'div',
         { class: steps.length > MAX_WIDE_BARS ? 'bars thin' : 'bars' },
-        visible.map((step, index) => bar(step, top, slot >= 38, (from + index) % labelEvery === 0, unit)),
+        visible.map((step, index) =>
+          bar(step, top, unit, { hasValue: barPx >= MIN_VALUE_PX, hasName: (first + index) % nameEvery === 0 }),
+        ),
       ),
     );
     (bars().find((barElement) => barElement.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
-    drawBrush();
+    brush.draw(first, visibleCount);
   }
 
   /**
    * @param {Step} step
-   * @param {number} top
-   * @param {boolean} value
-   * @param {boolean} label
+   * @param {number} top the time at the top of the chart, ps
    * @param {import('../lib/format.js').Unit} unit
+   * @param {{hasValue: boolean, hasName: boolean}} texts
    */
-  function bar(step, top, value, label, unit) {
+  function bar(step, top, unit, { hasValue, hasName }) {
     const stack = h(
       'div',
       { class: 'pile', 'aria-hidden': 'true' },
@@ -168,7 +181,7 @@ export function createSteps(app) {
           title: `${LABELS[name]} ${timeText(step.host_ps[name])}`,
         }),
       ),
-      value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null,
+      hasValue ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null,
     );
     const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ` +
       `${timeText(step.device_busy_ps)}, busiest core`;
@@ -193,16 +206,16 @@ export function createSteps(app) {
           ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } })
           : null,
       ),
-      h('span', { class: 'name', 'aria-hidden': 'true' }, label ? nameOf(step) : ''),
+      h('span', { class: 'name', 'aria-hidden': 'true' }, hasName ? nameOf(step) : ''),
     );
   }
 
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
-  const stepAt = (/** @type {HTMLElement} */ barElement) => steps[from + bars().indexOf(barElement)];
+  const stepAt = (/** @type {HTMLElement} */ barElement) => steps[first + bars().indexOf(barElement)];
 
   /** Focuses a bar by its index among the visible ones; scrolls if it is not visible. @param {number} at */
   function focus(at) {
-    if (!bars()[at]) moveTo(from + Math.sign(at));
+    if (!bars()[at]) brush.move(first + Math.sign(at));
     (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
   }
   onKeys(chart, '[role=option]', {
@@ -210,48 +223,6 @@ export function createSteps(app) {
     ArrowLeft: (barElement) => focus(bars().indexOf(barElement) - 1),
     Enter: (barElement) => show(stepAt(barElement)),
     ' ': (barElement) => choose(stepAt(barElement)),
-  });
-
-  /** @param {number} first */
-  function moveTo(first) {
-    const next = Math.max(0, Math.min(Math.round(first), steps.length - fits));
-    if (next === from) return;
-    from = next;
-    drawChart();
-    mark();
-  }
-
-  function drawBrush() {
-    if (brush.classList.toggle('none', steps.length <= fits)) return;
-    const most = maximum(steps.map(({ duration_ps }) => duration_ps));
-    const columns = new Array(Math.min(400, steps.length)).fill(0);
-    steps.forEach(({ duration_ps }, index) => {
-      const at = Math.floor((index * columns.length) / steps.length);
-      columns[at] = Math.max(columns[at], duration_ps);
-    });
-    fill(brush, columns.map((ps) => h('i', { style: { height: percent(ps / most) } })),
-      h('b', { style: { left: percent(from / steps.length), width: percent(fits / steps.length) } }));
-    brush.ariaValueMin = '0';
-    brush.ariaValueMax = String(steps.length - fits);
-    brush.ariaValueNow = String(from);
-    brush.ariaValueText = `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])}` +
-      ` of ${count(steps.length)}`;
-  }
-  const toPointer = (/** @type {PointerEvent} */ event) => {
-    const box = brush.getBoundingClientRect();
-    moveTo(((event.clientX - box.left) / box.width) * steps.length - fits / 2);
-  };
-  onDrag(brush, (event) => {
-    toPointer(event);
-    return toPointer;
-  });
-  onKeys(brush, '*', {
-    ArrowRight: () => moveTo(from + 1),
-    ArrowLeft: () => moveTo(from - 1),
-    PageDown: () => moveTo(from + fits),
-    PageUp: () => moveTo(from - fits),
-    End: () => moveTo(steps.length),
-    Home: () => moveTo(0),
   });
 
   function stepsTable() {
@@ -265,7 +236,7 @@ export function createSteps(app) {
       selected: (step) => step === chosen(),
       columns: [
         definedColumn(TABLES.steps.number, {
-          of: (/** @type {Step} */ step) => step.number ?? step.index,
+          field: (/** @type {Step} */ step) => step.number ?? step.index,
           cell: nameOf,
           title: undefined,
         }),
@@ -285,15 +256,20 @@ export function createSteps(app) {
   function showHost(name) {
     host = name;
     steps = hosts.length ? allSteps.filter((step) => step.host === name) : allSteps;
-    from = 0;
+    first = 0;
+    brush.set(steps.map(({ duration_ps }) => duration_ps), (step) => nameOf(steps[step]));
     /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild).value = name;
   }
 
-  let timer = 0;
+  let frame = 0;
   new ResizeObserver(() => {
-    cancelAnimationFrame(timer);
+    cancelAnimationFrame(frame);
     const done = beginActivity();
-    timer = requestAnimationFrame(() => { if (steps.length && !listed && chart.isConnected) { drawChart(); mark(); } });
+    frame = requestAnimationFrame(() => {
+      if (!steps.length || isTable || !chart.isConnected) return;
+      drawChart();
+      mark();
+    });
     requestAnimationFrame(done);
   }).observe(chart);
 
@@ -303,11 +279,11 @@ export function createSteps(app) {
     const at = step ? steps.indexOf(step) + by : by > 0 ? 0 : steps.length - 1;
     if (!steps[at]) return;
     choose(steps[at]);
-    select();
+    showLinked();
   }
 
-  /** Scrolls the linked step into view. */
-  function select() {
+  /** Shows the linked step: its host, and the range of bars that contains it. */
+  function showLinked() {
     const linked = allSteps.find((step) => keyOf(step) === app.link.state.st);
     if (linked && hosts.length && linked.host !== host) {
       showHost(linked.host);
@@ -315,41 +291,33 @@ export function createSteps(app) {
     }
     const step = chosen();
     const at = step ? steps.indexOf(step) : -1;
-    if (!listed && at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
+    if (!isTable && at >= 0 && (at < first || at >= first + visibleCount)) brush.move(at - visibleCount / 2);
     mark();
   }
 
   return {
-    element, select,
+    element, showLinked,
     /** @type {import('../lib/keys.js').Key[]} */
     keys: [
       { code: 'Comma', shift: false, label: ', .', does: 'previous, next step', run: () => move(-1) },
       { code: 'Period', shift: false, run: () => move(1) },
     ],
     /** @param {import('../lib/routes').Overview} answer @param {import('../lib/types').Ready} session */
-    open({ steps: { columns }, ranks: first }, { session }) {
+    open({ steps: { columns }, ranks: rankIndices }, { session }) {
       allSteps = stepRows(columns);
-      const numbers = new Set();
-      repeatedNumbers = new Set(
-        allSteps.map(({ number }) => number).filter((number) => numbers.size === numbers.add(number).size),
-      );
+      const byNumber = groupBy(allSteps, ({ number }) => number);
+      repeatedNumbers = new Set([...byNumber].flatMap(([number, { length }]) => (length > 1 ? [number] : [])));
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
-      const rank = (/** @type {number|undefined} */ at) => session.hosts[at ?? -1]?.name ?? '';
-      ranks = new Map([[rank(first?.median), 'median'], [rank(first?.slowest), 'slowest']]);
+      const hostName = (/** @type {number|undefined} */ index) => session.hosts[index ?? -1]?.name ?? '';
+      const [median, slowest] = [hostName(rankIndices?.median), hostName(rankIndices?.slowest)];
+      ranks = new Map([[median, 'median'], [slowest, 'slowest']]);
       setOptions(
         /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild),
         hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]),
         host,
       );
       const linked = allSteps.find((step) => keyOf(step) === app.link.state.st)?.host;
-      showHost(
-        linked ??
-          (hosts.includes(host)
-            ? host
-            : hosts.includes(rank(first?.slowest))
-              ? rank(first?.slowest)
-              : (hosts[0] ?? '')),
-      );
+      showHost(linked ?? [host, slowest].find((name) => hosts.includes(name)) ?? hosts[0] ?? '');
       const names = classesIn(allSteps);
       const busy = allSteps.some(({ device_busy_ps }) => device_busy_ps)
         ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']]

@@ -1,7 +1,4 @@
-/**
- * Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds
- * the devices.
- */
+/** The Overview: verdict, figures, findings, idle time by cause, duty cycle, steps, input, transfers, collectives. */
 
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
@@ -16,19 +13,17 @@ import { dataCards } from './data.js';
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
-/**
- * Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling
- * ones.
- */
-const LONG_VERDICT = 125;
-const LONGER_VERDICT = 170;
+/** A verdict with more letters needs the width of the figures beside it, on narrow and on medium screens. */
+const MAX_LETTERS_NARROW = 125;
+const MAX_LETTERS_MEDIUM = 170;
 
-/**
- * How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks
- * off.
- * @param {string} text
- */
-const twoLines = (text) => `${text.length * 0.43 + 2}ch`;
+/** Half the mean width of a letter, in widths of a digit (`ch`). */
+const HALF_LETTER_CH = 0.43;
+/** Space for a word that does not fit at the end of the first line. */
+const WORD_CH = 2;
+
+/** The width in which a text takes two lines. @param {string} text */
+const twoLineWidth = (text) => `${text.length * HALF_LETTER_CH + WORD_CH}ch`;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
@@ -45,11 +40,12 @@ export function overviewView(app) {
 
   function draw() {
     const isSubset = app.selectedDevices(devices).length < devices.length;
-    const note = isSubset ? 'Everything but the duty cycle and idle time by cause covers all ' +
-      `${cores(devices.length)}.` : '';
+    const note = isSubset
+      ? `Everything except the duty cycle and idle time by cause covers all ${cores(devices.length)}.`
+      : '';
     fill(
       element,
-      verdict(answer, session.session.description, note, app),
+      verdictSection(answer, session.session.description, note, app),
       findingsCard(answer, app),
       idleCard(devices, idle, answer, session, app),
       devices.length === 1 ? null : dutyCard(devices, session, app),
@@ -73,7 +69,7 @@ export function overviewView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: data.whenDrawn(draw), move: steps.select,
+    element, open: data.open, filter: data.whenDrawn(draw), move: steps.showLinked,
     show(on) {
       data.show(on);
       if (on) markLinked(element, app);
@@ -88,8 +84,8 @@ const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?
 /** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
 const WITHIN = /(?<=\d|\(median) /g;
 
-/** The verdict with its first two figures bold: how busy, and what that costs. @param {string} text */
-const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
+/** The verdict with its first two figures in bold: how busy the devices are, and the cost. @param {string} text */
+const boldFigures = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
 
 /**
  * A text whose steps link to their gaps.
@@ -97,7 +93,7 @@ const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || 
  * @param {(number|null)[]} steps numbers of the existing steps
  * @param {App} app
  */
-const stepsLinked = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, at) => {
+const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, at) => {
   const number = part.slice(5);
   return at % 2 && steps.includes(Number(number))
     ? link(part, () => app.open({ v: 'gaps', sel: '', f: `step:${number}` }), { title: `Gaps of step ${number}` })
@@ -107,24 +103,28 @@ const stepsLinked = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, 
 /**
  * @param {Overview} answer
  * @param {string|null} description of the session
- * @param {string} note what they do not follow
+ * @param {string} note on the selection of devices
  * @param {App} app
  */
-function verdict({ verdict: { text, severity }, figures, steps: { columns } }, description, note, app) {
+function verdictSection({ verdict: { text, severity }, figures, steps: { columns } }, description, note, app) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h(
     'section',
     {
       'aria-label': 'Verdict',
-      class: `verdict ${text.length > LONG_VERDICT ? 'long' : ''} ${text.length > LONGER_VERDICT ? 'longer' : ''}`,
+      class: [
+        'verdict',
+        text.length > MAX_LETTERS_NARROW && 'long',
+        text.length > MAX_LETTERS_MEDIUM && 'longer',
+      ].filter(Boolean).join(' '),
       'data-testid': 'verdict',
     },
     h(
       'p',
       null,
       ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `),
-      figuresBold(text).map((part) =>
-        typeof part === 'string' ? h('span', null, stepsLinked(part, columns.number, app)) : part,
+      boldFigures(text).map((part) =>
+        typeof part === 'string' ? h('span', null, linkSteps(part, columns.number, app)) : part,
       ),
       notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
     ),
@@ -136,11 +136,11 @@ function verdict({ verdict: { text, severity }, figures, steps: { columns } }, d
           'div',
           { 'data-testid': `kpi-${figure.name}` },
           h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-          h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0')),
+          h('dt', { style: { 'max-width': twoLineWidth(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0')),
         ),
       ),
     ),
     description &&
-      h('div', { class: 'description', 'data-testid': 'description' }, stepsLinked(description, columns.number, app)),
+      h('div', { class: 'description', 'data-testid': 'description' }, linkSteps(description, columns.number, app)),
   );
 }

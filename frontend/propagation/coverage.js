@@ -25,23 +25,25 @@ const MIN_WRITTEN_SHARE = 0.03;
  */
 export function coverageCard(document, stepName, choices) {
   const { coverage, total, device, hint } = document;
-  const [parts, wholes] = [coverage, total].map((sums) =>
+  const [stepParts, captureParts] = [coverage, total].map((sums) =>
     STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
   );
+  /** Indices of the states. */
   const items = [...STATES.keys()];
-  const inStep = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
-  const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
-  const backward = document.lost.some(({ reason }) => reason === 'autograd thread');
+  const inStep = partColumns('Time', items, (/** @type {number} */ at) => stepParts[at]);
+  const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ at) => captureParts[at]);
+  const losesBackward = document.lost.some(({ reason }) => reason === 'autograd thread');
   const bar = STATES.map(([name], index) => {
-    const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${inStep.texts[index]}` +
+    const text = `${name}${name === 'bare' && losesBackward ? ' (backward)' : ''} ${inStep.texts[index]}` +
       `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
-    const part = inStep.shares[index];
-    return parts[index]
+    const partShare = inStep.shares[index];
+    return stepParts[index]
       ? h(
           'div',
-          { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } },
-          part > MIN_NAMED_SHARE && h('span', { class: 'whole' }, text),
-          part > MIN_WRITTEN_SHARE && h('span', { class: part > MIN_NAMED_SHARE ? 'brief' : '' }, share(part)),
+          { class: `of-${name}`, title: text, 'data-ps': stepParts[index], style: { flex: `${partShare} 1 0` } },
+          partShare > MIN_NAMED_SHARE && h('span', { class: 'whole' }, text),
+          partShare > MIN_WRITTEN_SHARE &&
+            h('span', { class: partShare > MIN_NAMED_SHARE ? 'brief' : '' }, share(partShare)),
         )
       : null;
   });
@@ -64,7 +66,7 @@ export function coverageCard(document, stepName, choices) {
             h(
               'summary',
               { class: 'small muted' },
-              STATES.filter((_, index) => parts[index])
+              STATES.filter((_, index) => stepParts[index])
                 .map((state) => state.join(': '))
                 .join(' · '),
             ),

@@ -8,7 +8,7 @@ import { countColumn, sortableTable, startColumn, table, textColumn, timeColumn 
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('../lib/routes').PhaseTime} PhaseRow */
-/** @typedef {{start_ps: number, end_ps: number}} Interval */
+/** @typedef {{start_ps: number, end_ps: number}} TimeSpan */
 
 const TITLE = 'Host order against device order';
 
@@ -22,16 +22,16 @@ export const noOrderCard = () => emptyCard(TITLE, 'No annotation is inside a ste
  * @param {string} on.stepName
  * @param {(run: number) => boolean} on.isSelected
  * @param {(run: number) => void} on.select
- * @param {(interval: Interval) => void} on.open shows an interval in the timeline
+ * @param {(span: TimeSpan) => void} on.open shows a span of time in the timeline
  */
 export function orderCard({ order, phase_rows: { device } }, strips, readout, { stepName, isSelected, select, open }) {
   const unit = unitFor(strips.length);
   const sinceStart = (/** @type {number} */ ps) => ps - device[0].start_ps;
-  const fold = h(
+  const runsFold = h(
     'details',
     {
       ontoggle: () => {
-        if (fold.children.length < 2) fold.append(runsTable());
+        if (runsFold.children.length < 2) runsFold.append(runsTable());
       },
     },
     h('summary', { class: 'small muted' }, `${plural(device.length, 'run')} in order`),
@@ -89,6 +89,6 @@ export function orderCard({ order, phase_rows: { device } }, strips, readout, { 
           }),
         ]
       : null,
-    fold,
+    runsFold,
   );
 }

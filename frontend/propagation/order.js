@@ -1,7 +1,7 @@
 /** One step's phases on the host above their runs on a device, connected by ribbons. */
 
 import { h, onKeys, percent, svg } from '../lib/dom.js';
-import { chip, inked, legend } from '../lib/classes.js';
+import { chip, fillColors, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
@@ -9,15 +9,16 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('../lib/routes').DevicePhase} DevicePhase */
 
-const WIDE = 1000;
-const TALL = 280;
-/** Minimum width of a piece with text, as a share of the strip. */
-const MIN_TEXT = 0.045;
-const MAX_NAMED = 12;
-/** Width of the reason of a lost annotation, as a share of the strip. */
-const LABEL_WIDTH = 0.17;
+/** Size of the ribbons' drawing, in units of its own: it is stretched to the width of the strips. */
+const DRAWING_WIDTH = 1000;
+const DRAWING_HEIGHT = 280;
+const MAX_LEGEND_PHASES = 12;
+/** The reason why an annotation is lost is written below phases of this width, as a share of the strip. */
+const MIN_PHASE_WIDTH = 0.09;
+/** Width of such a reason, as a share of the strip. */
+const REASON_WIDTH = 0.17;
 
-/** A scale from time to a share of the width. @param {number} from @param {number} to */
+/** A scale from times to shares of the width. @param {number} from @param {number} to */
 export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
 
 /**
@@ -47,8 +48,8 @@ export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, 
 }
 
 /**
- * The host's interval of the step. A step that the host hands over lasts until its work ends, but its phases are drawn
- * when the host was in them.
+ * The interval that the host strip covers. A step that the host only hands over lasts until its work ends: the strip
+ * covers the interval of its annotation instead.
  * @param {Pick<PropagationAnswer, 'tree'|'step'|'phase_rows'>} answer
  * @returns {[from: number, to: number]}
  */
@@ -60,11 +61,11 @@ export function hostInterval({ tree, step, phase_rows: { host } }) {
   return [minimum(host.map(({ start_ps }) => start_ps), from), maximum(host.map(({ end_ps }) => end_ps), to)];
 }
 
-/** @param {ReturnType<typeof ribbonShapes>[number]} shape */
+/** The SVG path of a ribbon. @param {ReturnType<typeof ribbonShapes>[number]} shape */
 function ribbonPath({ from, to }) {
-  const [a, b, c, d] = [...from, ...to].map((part) => (part * WIDE).toFixed(2));
-  const middle = TALL / 2;
-  return `M${a} 0C${a} ${middle} ${c} ${middle} ${c} ${TALL}H${d}C${d} ${middle} ${b} ${middle} ${b} 0Z`;
+  const [a, b, c, d] = [...from, ...to].map((part) => (part * DRAWING_WIDTH).toFixed(2));
+  const middle = DRAWING_HEIGHT / 2;
+  return `M${a} 0C${a} ${middle} ${c} ${middle} ${c} ${DRAWING_HEIGHT}H${d}C${d} ${middle} ${b} ${middle} ${b} 0Z`;
 }
 
 /**
@@ -72,7 +73,7 @@ function ribbonPath({ from, to }) {
  * @param {object} on
  * @param {(phase: number) => number} on.tone counts from 1
  * @param {(phase: number) => void} on.phase
- * @param {(at: number) => void} on.run
+ * @param {(run: number) => void} on.run called with the index of the run
  * @param {() => void} on.leave called when the strips lose the focus
  */
 export function createOrder(answer, on) {
@@ -91,7 +92,7 @@ export function createOrder(answer, on) {
     const { name, repetition } = phases[phase];
     return repetition ? `${name} ${repetition + 1}` : name;
   };
-  const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
+  const lossReason = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
   /**
    * @param {string} kind
@@ -103,13 +104,13 @@ export function createOrder(answer, on) {
    * @param {() => void} open
    */
   const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, open,
-    phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
+    phase === null ? {} : fillColors(`p${on.tone(phase)}`), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) =>
     piece(
       phase === null ? 'plain' : '',
       phase,
       name,
-      `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`,
+      `${name}: host ${timeText(end_ps - start_ps)}${lossReason(phase) ? `, lost: ${lossReason(phase)}` : ''}`,
       hostAt(start_ps),
       hostAt(end_ps),
       () => {
@@ -118,28 +119,28 @@ export function createOrder(answer, on) {
     ),
   );
   const stubs = strips.host
-    .filter(({ phase }) => lostOf(phase))
+    .filter(({ phase }) => lossReason(phase))
     .map(({ phase, start_ps, end_ps }) => ({
       at: hostAt((start_ps + end_ps) / 2),
-      text: hostAt(end_ps) - hostAt(start_ps) > 2 * MIN_TEXT ? `lost: ${lostOf(phase)}` : '',
+      text: hostAt(end_ps) - hostAt(start_ps) > MIN_PHASE_WIDTH ? `lost: ${lossReason(phase)}` : '',
     }))
-    .map(({ at, text }, index, all) =>
+    .map(({ at, text }, index, allStubs) =>
       h(
         'span',
         { class: 'stub', style: { left: percent(at) } },
-        text && (all[index + 1]?.at ?? 1) - at > LABEL_WIDTH ? h('span', null, text) : null,
+        text && (allStubs[index + 1]?.at ?? 1) - at > REASON_WIDTH ? h('span', null, text) : null,
       ),
     );
-  const device = strips.device.map((stretch, at) =>
+  const device = strips.device.map((run, index) =>
     piece(
-      stretch.phase === null ? 'of-bare' : '',
-      stretch.phase,
-      stretch.phase === null ? '' : nameOf(stretch.phase),
-      `${nameOf(stretch.phase)}: device ${timeText(stretch.device_ps)}, ${plural(stretch.ops, 'op')}` +
-      `${stretch.inverted ? ', ▼ inverted' : ''}${stretch.merged > 1 ? `, ${stretch.merged} short stretches` : ''}`,
-      deviceAt(stretch.start_ps),
-      deviceAt(stretch.end_ps),
-      () => on.run(at),
+      run.phase === null ? 'of-bare' : '',
+      run.phase,
+      run.phase === null ? '' : nameOf(run.phase),
+      `${nameOf(run.phase)}: device ${timeText(run.device_ps)}, ${plural(run.ops, 'op')}` +
+      `${run.inverted ? ', ▼ inverted' : ''}${run.merged > 1 ? `, ${run.merged} short runs` : ''}`,
+      deviceAt(run.start_ps),
+      deviceAt(run.end_ps),
+      () => on.run(index),
     ),
   );
   const marks = strips.device
@@ -163,7 +164,7 @@ export function createOrder(answer, on) {
   });
   const picture = svg(
     'svg',
-    { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    { viewBox: `0 0 ${DRAWING_WIDTH} ${DRAWING_HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
     svg(
       'pattern',
       { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
@@ -172,13 +173,13 @@ export function createOrder(answer, on) {
     ribbons,
   );
 
-  /** @param {((shape: typeof shapes[number]) => boolean)|null} isLifted */
-  function lift(isLifted) {
-    picture.classList.toggle('lifting', isLifted !== null);
-    ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', isLifted?.(shapes[index]) ?? false));
+  /** @param {((shape: typeof shapes[number]) => boolean)|null} isHighlighted */
+  function highlightShapes(isHighlighted) {
+    picture.classList.toggle('highlighting', isHighlighted !== null);
+    ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', isHighlighted?.(shapes[index]) ?? false));
   }
 
-  const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
+  const focus = (/** @type {Element|null} */ target) => /** @type {HTMLElement|null} */ (target)?.focus();
 
   /**
    * A strip of pieces: one Tab stop; arrow keys move within it.
@@ -187,19 +188,21 @@ export function createOrder(answer, on) {
   function lane(pieces, label) {
     if (pieces[0]) pieces[0].tabIndex = 0;
     const element = h('div', { class: 'piece-lane', role: 'group', 'aria-label': label }, pieces);
-    // Focus raises ribbons as the pointer does.
+    // Focus highlights ribbons as the pointer does.
     element.addEventListener('focusin', ({ target }) =>
-      lift((shape) => [host[shape.host], device[shape.device]].includes(/** @type {HTMLButtonElement} */ (target))),
+      highlightShapes((shape) => host[shape.host] === target || device[shape.device] === target),
     );
     element.addEventListener('focusout', on.leave);
     onKeys(element, '*', {
-      ArrowRight: (from) => move(from.nextElementSibling),
-      ArrowLeft: (from) => move(from.previousElementSibling),
+      ArrowRight: (from) => focus(from.nextElementSibling),
+      ArrowLeft: (from) => focus(from.previousElementSibling),
     });
     return element;
   }
   /** @type {Map<string, number>} */
-  const named = new Map(strips.host.flatMap(({ phase, name }) => (phase === null ? [] : [[name, on.tone(phase)]])));
+  const legendTones = new Map(
+    strips.host.flatMap(({ phase, name }) => (phase === null ? [] : [[name, on.tone(phase)]])),
+  );
   const rows = [
     ['host', 'in order', lane(host, 'Phases on the host')],
     ['', '', h('div', { class: 'ribbons' }, picture, stubs)],
@@ -211,7 +214,7 @@ export function createOrder(answer, on) {
       '',
       legend(
         [
-          ...[...named].slice(0, MAX_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
+          ...[...legendTones].slice(0, MAX_LEGEND_PHASES).map(([name, tone]) => [chip(`p${tone}`), name]),
           ...[
             ['in order', ''],
             ['inverted: runs after a later phase has started', 'inverted'],
@@ -233,10 +236,11 @@ export function createOrder(answer, on) {
       rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row]),
     ),
     /**
-     * Raises the ribbons of the runs that a predicate selects; null raises none.
-     * @param {((stretch: DevicePhase, run: number) => boolean)|null} isLifted
+     * Highlights the ribbons of the runs that a predicate selects; null highlights none.
+     * @param {((phaseRun: DevicePhase, run: number) => boolean)|null} isHighlighted
      */
-    lift: (isLifted) => lift(isLifted && (({ device: at }) => isLifted(strips.device[at], at))),
+    highlight: (isHighlighted) =>
+      highlightShapes(isHighlighted && (({ device: run }) => isHighlighted(strips.device[run], run))),
     /** Marks the selected phase or run as pressed. @param {number|null} phase @param {number} run */
     mark(phase, run) {
       host.forEach((button, at) =>

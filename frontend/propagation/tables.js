@@ -12,7 +12,7 @@ import { isInside } from './tree.js';
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {(path: string|null) => Node|string} PathLink the name of an annotation, which selects it */
 
-const { source: sourceDefinition, op: opDefinition, state, device_ps } = TABLES.unannotated_ops;
+const { source: sourceDefinition, op: opDefinition, state: stateDefinition, device_ps } = TABLES.unannotated_ops;
 const { parts: partsDefinition } = TABLES.shared_ops;
 
 /** The note on rows that the server left out. @param {number} omitted */
@@ -70,14 +70,16 @@ export const lostTable = (lost, pathLink) =>
 /**
  * The lines of Python behind the ops of an annotation, or of all.
  * @param {PropagationAnswer} document
- * @param {string|null} picked
+ * @param {string|null} selectedPath
  * @param {PathLink} pathLink
  * @param {() => void} showAll
  */
-export function linesCard({ lines, left_out }, picked, pathLink, showAll) {
-  const items = lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
-  const note = picked
-    ? h('span', null, `of ${cutMiddle(picked, 60)} `, link('show all', showAll))
+export function linesCard({ lines, left_out }, selectedPath, pathLink, showAll) {
+  const items = lines.filter(
+    ({ path }) => !selectedPath || path === selectedPath || isInside(path ?? '', selectedPath),
+  );
+  const note = selectedPath
+    ? h('span', null, `of ${cutMiddle(selectedPath, 60)} `, link('show all', showAll))
     : 'of all ops; select an annotation to see its own';
   return card(
     'Lines of Python',
@@ -102,7 +104,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
           'unannotated-table',
           unannotated_ops,
           definedColumn(opDefinition, { cell: ({ op }) => cutName(op, 34) }),
-          definedColumn(state),
+          definedColumn(stateDefinition),
           lineColumn(),
           countColumn('Ops', 'count'),
         )
@@ -115,7 +117,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
             'Ops with several annotations',
             'shared-ops-table',
             shared_ops,
-            definedColumn(opDefinition, { of: 'name', cell: ({ name }) => cutName(name, 30) }),
+            definedColumn(opDefinition, { field: 'name', cell: ({ name }) => cutName(name, 30) }),
             {
               head: partsDefinition.head,
               cell: ({ parts, unscoped_share }) => [

@@ -3,22 +3,24 @@
 import { h, onKeys } from '../lib/dom.js';
 import { maximum, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
-import { lengthBar, link, windowPlace } from '../lib/cards.js';
+import { lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('../lib/routes').AnnotationNode} AnnotationNode */
-/** @typedef {import('./types').Place} Place */
+/** @typedef {import('./types').Interval} Interval */
 /**
  * @typedef {'step_'|'mean_'|''} Mode prefix of the times' keys: of the step, of the mean step, of the whole
  *   capture
  */
 /**
  * @typedef {object} TreeState
- * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths of collapsed rows
+ * @property {Mode} mode @property {string|null} selectedPath
+ * @property {Set<string>} collapsed paths of collapsed rows
  * @property {(row: AnnotationNode) => string} tone a colour of the style sheet
- * @property {(path: string) => void} pick @property {(path: string|null) => void} lift @property {() => void} redraw
+ * @property {(path: string) => void} select
+ * @property {(path: string|null) => void} highlight @property {() => void} redraw
  * @property {import('../frame/app.js').App} app
  */
 
@@ -28,14 +30,14 @@ export const isInside = (path, outer) => path.startsWith(`${outer}/`);
 /**
  * The rows that are not inside a collapsed one, each with whether it has nested rows.
  * @param {AnnotationNode[]} rows each before its nested rows
- * @param {Set<string>} closed
+ * @param {Set<string>} collapsed
  */
-export function shownRows(rows, closed) {
-  let hidden = '';
+export function shownRows(rows, collapsed) {
+  let collapsedPath = '';
   return rows.flatMap((row, index) => {
-    if (hidden && isInside(row.path, hidden)) return [];
-    hidden = closed.has(row.path) ? row.path : '';
-    return [{ row, parent: isInside(rows[index + 1]?.path ?? '', row.path) }];
+    if (collapsedPath && isInside(row.path, collapsedPath)) return [];
+    collapsedPath = collapsed.has(row.path) ? row.path : '';
+    return [{ row, hasNested: isInside(rows[index + 1]?.path ?? '', row.path) }];
   });
 }
 
@@ -51,27 +53,30 @@ export const valuesOf = (row, mode) => ({
   ops: row[`${mode}device_ops`],
 });
 
+/** The label of the sum row. @type {Record<Mode, string>} */
+const SUM_LABELS = { step_: 'Device run', mean_: 'Mean of a step', '': 'All devices' };
+
 /** @param {PropagationAnswer} answer @param {TreeState} state */
 export function treeTable(
   { tree, unannotated, order, phase_rows: strips },
-  { mode, picked, closed, tone, pick, lift, redraw, app },
+  { mode, selectedPath, collapsed, tone, select, highlight, redraw, app },
 ) {
-  const rest = valuesOf(unannotated, mode);
-  const top = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
-  const sum = total([rest, ...top], 'device');
+  const unannotatedValues = valuesOf(unannotated, mode);
+  const outermost = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
+  const sum = total([unannotatedValues, ...outermost], 'device');
   const longest = maximum(
-    [rest, ...top].flatMap(({ host, device }) => [host, device]),
+    [unannotatedValues, ...outermost].flatMap(({ host, device }) => [host, device]),
     1,
   );
   const unit = unitFor(Math.max(sum, longest));
   const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
-  const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) =>
+  const time = (/** @type {number} */ ps, /** @type {Interval|null|undefined} */ interval) =>
     h(
       'td',
       { class: ps ? 'num' : 'num muted', 'data-ps': ps },
-      ps && place ? link(timeCell(ps, unit), () => app.open(windowPlace(...place))) : timeCell(ps, unit),
+      ps && interval ? link(timeCell(ps, unit), () => app.open(windowLinkState(...interval))) : timeCell(ps, unit),
     );
-  const bars = ({ host, device } = rest) =>
+  const bars = ({ host, device } = unannotatedValues) =>
     h(
       'td',
       { class: 'duo', 'aria-hidden': 'true' },
@@ -79,7 +84,7 @@ export function treeTable(
       lengthBar(device / longest, 'var(--dev)'),
     );
 
-  const rows = shownRows(tree, closed).map(({ row, parent }) => {
+  const rows = shownRows(tree, collapsed).map(({ row, hasNested }) => {
     const { path } = row;
     const values = valuesOf(row, mode);
     return h(
@@ -89,18 +94,18 @@ export function treeTable(
         'data-testid': `annotation-${path}`,
         tabindex: -1,
         'aria-level': row.depth + 1,
-        'aria-expanded': parent ? String(!closed.has(path)) : null,
-        'aria-selected': String(path === picked),
-        onclick: () => pick(path),
-        onmouseenter: () => lift(path),
-        onmouseleave: () => lift(null),
-        onfocus: () => lift(path),
-        onblur: () => lift(null),
+        'aria-expanded': hasNested ? String(!collapsed.has(path)) : null,
+        'aria-selected': String(path === selectedPath),
+        onclick: () => select(path),
+        onmouseenter: () => highlight(path),
+        onmouseleave: () => highlight(null),
+        onfocus: () => highlight(path),
+        onblur: () => highlight(null),
       },
       h(
         'td',
-        { title: path, style: { 'padding-left': `${8 + row.depth * 16 + (parent ? 0 : 11)}px` } },
-        parent
+        { title: path, style: { 'padding-left': `${8 + row.depth * 16 + (hasNested ? 0 : 11)}px` } },
+        hasNested
           ? h(
               'span',
               {
@@ -110,7 +115,7 @@ export function treeTable(
                   toggle(path);
                 },
               },
-              closed.has(path) ? '▸' : '▾',
+              collapsed.has(path) ? '▸' : '▾',
             )
           : null,
         chip(tone(row)),
@@ -132,18 +137,18 @@ export function treeTable(
       ),
     );
   });
-  const entry = rows.find(({ dataset }) => dataset.path === picked) ?? rows[0];
-  if (entry) entry.tabIndex = 0;
+  const tabStop = rows.find(({ dataset }) => dataset.path === selectedPath) ?? rows[0];
+  if (tabStop) tabStop.tabIndex = 0;
 
   /** @param {string} path */
   function toggle(path) {
-    if (!closed.delete(path)) closed.add(path);
+    if (!collapsed.delete(path)) collapsed.add(path);
     redraw();
   }
 
-  /** The intervals of the work without an annotation, and of the whole run. */
-  const unscoped = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
-  const run = mode === 'step_' ? strips.device : [];
+  /** The phase that stands for work without an annotation. */
+  const unannotatedPhase = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
+  const runs = mode === 'step_' ? strips.device : [];
   const { path: pathDefinition, host_ps, device_ps, executions } = TABLES.annotations;
   const decimals = [100, 10, 1].findIndex((least) => longest >= least * unit.ps);
   const heads = [
@@ -155,7 +160,8 @@ export function treeTable(
     ...(mode ? [] : [executions.head, 'Programs']),
     'On the device',
   ];
-  const last = (/** @type {string|undefined} */ text) =>
+  /** The last cells of a row of the foot. @param {string|undefined} text */
+  const lastCells = (text) =>
     [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
   const element = h(
     'table',
@@ -180,20 +186,20 @@ export function treeTable(
         { class: 'rest', 'data-testid': 'annotation-none' },
         h('td', null, chip(''), 'no annotation'),
         cell(MISSING),
-        time(rest.device, unscoped && [unscoped.start_ps, unscoped.end_ps]),
+        time(unannotatedValues.device, unannotatedPhase && [unannotatedPhase.start_ps, unannotatedPhase.end_ps]),
         bars(),
-        cell(count(rest.ops)),
-        last('bare and none'),
+        cell(count(unannotatedValues.ops)),
+        lastCells('bare and none'),
       ),
       h(
         'tr',
         null,
-        h('td', null, { step_: 'Device run', mean_: 'Mean of a step', '': 'All devices' }[mode]),
+        h('td', null, SUM_LABELS[mode]),
         h('td', null),
-        time(sum, run[0] && [run[0].start_ps, maximum(run.map(({ end_ps }) => end_ps))]),
+        time(sum, runs[0] && [runs[0].start_ps, maximum(runs.map(({ end_ps }) => end_ps))]),
         h('td', null),
-        cell(count(mode === 'mean_' ? null : total([rest, ...top], 'ops'))),
-        last(''),
+        cell(count(mode === 'mean_' ? null : total([unannotatedValues, ...outermost], 'ops'))),
+        lastCells(''),
       ),
     ),
   );
@@ -208,11 +214,11 @@ export function treeTable(
       if (ariaExpanded === 'true') toggle(path);
       else focus(rows.findIndex(({ dataset }) => dataset.path === path.slice(0, path.lastIndexOf('/'))));
     },
-    ' ': ({ dataset: { path = '' } }) => pick(path),
+    ' ': ({ dataset: { path = '' } }) => select(path),
     Enter({ dataset }) {
       const row = tree.find(({ path }) => path === dataset.path);
-      const place = row?.host_interval ?? row?.device_interval;
-      if (place) app.open(windowPlace(...place));
+      const interval = row?.host_interval ?? row?.device_interval;
+      if (interval) app.open(windowLinkState(...interval));
     },
   });
   return element;

@@ -1,3 +1,2 @@
-/** What the view Propagation builds from its answer. */
-
-export type Place = [start_ps: number, end_ps: number];
+/** An interval as the answer of Propagation has it. */
+export type Interval = [start_ps: number, end_ps: number];

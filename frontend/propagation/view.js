@@ -3,13 +3,13 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
-import { count, cutMiddle, plural } from '../lib/format.js';
+import { card, deviceName, hosts, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
+import { count, cutMiddle, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
-import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/slice-style.js';
+import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
+import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -17,17 +17,19 @@ import { linesCard, lostTable, omittedNote, opsCard } from './tables.js';
 import { isInside, treeTable } from './tree.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
-/** @typedef {import('./types').Place} Place */
+/** @typedef {import('./types').Interval} Interval */
 /** @typedef {import('./tree.js').Mode} Mode */
 
 const MAX_NAME_LETTERS = 36;
-const MANY_ROWS = 60;
+/** A tree with more rows shows only its two outer levels at first. */
+const MAX_EXPANDED_ROWS = 60;
+const MAX_NAMED_HOSTS = 3;
 
 /**
  * The query for the link's selection, if that is an annotation or a scope; otherwise null.
  * @param {string|undefined} sel
  */
-export function pickedQuery(sel) {
+export function selectionQuery(sel) {
   const { kind, row = '', start_ps, depth } = selectionValue(sel) ?? {};
   return kind === 'event' && showsAnnotations(row) ? { row, start_ps, depth } : null;
 }
@@ -46,105 +48,108 @@ export function propagationView(app) {
   let order = null;
   /** @type {Mode} */
   let mode = 'step_';
-  /** The path selected in the tree; `run` is the index of the selected run, or -1. @type {string|null} */
-  let picked = null;
-  let run = -1;
-  /** @type {Set<string>} */
-  let closed = new Set();
+  /** The path selected in the tree. @type {string|null} */
+  let selectedPath = null;
+  /** Index of the selected run; -1 without one. */
+  let selectedRun = -1;
+  /** Paths of collapsed rows of the tree. @type {Set<string>} */
+  let collapsed = new Set();
   /** The link's selection that the view shows. @type {string|undefined} */
   let shownSelection;
+  /** Tones of phases, 0 to 5, by name. @type {Map<string, number>} */
   let tones = new Map();
   /** Names of the annotations that the tables list, by path. @type {Map<string, string>} */
   let names = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
-    app.open(windowPlace(start_ps, end_ps));
-  const pendingPick = () => app.link.state.sel !== shownSelection && pickedQuery(app.link.state.sel);
+    app.open(windowLinkState(start_ps, end_ps));
+  /** The query for the link's selection, unless the view shows it already. */
+  const pendingQuery = () => app.link.state.sel !== shownSelection && selectionQuery(app.link.state.sel);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
-    const chosen = app.selectedDevices(devices);
+    const selected = app.selectedDevices(devices);
+    const firstSelected = selected.length < devices.length ? selected[0].id : null;
     return {
       st: app.link.state.st,
-      ...(pendingPick() || {
-        device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null),
-      }),
+      ...(pendingQuery() || { device: filtersValue(app.link.state.f).get('device') ?? firstSelected }),
     };
   };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
-  const rowAt = (phase) =>
+  const rowOfPhase = (phase) =>
     answer.tree.find(
       (row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer.phases[phase].name),
     );
-  /** The phase of a path, or around it. @param {string|null} path */
-  const phaseAt = (path) =>
+  /** The phase that a path names or is inside of. @param {string|null} path */
+  const phaseOfPath = (path) =>
     answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))
       ?.phase ?? null;
   const stepOf = (/** @type {PropagationAnswer} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
-  const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
+  /** The tone of a phase or a path, 1 to 6; 0 without one. @param {string} name */
+  const toneOf = (name) => (phaseTone(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path
-      ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => choose(path), { title: path })
+      ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => selectPath(path), { title: path })
       : 'no annotation';
 
   /**
-   * Selects a window, or an event in a timeline row, and writes the window around it to the link.
-   * @param {Place} place
+   * Writes a selected interval to the link, as a window or as an event of a timeline row, and draws the selection.
+   * @param {Interval} interval
    * @param {string} [row]
    * @param {number} [depth]
    */
-  function select([start_ps, end_ps], row, depth) {
-    const selection = ofWindow(start_ps, end_ps);
+  function linkSelection([start_ps, end_ps], row, depth) {
+    const selection = windowSelection(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
-    app.link.set({ sel: shownSelection, w: windowPlace(start_ps, end_ps).w }, 'push');
-    mark();
+    app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
+    drawSelection();
   }
 
   /** @param {string|null|undefined} path */
-  function choose(path) {
+  function selectPath(path) {
     const row = answer.tree.find((candidate) => candidate.path === path);
-    const place = row?.host_interval ?? row?.device_interval;
-    picked = row?.path ?? null;
-    run = -1;
-    if (!row || !place) return mark();
+    const interval = row?.host_interval ?? row?.device_interval;
+    selectedPath = row?.path ?? null;
+    selectedRun = -1;
+    if (!row || !interval) return drawSelection();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
     const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
-    const drawn = row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
-    select(place, drawn ? lane.id : '', row.depth);
+    const isInLane =
+      row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
+    linkSelection(interval, isInLane ? lane.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
-  /** @param {number} at */
-  function chooseRun(at) {
-    const stretch = answer.phase_rows.device[at];
-    if (!stretch) return;
-    run = at;
-    picked = rowAt(stretch.phase)?.path ?? null;
-    select([stretch.start_ps, stretch.end_ps]);
+  /** @param {number} index */
+  function selectRun(index) {
+    const run = answer.phase_rows.device[index];
+    if (!run) return;
+    selectedRun = index;
+    selectedPath = rowOfPhase(run.phase)?.path ?? null;
+    linkSelection([run.start_ps, run.end_ps]);
     app.live.announceNow(readout.textContent ?? '');
   }
 
   /** Shows the selection in all cards. */
-  function mark() {
+  function drawSelection() {
     drawTree();
     drawLines();
-    order?.mark(phaseAt(picked), run);
-    lift(null);
-    const stretch = answer.phase_rows.device[run];
+    order?.mark(phaseOfPath(selectedPath), selectedRun);
+    highlight(null);
+    const run = answer.phase_rows.device[selectedRun];
     fill(
       readout,
-      stretch && order
-        ? [`${order.titleOf(run)} `, link('Show', () => open(stretch))]
+      run && order
+        ? [`${order.titleOf(selectedRun)} `, link('Show', () => open(run))]
         : 'A ribbon or a run selects its window; arrows move along a strip.',
     );
   }
 
-  /** @param {string|null} path */
-  function lift(path) {
-    const phase = phaseAt(path ?? picked);
-    order?.lift(
-      path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (stretch) => stretch.phase === phase,
-    );
+  /** Highlights the ribbons of a path; without one, those of the selection. @param {string|null} path */
+  function highlight(path) {
+    if (path === null && selectedRun >= 0) return order?.highlight((_, index) => index === selectedRun);
+    const phase = phaseOfPath(path ?? selectedPath);
+    order?.highlight(phase === null ? null : (run) => run.phase === phase);
   }
 
   function drawTree() {
@@ -155,10 +160,10 @@ export function propagationView(app) {
       tree,
       treeTable(answer, {
         mode,
-        picked,
-        closed,
-        pick: choose,
-        lift,
+        selectedPath,
+        collapsed,
+        select: selectPath,
+        highlight,
         redraw: drawTree,
         app,
         tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
@@ -189,7 +194,7 @@ export function propagationView(app) {
             'step',
             steps.numbers.map((number, index) => String(number ?? steps.first + index)),
             stepOf(answer),
-            (st) => ask({ st }),
+            (st) => request({ st }),
             'propagation-step',
           )
         : null,
@@ -198,7 +203,7 @@ export function propagationView(app) {
             'device',
             devices.map((option) => [option.id, deviceName(option, ready.session.hosts)]),
             device?.id,
-            (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
+            (id) => request({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
             'propagation-device',
           )
         : null,
@@ -215,7 +220,7 @@ export function propagationView(app) {
       ['', 'whole capture'],
     ];
     const hostCount = session.session.hosts.length;
-    const hostNames = document.hosts.length <= 3 ? `: ${document.hosts.join(', ')}` : '';
+    const hostNames = document.hosts.length <= MAX_NAMED_HOSTS ? `: ${document.hosts.join(', ')}` : '';
     return card(
       'Annotations',
       {
@@ -244,37 +249,36 @@ export function propagationView(app) {
   }
 
   /** @param {PropagationAnswer} document */
-  function drawOrder(document) {
+  function buildOrderCard(document) {
     if (!document.phase_rows.device.length) return null;
     if (!document.phases.length) return noOrderCard();
     order = createOrder(document, {
       tone: (phase) => toneOf(document.phases[phase].name) || (phase % 6) + 1,
-      run: chooseRun,
-      phase: (phase) => choose(rowAt(phase)?.path),
-      leave: () => lift(null),
+      run: selectRun,
+      phase: (phase) => selectPath(rowOfPhase(phase)?.path),
+      leave: () => highlight(null),
     });
     return orderCard(document, order, readout, {
       stepName: stepName(document),
-      isSelected: (index) => index === run,
-      select: chooseRun,
+      isSelected: (index) => index === selectedRun,
+      select: selectRun,
       open,
     });
   }
 
   function drawLines() {
     const showAll = () => {
-      picked = null;
-      mark();
+      selectedPath = null;
+      drawSelection();
     };
-    fill(lines, answer.lines.length ? linesCard(answer, picked, pathLink, showAll) : null);
+    fill(lines, answer.lines.length ? linesCard(answer, selectedPath, pathLink, showAll) : null);
   }
 
   const data = createDocumentView(app, 'propagation', element, (next, ready) => {
     const { sel } = app.link.state;
     if (session !== ready) {
-      closed = new Set(
-        next.tree.length > MANY_ROWS ? next.tree.filter(({ depth }) => depth === 1).map(({ path }) => path) : [],
-      );
+      const isLong = next.tree.length > MAX_EXPANDED_ROWS;
+      collapsed = new Set(next.tree.flatMap(({ depth, path }) => (isLong && depth === 1 ? path : [])));
     }
     session = ready;
     answer = next;
@@ -287,14 +291,14 @@ export function propagationView(app) {
      * @param {number} start
      * @param {number} end
      */
-    const isOwn = (start, end) =>
+    const isLinked = (start, end) =>
       selection !== null &&
-      Math.abs(start - selection.start_ps) < 1000 &&
-      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2000 : Boolean(next.picked));
-    run = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
+      Math.abs(start - selection.start_ps) < UNITS.ns.ps &&
+      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2 * UNITS.ns.ps : Boolean(next.picked));
+    selectedRun = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isLinked(start_ps, end_ps));
     if (sel !== shownSelection) {
-      const selected = next.tree.find(({ host_interval }) => host_interval && isOwn(...host_interval));
-      picked = next.picked ?? selected?.path ?? null;
+      const linkedRow = next.tree.find(({ host_interval }) => host_interval && isLinked(...host_interval));
+      selectedPath = next.picked ?? linkedRow?.path ?? null;
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
@@ -305,22 +309,22 @@ export function propagationView(app) {
     ]);
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
-    const orderPlace = drawOrder(next);
+    const orderElement = buildOrderCard(next);
     fill(
       element,
       ready.devices.length
         ? coverageCard(next, stepName(next), documentChoices(next, ready))
         : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
       treeCard(next),
-      orderPlace,
-      next.lines.length ? [lines, opsCard(next, pathLink, orderPlace ? '' : 'across')] : null,
+      orderElement,
+      next.lines.length ? [lines, opsCard(next, pathLink, orderElement ? '' : 'across')] : null,
     );
-    mark();
+    drawSelection();
     return ready.devices.length || next.tree.length ? 'ready' : 'empty';
   }, documentQuery);
 
-  /** @param {import('../lib/link.js').LinkState} changes another step or device */
-  function ask(changes) {
+  /** Requests another step or device. @param {import('../lib/link.js').LinkState} changes */
+  function request(changes) {
     app.link.set(changes, 'push');
     data.reload();
   }
@@ -329,13 +333,13 @@ export function propagationView(app) {
   const move = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
     const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
-    if (pendingPick() || windowChanged || (st && st !== stepOf(answer))) data.reload();
+    if (pendingQuery() || windowChanged || (st && st !== stepOf(answer))) data.reload();
   });
 
   return {
     element, move, filter: data.reload,
     open(next) {
-      picked = null;
+      selectedPath = null;
       shownSelection = undefined;
       mode = 'step_';
       data.open(next);

@@ -1,5 +1,5 @@
 /**
- * Device rows moved under the host's steps: the first device work of each step begins where the step begins, by the
+ * Moves device rows under the host's steps: the first device work of each step is drawn at the step's start, with the
  * same shift on all cores of a host. Work that would extend into the next step is cut there; work of no step is not
  * drawn.
  */
@@ -15,12 +15,15 @@ import { maximum, minimum } from '../lib/totals.js';
  * @typedef {Span & {shift: number, until: number}} Piece
  */
 /**
- * @typedef {{rows: Map<string, Piece[]>, edges: Map<string, number[]>, steps: number}} Alignment pieces by row, by
- *   start; where steps begin and end, by host; how many are moved
+ * @typedef {object} Alignment
+ * @property {Map<string, Piece[]>} rows pieces by row, in order of their start
+ * @property {Map<string, number[]>} edges starts and ends of steps by host, ps
+ * @property {number} steps number of steps with device work
  */
 
 /**
- * Null if no device work belongs to a known host step; steps recorded by devices do not count.
+ * The alignment of device rows; null if no device work belongs to a known host step. Steps recorded by devices do not
+ * count.
  * @param {import('../lib/routes').Overview['steps']} steps
  * @param {import('../lib/types').Row[]} rows
  * @returns {Alignment|null}
@@ -30,13 +33,13 @@ export function alignmentOf({ source, columns, work }, rows) {
   const rowOfIndex = new Map(columns.index.map((index, at) => [index, at]));
   const rowOf = (/** @type {number} */ index) => rowOfIndex.get(index) ?? -1;
   const [starts, lengths] = [columns.start_ps, columns.duration_ps];
-  /** @type {Map<number, number>} */
-  const first = new Map();
+  /** The first device work of each step, ps. @type {Map<number, number>} */
+  const firstWork = new Map();
   for (const { step, start_ps } of work) {
-    step.forEach((index, i) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[i])));
+    step.forEach((index, i) => firstWork.set(index, Math.min(firstWork.get(index) ?? Infinity, start_ps[i])));
   }
   /** @type {Alignment} */
-  const align = { rows: new Map(), edges: new Map(), steps: first.size };
+  const align = { rows: new Map(), edges: new Map(), steps: firstWork.size };
   for (const { id, kind, device, host } of rows.filter((row) => row.device)) {
     const deviceWork = work.find((candidate) => candidate.device === device);
     const [from, to] = deviceWork?.steps ?? [0, 0];
@@ -55,23 +58,23 @@ export function alignmentOf({ source, columns, work }, rows) {
         : deviceWork.step.map((index, piece) => ({
             start_ps: deviceWork.start_ps[piece],
             end_ps: deviceWork.end_ps[piece],
-            shift: (first.get(index) ?? 0) - starts[rowOf(index)],
+            shift: (firstWork.get(index) ?? 0) - starts[rowOf(index)],
             until: index + 1 < to ? (starts[rowOf(index + 1)] ?? Infinity) : Infinity,
           })),
     );
   }
-  return first.size && /annotation|step_marker/.test(source ?? '') ? align : null;
+  return firstWork.size && /annotation|step_marker/.test(source ?? '') ? align : null;
 }
 
 /**
- * The piece at an instant; of several the one that began last.
+ * The piece at an instant; if there are several, the one that began last.
  * @param {Piece[]} pieces
  * @param {number} ps
  */
 const pieceAt = (pieces, ps) => pieces.findLast(({ start_ps, end_ps }) => start_ps <= ps && ps < end_ps);
 
 /**
- * How much earlier a time of a row is drawn, ps; null if it is not drawn.
+ * By how much earlier an instant of a row is drawn, ps; null if it is not drawn.
  * @param {Alignment|null} align
  * @param {string} row
  * @param {number} ps
@@ -82,43 +85,44 @@ export function shiftAt(align, row, ps) {
 }
 
 /**
+ * The slices of a device row, moved with their pieces and cut where they would overlap.
  * @param {Columns} columns
  * @param {Piece[]} pieces
- * @param {number} names added to the indices of names
+ * @param {number} nameOffset added to the indices of names
  * @returns {Columns}
  */
-export function shiftColumns(columns, pieces, names = 0) {
-  const moved = columns.start.flatMap((from, i) => {
+export function shiftColumns(columns, pieces, nameOffset = 0) {
+  const movedSlices = columns.start.flatMap((from, i) => {
     const to = columns.end[i];
-    // A merged slice may begin before its work.
+    // A merged slice may begin before the device work in it.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
     const begin = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
     return piece && begin < piece.until
       ? [{ i, start: begin, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
       : [];
   }).sort((a, b) => a.start - b.start);
-  const of = (/** @type {number[]} */ column) => moved.map(({ i }) => column[i]);
-  const start = moved.map((slice) => slice.start);
+  const pick = (/** @type {number[]} */ column) => movedSlices.map(({ i }) => column[i]);
+  const start = movedSlices.map((slice) => slice.start);
   return {
-    length: moved.length,
+    length: movedSlices.length,
     start,
-    end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
-    name: moved.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + names)),
-    classIndex: of(columns.classIndex),
-    count: of(columns.count),
-    busy: of(columns.busy),
-    event: of(columns.event),
-    real: { start: of(columns.start), end: of(columns.end) },
+    end: movedSlices.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
+    name: movedSlices.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + nameOffset)),
+    classIndex: pick(columns.classIndex),
+    count: pick(columns.count),
+    busy: pick(columns.busy),
+    event: pick(columns.event),
+    real: { start: pick(columns.start), end: pick(columns.end) },
     ...(columns.fill
-      ? { fill: { ...columns.fill, at: of(columns.fill.at), shift: moved.map(({ shift }) => shift) } }
+      ? { fill: { ...columns.fill, at: pick(columns.fill.at), shift: movedSlices.map(({ shift }) => shift) } }
       : {}),
   };
 }
 
 /**
- * Slices of host rows as they are with those of device rows moved.
+ * The slices of host rows, unchanged, and of device rows, moved.
  * @param {Slices} host
- * @param {Slices} device
+ * @param {Slices} device the same object as `host` if one answer has both
  * @param {Alignment} align
  * @returns {Slices}
  */
@@ -135,7 +139,7 @@ export function alignedSlices(host, device, align) {
 }
 
 /**
- * The true span of the rows' pieces in the window; null without any.
+ * The true span of the pieces of rows that are drawn in the window; null if there are none.
  * @param {Alignment} align
  * @param {string[]} rows
  * @param {Span} window
@@ -153,7 +157,7 @@ export function realSpan(align, rows, { start_ps, end_ps }) {
 }
 
 /**
- * `shifted +170.5 ms`, of the step at an instant of the host.
+ * The shift of the step at an instant of the host: `shifted +170.5 ms`.
  * @param {Alignment} align
  * @param {string} row
  * @param {number} ps
@@ -165,21 +169,21 @@ export function shiftText(align, row, ps) {
 }
 
 /**
- * Returns the action of the align button, key and link value.
+ * Returns the action of the align button, its key and its link value.
  * @param {import('./model.js').Model} model
  * @param {import('../frame/app.js').App} app
- * @param {object} of
- * @param {() => string} of.name of the open session, empty without one
- * @param {() => Promise<import('../lib/routes').Overview>} of.overview
- * @param {() => import('./layout.js').Row[]|null} of.shownRows
- * @param {(error: Error) => void} of.failed
+ * @param {object} timeline
+ * @param {() => string} timeline.name of the open session, empty without one
+ * @param {() => Promise<import('../lib/routes').Overview>} timeline.overview
+ * @param {() => import('./layout.js').Row[]|null} timeline.shownRows
+ * @param {(error: Error) => void} timeline.failed
  */
 export function createAlign(model, { addNote, live, link }, { name, overview, shownRows, failed }) {
   const { state } = model;
   /**
    * Moves device rows under the steps of the host, or back.
    * @param {boolean} on
-   * @param {boolean} [quiet] as a link says
+   * @param {boolean} [quiet] whether the link already has the change, so that it is not announced
    */
   return async function align(on, quiet = false) {
     // The session's rows may be replaced meanwhile.
@@ -188,26 +192,28 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
       const answer = on && sessionName ? await overview() : null;
       if (sessionName !== name()) return;
       const rows = shownRows();
-      const next = answer && rows && alignmentOf(answer.steps, rows);
-      if (on && !next) {
+      const alignment = answer && rows && alignmentOf(answer.steps, rows);
+      if (on && !alignment) {
         addNote({
           id: 'align',
           message: 'No device work could be assigned to a step of the host, so there is nothing to align.',
         });
       } else if (!quiet) {
-        const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
-        const part =
-          next && answer.steps.count > next.steps ? ` Only the ${next.steps} steps with device work are moved.` : '';
+        const row = alignment && [...alignment.rows].find(([, pieces]) => pieces.length)?.[0];
+        const remark =
+          alignment && answer.steps.count > alignment.steps
+            ? ` Only the ${alignment.steps} steps with device work are moved.`
+            : '';
         live.announceNow(
-          next && row
+          alignment && row
             ? `Device work is drawn under its step, ` +
-                `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
+                `${shiftText(alignment, row, (state.window.start_ps + state.window.end_ps) / 2)}.${remark}`
             : 'Device rows are drawn at their recorded times again.',
         );
       }
-      if (next && state.selection?.kind === 'gap') model.select(null);
-      model.set({ align: next, cursor: null, hover: null });
-      link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
+      if (alignment && state.selection?.kind === 'gap') model.select(null);
+      model.set({ align: alignment, cursor: null, hover: null });
+      link.set({ al: alignment ? '1' : '' }, quiet ? 'replace' : 'push');
     } catch (error) {
       if (sessionName === name()) failed(/** @type {Error} */ (error));
     }

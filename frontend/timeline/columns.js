@@ -1,45 +1,53 @@
-/** Slices as columns: fetched for the span that the lanes show, decoded once, searched by time. */
+/** Slices as columns: fetched for the span that the lanes show, decoded, searched by time. */
 
 import { createLatestChannel } from '../lib/api.js';
 import { fetchSpan, resolution } from './scale.js';
 
 /**
- * The slices of one depth of a row, by start; they do not overlap.
+ * The slices of one depth of a row, in order of time; they do not overlap. A slice is an event, or several merged ones.
  * @typedef {object} Columns
- * @property {number} length
- * @property {number[]} start @property {number[]} end in ps, where they are drawn
+ * @property {number} length number of slices
+ * @property {number[]} start @property {number[]} end ps, as drawn
  * @property {number[]} name index into the names, -1: none
- * @property {number[]} classIndex of host rows the class; of device rows 0: op, 1: collective, 2: op that waits
- * @property {number[]} count events inside: more than 1 when merged
- * @property {number[]} busy ps of events inside a merged slice
+ * @property {number[]} classIndex index of the class in rows of the host, of `OP_CLASSES` in rows of devices
+ * @property {number[]} count number of events, more than 1 in a merged slice
+ * @property {number[]} busy ps that the events of a merged slice cover
  * @property {number[]} event id, -1: none
- * @property {{start: number[], end: number[]}} [real] true times, where slices are drawn elsewhere
- * @property {Fill} [fill] how full merged slices are
+ * @property {{start: number[], end: number[]}} [real] true times, if the slices are drawn at other times
+ * @property {Fill} [fill] coverage of merged slices
  */
 /**
- * How full merged slices are, by buckets of the session's time.
+ * How much of merged slices their events cover, by buckets of the session's time.
  * @typedef {object} Fill
  * @property {number} bucket in ps
  * @property {string} digits a digit from 0 to f per bucket of a merged slice, slice after slice
  * @property {number[]} at index of each slice's first digit
  * @property {number[]} [shift] ps by which each slice is drawn earlier
  */
-/** @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices */
+/**
+ * The slices of rows in a span, by row id and depth.
+ * @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices
+ */
+
+/** Labels of the classes of device ops. */
+export const OP_CLASSES = ['op', 'collective', 'stall'];
+export const COLLECTIVE = OP_CLASSES.indexOf('collective');
+export const STALL = OP_CLASSES.indexOf('stall');
 
 /** @param {number} length @param {number} value @returns {number[]} */
-export const filled = (length, value) => Array(length).fill(value);
+export const repeat = (length, value) => Array(length).fill(value);
 
 /**
- * Starts and event ids come as differences.
+ * The slices of one depth; the server sends starts and event ids as differences.
  * @param {import('../lib/routes').LaneSlices} wire
- * @param {number} origin
+ * @param {number} origin the time from which the first start counts, ps
  * @returns {Columns}
  */
 function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
   const { length } = s;
   let at = origin;
   let id = 0;
-  const start = s.map((step) => (at += step));
+  const start = s.map((difference) => (at += difference));
   const end = start.map((ps, i) => ps + d[i]);
   return {
     length,
@@ -48,10 +56,10 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
     ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}),
     name: n,
     classIndex: c,
-    count: k ?? filled(length, 1),
-    busy: b ?? filled(length, 0),
+    count: k ?? repeat(length, 1),
+    busy: b ?? repeat(length, 0),
     // Slices without events have -1 each, not a difference.
-    event: e[0] < 0 ? e : e.map((step) => (id += step)),
+    event: e[0] < 0 ? e : e.map((difference) => (id += difference)),
   };
 }
 
@@ -64,10 +72,10 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
  * @returns {Fill}
  */
 function fillOf(bucket, digits, start, end, count) {
-  let next = 0;
+  let nextDigit = 0;
   return { bucket, digits, at: start.map((ps, i) => {
-    const offset = next;
-    if (count[i] > 1) next += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
+    const offset = nextDigit;
+    if (count[i] > 1) nextDigit += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
     return offset;
   }) };
 }
@@ -75,8 +83,8 @@ function fillOf(bucket, digits, start, end, count) {
 /**
  * The covered share of an interval of a slice, from 0 to 1; slices that are not merged are fully covered.
  * @param {Columns} columns
- * @param {number} i
- * @param {number} from in ps, where it is drawn
+ * @param {number} i index of the slice
+ * @param {number} from ps, as drawn
  * @param {number} to
  */
 export function coverage({ start, end, count, fill, real }, i, from, to) {
@@ -84,11 +92,11 @@ export function coverage({ start, end, count, fill, real }, i, from, to) {
   const { bucket, digits, at } = fill;
   const shift = fill.shift?.[i] ?? 0;
   const [low, high] = [Math.max(from, start[i]) + shift, Math.min(to, end[i]) + shift];
-  const first = Math.floor((real?.start ?? start)[i] / bucket);
+  const firstBucket = Math.floor((real?.start ?? start)[i] / bucket);
   let covered = 0;
   for (let b = Math.floor(low / bucket); b * bucket < high; b += 1) {
-    covered +=
-      (parseInt(digits[at[i] + b - first], 16) / 15) * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
+    const coveredShare = parseInt(digits[at[i] + b - firstBucket], 16) / 15;
+    covered += coveredShare * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
   }
   return high > low ? covered / (high - low) : 0;
 }
@@ -136,7 +144,7 @@ export function sliceAt(columns, ps, reach) {
 }
 
 /**
- * The slice that begins at exactly this time, or the merged one that holds it; -1.
+ * The slice that contains an instant, such as the start of one of its events; -1 if there is none.
  * @param {Columns} columns
  * @param {number} start_ps
  */
@@ -146,7 +154,7 @@ export function sliceOf(columns, start_ps) {
 }
 
 /**
- * Visits each visible slice with its x and width, clipped one pixel outside the lanes.
+ * Visits each visible slice with its x and width in px, clipped one pixel outside the lanes.
  * @param {Columns|null|undefined} columns
  * @param {import('./scale.js').Scale} scale
  * @param {(i: number, x: number, w: number) => void} visit
@@ -162,13 +170,17 @@ export function eachSlice(columns, { start_ps, end_ps, left, right, x }, visit) 
   }
 }
 
-/** @typedef {Slices & {step: number}} Loaded `step` is the requested time per pixel */
+/** An answer; `step` is the requested time per pixel, ps. @typedef {Slices & {step: number}} Loaded */
 
-/** Data is requested this share of a screen before its edge becomes visible. */
+/** Data is requested before its edge is this close to the shown span, as a share of that span. */
 const PREFETCH_SHARE = 0.25;
-const MAX_CACHED = 12;
+const MAX_CACHED_ANSWERS = 12;
 
-/** @param {() => void} arrived @param {(error: Error) => void} failed */
+/**
+ * Loads slices for the shown span.
+ * @param {() => void} arrived called after slices have arrived
+ * @param {(error: Error) => void} failed
+ */
 export function createFeed(arrived, failed) {
   const channel = createLatestChannel('timeline');
   /** @type {Loaded|null} */
@@ -186,12 +198,13 @@ export function createFeed(arrived, failed) {
       channel.cancel();
     },
     /**
+     * Requests the slices of rows around a span unless they are loaded.
      * @param {string} session
      * @param {import('./scale.js').Span & {psPerPx: number}} scale
-     * @param {number} duration
+     * @param {number} duration of the session, ps
      * @param {import('../lib/types').Row[]} rows
      */
-    want(session, scale, duration, rows) {
+    ensure(session, scale, duration, rows) {
       const ids = rows.map(({ id }) => id);
       if (!ids.length && loaded) return;
       const step = resolution(scale.psPerPx);
@@ -218,12 +231,12 @@ export function createFeed(arrived, failed) {
         for (const id of ids) if (!loaded.rows.has(id)) loaded.rows.set(id, []);
         pendingKey = '';
         cache.set(key, loaded);
-        if (cache.size > MAX_CACHED) cache.delete(/** @type {string} */ (cache.keys().next().value));
+        if (cache.size > MAX_CACHED_ANSWERS) cache.delete(/** @type {string} */ (cache.keys().next().value));
         arrived();
-        // After a failure `pendingKey` stays: only a change or Try again repeats the request, not every frame.
+        // After a failure `pendingKey` stays, so that only a change or Try again repeats the request, not every frame.
       }).catch(failed);
     },
     /** Lets the next frame repeat a failed request. */
-    again() { pendingKey = ''; },
+    allowRetry() { pendingKey = ''; },
   };
 }

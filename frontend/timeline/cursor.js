@@ -12,23 +12,26 @@ import { sliceTexts, laneText } from './slice-style.js';
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
- * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty if it does not wait
- * @param {(brief: import('../lib/routes').EventSummary) => void} on.openEvent the next event is outside the loaded span
+ * @param {(slice: DrawnSlice) => string} on.wait text of an op's wait for another host; empty if it does not wait
+ * @param {(summary: import('../lib/routes').EventSummary) => void} on.openEvent opens an event outside the loaded span
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
-  /** The cursor's place; without a cursor the selection, else the first lane with slices. */
-  function currentPlace() {
-    const { cursor, selection, window: span } = model.state;
+  /**
+   * The lane and time from which the next key moves: those of the cursor, else of the selection, else of the first lane
+   * with slices. `at` is the cursor.
+   */
+  function startingPoint() {
+    const { cursor, selection, window: shown } = model.state;
     const allLanes = lanes.lanes;
     const cursorLane = allLanes.find(({ id }) => id === cursor?.lane.id);
     if (cursorLane && cursor) return { lane: cursorLane, ps: cursor.start_ps, at: cursor };
-    const place = selection?.row ? model.drawn(selection) : null;
+    const span = selection?.row ? model.toDrawn(selection) : null;
     const lane =
       allLanes.find(
-        ({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth)),
+        ({ kind, row, depth }) => kind === 'slices' && (!span || (row.id === span.row && depth === span.depth)),
       ) ?? allLanes.find(({ kind }) => kind === 'slices');
-    return lane ? { lane, ps: place?.start_ps ?? span.start_ps, at: null } : null;
+    return lane ? { lane, ps: (span ?? shown).start_ps, at: null } : null;
   }
 
   /** @param {DrawnSlice} slice */
@@ -44,15 +47,15 @@ export function createCursor(model, lanes, on) {
   }
 
   /**
-   * Selects the event before or after a place, unless something else is selected, opened or gone to before the answer
-   * comes.
+   * Selects the event before or after an instant, unless the session, the selection or the cursor has changed when the
+   * answer arrives.
    * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query
-   * @param {string} end announced if there is none
+   * @param {string} end announced if there is no such event
    */
-  async function selectNeighbor(query, end) {
+  async function selectNeighbour(query, end) {
     const { cursor } = model.state;
-    const stays = model.stays();
-    const isCurrent = () => stays() && model.state.cursor === cursor;
+    const isSelected = model.trackSelection();
+    const isCurrent = () => isSelected() && model.state.cursor === cursor;
     try {
       const { event } = await get('neighbor', {
         session: on.session(),
@@ -77,14 +80,14 @@ export function createCursor(model, lanes, on) {
       const row = rows.find(({ kind }) => kind === 'steps') ?? rows.find(({ kind }) => kind === 'annotations');
       const { selection, window: { start_ps, end_ps } } = model.state;
       if (!row) return;
-      void selectNeighbor(
+      void selectNeighbour(
         { row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction },
         direction === 'next' ? 'This is the last step.' : 'This is the first step.',
       );
     },
-    /** @param {1|-1} step */
+    /** Moves along a row: to the next slice or, with -1, to the previous one. @param {1|-1} step */
     along(step) {
-      const from = currentPlace();
+      const from = startingPoint();
       const scene = lanes.scene();
       const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
@@ -95,7 +98,7 @@ export function createCursor(model, lanes, on) {
       // All gaps are loaded: the server has no others.
       if (lane.row.kind === 'gaps') on.say(end);
       else {
-        void selectNeighbor(
+        void selectNeighbour(
           {
             row: lane.row.id,
             depth: lane.depth,
@@ -106,9 +109,9 @@ export function createCursor(model, lanes, on) {
         );
       }
     },
-    /** @param {1|-1} step */
+    /** Moves to the next lane below or, with -1, above. @param {1|-1} step */
     across(step) {
-      const from = currentPlace();
+      const from = startingPoint();
       const scene = lanes.scene();
       const lane = from && (from.at ? scene.lanes[scene.lanes.indexOf(from.lane) + step] : from.lane);
       if (!lane) return;

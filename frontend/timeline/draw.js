@@ -1,4 +1,4 @@
-/** Canvas primitives in pixels and tones: boxes, text, hatches, slices. */
+/** Drawing functions for a canvas, in pixels and tones: boxes, text, textures, slices. */
 
 import { mix } from '../lib/theme.js';
 import { digits } from '../lib/format.js';
@@ -6,20 +6,31 @@ import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('../lib/theme.js').Tone} Tone */
-/** @typedef {'hatch'|'dots'|'light'|null} Sign distinguishes a tone beside its hue; `light`: no scope */
+/**
+ * A texture over a tone, for slices without a hue; `light`: no scope.
+ * @typedef {'hatch'|'dots'|'light'|null} Texture
+ */
 
-const INSET = 5;
-/** Free space after a text, px. */
-const TEXT_MARGIN = 3;
+/** Space before and after the text of a slice. */
+const TEXT_INSET_PX = 5;
+const TEXT_MARGIN_PX = 3;
+/** Narrower slices have no text. */
 export const MIN_TEXT_PX = 22;
+/** A merged slice shows its number of events if this much of its bars stays visible. */
 const MIN_BESIDE_TAG_PX = 34;
+/** Vertical alignment of text in its line is off by this much. */
+const BASELINE_OFFSET_PX = 0.5;
+const MAX_MEASURED_TEXTS = 20_000;
+/** Distances between the lines of hatches and between dots. */
+const HATCH_PX = { hatch: 5, light: 6 };
+const DOTS_PX = 4;
 /** Bars of merged slices: width, and distance between starts. */
 const BAR_PX = 2;
 export const PITCH_PX = 3;
 /** Share of the tone in the floor under the bars. */
 export const FLOOR_SHARE = 0.16;
 
-/** @type {Map<string, number>} */
+/** Widths of texts by font and text, px. @type {Map<string, number>} */
 const widths = new Map();
 
 /**
@@ -65,7 +76,7 @@ export function penOn(canvas, width, height, palette) {
    */
   function write(color, text, x, y) {
     g.fillStyle = color;
-    g.fillText(escapeInvisible(text), x, y + 0.5);
+    g.fillText(escapeInvisible(text), x, y + BASELINE_OFFSET_PX);
   }
 
   /**
@@ -88,7 +99,7 @@ export function penOn(canvas, width, height, palette) {
     const key = g.font + text;
     let measured = widths.get(key);
     if (measured === undefined) {
-      if (widths.size > 20000) widths.clear();
+      if (widths.size > MAX_MEASURED_TEXTS) widths.clear();
       measured = g.measureText(text).width;
       widths.set(key, measured);
     }
@@ -99,19 +110,26 @@ export function penOn(canvas, width, height, palette) {
   function fitText(text, space) {
     if (textWidth(text) <= space) return text;
     let letters = 0;
-    let most = text.length;
-    while (letters < most) {
-      const middle = (letters + most + 1) >> 1;
+    let maxLetters = text.length;
+    while (letters < maxLetters) {
+      const middle = (letters + maxLetters + 1) >> 1;
       if (textWidth(text.slice(0, middle) + '…') <= space) letters = middle;
-      else most = middle - 1;
+      else maxLetters = middle - 1;
     }
     return letters >= 3 ? text.slice(0, letters) + '…' : '';
   }
 
   /** Whether all of a text fits into a slice. @param {string} text @param {number} space width of the slice, px */
-  const fits = (text, space) => textWidth(text) <= space - INSET - TEXT_MARGIN;
+  const fits = (text, space) => textWidth(text) <= space - TEXT_INSET_PX - TEXT_MARGIN_PX;
 
-  /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
+  /**
+   * Draws inside a rectangle.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   * @param {() => void} draw
+   */
   function clipped(x, y, w, h, draw) {
     g.save();
     g.beginPath();
@@ -144,44 +162,44 @@ export function penOn(canvas, width, height, palette) {
 
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {string} color */
   function dots(x, y, w, h, color) {
-    for (let at = Math.ceil(x / 4) * 4 + 2; at < x + w - 1; at += 4) {
-      for (let row = y + 3; row < y + h - 1; row += 4) box(color, at, row, 1, 1);
+    for (let at = Math.ceil(x / DOTS_PX) * DOTS_PX + 2; at < x + w - 1; at += DOTS_PX) {
+      for (let row = y + 3; row < y + h - 1; row += DOTS_PX) box(color, at, row, 1, 1);
     }
   }
 
   /**
-   * One slice. `x` and `w` are already cut to the lanes, so the text stays in view.
+   * Draws a slice. `x` and `w` are already cut to the lanes, so that its text stays in view.
    * @param {number} x @param {number} y @param {number} w @param {number} h
-   * @param {Tone} tone @param {Sign} sign @param {string} text @param {number} [textPx] width for the text
+   * @param {Tone} tone @param {Texture} texture @param {string} text @param {number} [textPx] width for the text
    */
-  function drawSlice(x, y, w, h, tone, sign, text, textPx = w) {
+  function drawSlice(x, y, w, h, tone, texture, text, textPx = w) {
     box(tone.fill, x, y, Math.max(1, w), h);
     if (w > 2) {
-      if (sign && !palette.plain) {
-        if (sign === 'dots') dots(x, y, w, h, palette.hatch);
-        else hatch(x, y, w, h, sign === 'light' ? palette.line2 : palette.hatch, sign === 'light' ? 6 : 5);
+      if (texture && !palette.plain) {
+        if (texture === 'dots') dots(x, y, w, h, palette.hatch);
+        else hatch(x, y, w, h, texture === 'light' ? palette.line2 : palette.hatch, HATCH_PX[texture]);
       }
       g.strokeStyle = tone.edge;
       g.lineWidth = 1;
-      if (sign === 'dots') g.setLineDash([3, 2]);
+      if (texture === 'dots') g.setLineDash([3, 2]);
       const left = Math.round(x);
       g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
       g.setLineDash([]);
     }
-    const fitted = textPx < MIN_TEXT_PX ? '' : fitText(text, textPx - INSET - TEXT_MARGIN);
+    const fitted = textPx < MIN_TEXT_PX ? '' : fitText(text, textPx - TEXT_INSET_PX - TEXT_MARGIN_PX);
     if (!fitted) return;
-    if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
-    write(tone.on, fitted, x + INSET, y + h / 2);
+    if (texture) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
+    write(tone.on, fitted, x + TEXT_INSET_PX, y + h / 2);
   }
 
   /**
-   * A merged slice: a floor, bars as high as the covered share, and the number of events.
+   * Draws a merged slice: a floor, bars as high as the covered share, and the number of events.
    * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
    * @param {number} origin x of any bar, so that bars move with time
    * @param {(from: number, to: number) => number} cover covered share of an interval of x
    */
   function drawMerged(x, y, w, h, tone, count, origin, cover) {
-    // Tones that are only an outline would hardly be visible.
+    // Bars in the tones of outlined slices would hardly be visible.
     const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
     box(mix(fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), h);
     const bars = Math.floor((x - origin) / PITCH_PX);
@@ -198,7 +216,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * A bar on the floor of a lane, at least one pixel high.
+   * Draws a bar from the bottom of a lane, at least one pixel high.
    * @param {string} fill
    * @param {number} x
    * @param {number} w
@@ -212,7 +230,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * An outline around a slice, outside of its own edge.
+   * Draws an outline around a slice, outside of its own edge if it is thicker than 1 px.
    * @param {string} color
    * @param {number} linePx
    * @param {number} x

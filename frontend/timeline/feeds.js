@@ -1,6 +1,6 @@
 /**
- * The slices that are drawn, fetched for all rows at one time, or for those of devices at another while these are
- * aligned.
+ * The slices to draw. While device rows are aligned, their slices are fetched separately, for the true time of what is
+ * drawn.
  */
 
 import { alignedSlices, realSpan } from './align.js';
@@ -10,35 +10,43 @@ import { createFeed } from './columns.js';
 
 /**
  * @param {ReturnType<typeof import('./model.js').createModel>} model
- * @param {{arrived: (host: boolean) => void, failed: (error: Error) => void}} on what came are rows of the host, or of
- *   devices alone
+ * @param {object} on
+ * @param {(host: boolean) => void} on.arrived called after slices have arrived; `host` is false for those of aligned
+ *   device rows alone
+ * @param {(error: Error) => void} on.failed
  */
 export function createFeeds(model, { arrived, failed }) {
   const host = createFeed(() => arrived(true), failed);
   const device = createFeed(() => arrived(false), failed);
-  /** Slices with those of devices moved, and what they were made of. @type {{from: unknown[], slices: Slices|null}} */
-  let moved = { from: [], slices: null };
+  /** The last aligned slices and their sources. @type {{sources: unknown[], slices: Slices|null}} */
+  let aligned = { sources: [], slices: null };
   return {
-    /** @param {string} session @param {import('./scale.js').Scale} scale @param {import('../lib/types').Row[]} rows */
-    want(session, scale, rows) {
+    /**
+     * Requests the slices of rows unless they are loaded.
+     * @param {string} session
+     * @param {import('./scale.js').Scale} scale
+     * @param {import('../lib/types').Row[]} rows
+     */
+    ensure(session, scale, rows) {
       const { align } = model.state;
       const deviceRows = align ? rows.filter((row) => row.device) : [];
       const span = align && realSpan(align, deviceRows.map(({ id }) => id), scale);
-      host.want(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
-      if (span) device.want(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
+      host.ensure(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
+      if (span) device.ensure(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
     },
     slices() {
       const { align } = model.state;
       if (!align || !host.slices) return host.slices;
-      const from = [host.slices, device.slices ?? host.slices, align];
-      if (from.some((part, index) => part !== moved.from[index])) {
-        moved = { from, slices: alignedSlices(host.slices, device.slices ?? host.slices, align) };
+      const sources = [host.slices, device.slices ?? host.slices, align];
+      if (sources.some((source, index) => source !== aligned.sources[index])) {
+        aligned = { sources, slices: alignedSlices(host.slices, device.slices ?? host.slices, align) };
       }
-      return moved.slices;
+      return aligned.slices;
     },
-    again() {
-      host.again();
-      device.again();
+    /** Lets the next frame repeat a failed request. */
+    allowRetry() {
+      host.allowRetry();
+      device.allowRetry();
     },
     /** Clears the slices when another session opens. */
     clear() {

@@ -1,12 +1,12 @@
-/** The devices' gaps: their timeline rows, steps between them, and links to the events that ended them. */
+/** The gaps of devices: their rows, moves from one gap to another, and the events in their chains. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy } from '../lib/totals.js';
 import { timeText } from '../lib/format.js';
 import { get, createLatestChannel, RequestError, getShared } from '../lib/api.js';
 import { eachCore } from '../gaps/group.js';
-import { filled } from './columns.js';
-import { gapRow, ofGap, ofWindow } from './selection.js';
+import { repeat } from './columns.js';
+import { gapRow, gapSelection, windowSelection } from './selection.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -16,14 +16,14 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 /** @typedef {import('../lib/routes').GapAnswer['chain'][number]} Piece */
 /** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
-/** Groups gaps by device, each by time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
+/** Gaps by device, in order of time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
   const gapsByDevice = groupBy(items, 'device');
   for (const deviceGaps of gapsByDevice.values()) deviceGaps.sort((a, b) => a.start_ps - b.start_ps);
   return gapsByDevice;
 }
 
-/** @param {Gap[]} gaps by time @returns {Columns} `classIndex` is that of the cause */
+/** The slices of gaps, whose class is the cause. @param {Gap[]} gaps in order of time @returns {Columns} */
 export function gapColumns(gaps) {
   const { length } = gaps;
   return {
@@ -31,16 +31,17 @@ export function gapColumns(gaps) {
     start: gaps.map(({ start_ps }) => start_ps),
     end: gaps.map((gap) => gap.start_ps + gap.duration_ps),
     classIndex: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
-    name: filled(length, -1),
-    count: filled(length, 1),
-    busy: filled(length, 0),
-    event: filled(length, -1),
+    name: repeat(length, -1),
+    count: repeat(length, 1),
+    busy: repeat(length, 0),
+    event: repeat(length, -1),
   };
 }
 
 /**
- * The index of the gap before or after a time, or of the one before or after the gap that begins there; -1 at the end.
- * @param {Gap[]} gaps by time @param {number} ps @param {1|-1} step
+ * The index of the last gap that begins before an instant, or of the first one that begins after it; -1 if there is
+ * none.
+ * @param {Gap[]} gaps in order of time @param {number} ps @param {1|-1} step
  */
 export function neighbour(gaps, ps, step) {
   return step > 0
@@ -84,15 +85,20 @@ export function withGapRows(rows, gaps) {
  */
 export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices.rows, ...gaps]) });
 
+const ALIGNED = 'Gaps are hidden while device rows are aligned to host steps; t ends that.';
+const NO_GAPS = 'No gap of 10\u202fµs or more.';
+
 /**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
- * @param {() => void} on.arrived @param {(error: Error) => void} on.failed
- * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of those that are chosen
- * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
- * @param {(device: string) => number|null} on.beside the place of the host to compare that device's with
- * @param {(at: number, all: number, device: string) => void} on.count which gap of how many on its device
- * @param {(brief: import('../lib/routes').EventSummary) => void} on.open
+ * @param {() => void} on.arrived called after gaps have arrived @param {(error: Error) => void} on.failed
+ * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of the chosen devices
+ * @param {(text: string) => void} on.say announces a text
+ * @param {(device: string) => string} on.deviceName
+ * @param {(device: string) => number|null} on.comparedHost the index of the host whose gap is shown beside a device's
+ * @param {(index: number, total: number, device: string) => void} on.position gets the index of the selected gap, -1
+ *   without one, and the number of gaps on the device
+ * @param {(summary: import('../lib/routes').EventSummary) => void} on.open opens an event
  */
 export function createGaps(model, lanes, on) {
   /** @type {Map<string, Gap[]>} */
@@ -103,45 +109,45 @@ export function createGaps(model, lanes, on) {
   let answer = null;
   let ready = Promise.resolve();
   const gapChannel = createLatestChannel('gap');
-  /** The gap from whose chain an event was opened. @type {Gap|null} */
+  /** The gap from whose chain the selected event was opened. @type {Gap|null} */
   let originGap = null;
-  /** Rank by length of the gap shown last, from 0. */
+  /** The rank by length, from 0, of the gap that `longest` has shown. */
   let rank = -1;
-  /** The last merged slices and their sources. @type {{from: unknown[], slices: Slices|null}} */
-  let cached = { from: [], slices: null };
+  /** The last slices with gaps, and their sources. @type {{sources: unknown[], slices: Slices|null}} */
+  let cached = { sources: [], slices: null };
 
-  /** @param {Ready['of']} of */
-  async function fetchGaps(of) {
+  /** @param {Ready['query']} query */
+  async function fetchGaps(query) {
     try {
-      const nextAnswer = await getShared('gaps', of);
-      if (on.session()?.of !== of) return;
+      const nextAnswer = await getShared('gaps', query);
+      if (on.session()?.query !== query) return;
       const { items } = answer = nextAnswer;
       gapsByDevice = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
       columns = new Map([...gapsByDevice].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
       on.arrived();
     } catch (error) {
-      if (on.session()?.of === of) on.failed(/** @type {Error} */ (error));
+      if (on.session()?.query === query) on.failed(/** @type {Error} */ (error));
     }
   }
 
   /**
-   * The event that a piece of a chain is a part of.
+   * The event to which a piece of a chain belongs; null if it has none or the request fails.
    * @param {Piece} piece
    * @returns {Promise<import('../lib/routes').EventDetails|null>}
    */
   const eventOf = async ({ event }) =>
     event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;
 
-  /** The gaps of the selection's device, else of the first chosen device with gaps. */
+  /** The gaps of the selection's device, else of the first chosen device with gaps, in order of time. */
   function currentGaps() {
     const { selection } = model.state;
     const id = selection?.device || on.session()?.rows.find((row) => row.id === selection?.row)?.device;
-    const first = on.devices().find((device) => gapsByDevice.has(device));
-    return gapsByDevice.get(id ?? '') ?? gapsByDevice.get(first ?? '') ?? [];
+    const firstDevice = on.devices().find((device) => gapsByDevice.has(device));
+    return gapsByDevice.get(id ?? '') ?? gapsByDevice.get(firstDevice ?? '') ?? [];
   }
 
   /**
-   * The gaps that a finding explains, by explained time, longest first.
+   * The gaps that a finding explains, by the time that it explains, the longest first.
    * @param {string} id
    * @returns {GapItem[]}
    */
@@ -150,16 +156,16 @@ export function createGaps(model, lanes, on) {
       .filter(({ by_finding_ps }) => by_finding_ps[id])
       .sort((a, b) => b.by_finding_ps[id] - a.by_finding_ps[id]);
 
-  /** @param {Gap} gap */
+  /** Selects a gap and brings it into view. @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {
     const end_ps = start_ps + duration_ps;
     model.bringIntoView({ start_ps, end_ps }, 1.5, true);
-    model.select(ofGap(device, start_ps, end_ps));
+    model.select(gapSelection(device, start_ps, end_ps));
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
     const deviceGaps = gapsByDevice.get(device) ?? [];
     on.say(
-      `Gap of ${timeText(duration_ps)} on ${on.name(device)}, ` +
+      `Gap of ${timeText(duration_ps)} on ${on.deviceName(device)}, ` +
       `${deviceGaps.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${deviceGaps.length}.`,
     );
   }
@@ -168,19 +174,19 @@ export function createGaps(model, lanes, on) {
     show,
     /** Rows of a session with the rows of gaps. @param {Row[]} rows */
     rows: (rows) => withGapRows(rows, gapsByDevice),
-    /** Per device the causes over the whole session. */
+    /** Per device the causes of its gaps over the session, as the overview strip draws them. */
     get strip() { return answer?.strip; },
     /** Requests a session's gaps. @param {Ready} session */
-    open({ of, devices }) {
+    open({ query, devices }) {
       answer = null;
       originGap = null;
       gapsByDevice = new Map();
       columns = new Map();
       gapChannel.cancel();
-      ready = devices.length ? fetchGaps(of) : Promise.resolve();
+      ready = devices.length ? fetchGaps(query) : Promise.resolve();
     },
     /**
-     * Fetches a gap with its chain. If all gaps are loaded, an unknown one fails without a request.
+     * Fetches a gap with its chain. If all gaps are loaded, an unknown gap fails without a request.
      * @param {{session: string, device: string, start_ps: number}} query
      */
     async fetchGap(query) {
@@ -190,22 +196,22 @@ export function createGaps(model, lanes, on) {
       if (answer?.count === listedGaps && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
-      return gapChannel.get({ ...query, other_host: on.beside(query.device) });
+      return gapChannel.get({ ...query, other_host: on.comparedHost(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
     addTo(slices) {
       const sources = [slices, columns];
-      if (sources.some((part, index) => part !== cached.from[index])) {
-        cached = { from: sources, slices: slices && withGaps(slices, columns) };
+      if (sources.some((source, index) => source !== cached.sources[index])) {
+        cached = { sources, slices: slices && withGaps(slices, columns) };
       }
       return cached.slices;
     },
     /** Reports the position of the selected gap and the number of gaps. */
-    count() {
+    reportPosition() {
       const { selection } = model.state;
       if (selection?.kind !== 'event') originGap = null;
       const deviceGaps = currentGaps();
-      on.count(
+      on.position(
         selection?.kind === 'gap' ? deviceGaps.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1,
         deviceGaps.length,
         deviceGaps[0]?.device ?? '',
@@ -216,7 +222,7 @@ export function createGaps(model, lanes, on) {
      * @param {Pick<GapItem, 'device'|'start_ps'>} gap
      * @param {string} id
      */
-    placeInFinding(gap, id) {
+    positionInFinding(gap, id) {
       const findingGaps = gapsOfFinding(id);
       const at = findingGaps.findIndex(({ devices, starts_ps }) =>
         devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps),
@@ -226,47 +232,40 @@ export function createGaps(model, lanes, on) {
     /** Shows the longest gap of the shown devices; called again, the next one by length. */
     longest() {
       const { selection, align } = model.state;
-      const shown = new Set(on.devices());
+      const devices = new Set(on.devices());
       const byLength = [...gapsByDevice.values()]
         .flat()
-        .filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device))
+        .filter((gap) => !(/** @type {GapItem} */ (gap).isCopy) && devices.has(gap.device))
         .sort((a, b) => b.duration_ps - a.duration_ps);
-      const stays =
+      const isShown =
         selection?.kind === 'gap' &&
         rank >= 0 &&
         byLength[rank]?.device === selection.device &&
         byLength[rank]?.start_ps === selection.start_ps;
-      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
-      else if (byLength.length) show(byLength[rank = stays ? (rank + 1) % byLength.length : 0]);
-      else on.say('No gap of 10\u202fµs or more.');
+      if (align) on.say(ALIGNED);
+      else if (byLength.length) show(byLength[rank = isShown ? (rank + 1) % byLength.length : 0]);
+      else on.say(NO_GAPS);
     },
-    /** Returns to the gap from whose chain the selected event was opened; null if there is none. */
+    /** The action that returns to the gap from whose chain the selected event was opened; null without such a gap. */
     back() {
       const gap = originGap;
       return gap && (() => show(gap));
     },
-    /** @param {1|-1} step */
+    /** Shows the next gap of the current device or, with -1, the previous one. @param {1|-1} step */
     step(step) {
       const { selection, window: span, align } = model.state;
       const deviceGaps = currentGaps();
       const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
-      if (align) on.say('Gaps are hidden while device rows are aligned to host steps; t ends that.');
+      if (align) on.say(ALIGNED);
       else if (at >= 0) show(deviceGaps[at]);
-      else {
-        on.say(
-          deviceGaps.length
-            ? step > 0
-              ? 'This is the last gap.'
-              : 'This is the first gap.'
-            : 'No gap of 10\u202fµs or more.',
-        );
-      }
+      else if (!deviceGaps.length) on.say(NO_GAPS);
+      else on.say(step > 0 ? 'This is the last gap.' : 'This is the first gap.');
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
-    async mark(piece) {
-      const stays = model.stays();
+    async outlinePiece(piece) {
+      const isCurrent = model.trackSelection();
       const event = await eventOf(piece);
-      if (!stays()) return;
+      if (!isCurrent()) return;
       model.set({
         piece: event && {
           row: event.row,
@@ -284,16 +283,16 @@ export function createGaps(model, lanes, on) {
     },
     /** Selects the event of a piece, or the piece's time if it has no event. @param {Piece} piece */
     async openPiece(piece) {
-      const stays = model.stays();
+      const isCurrent = model.trackSelection();
       const { selection } = model.state;
       const event = await eventOf(piece);
-      if (!stays()) return;
+      if (!isCurrent()) return;
       originGap =
         selection?.kind === 'gap'
           ? (gapsByDevice.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
           : null;
       if (event) on.open(event);
-      else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));
+      else model.select(windowSelection(piece.start_ps, piece.start_ps + piece.duration_ps));
     },
   };
 }

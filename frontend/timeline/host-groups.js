@@ -1,4 +1,4 @@
-/** Lanes of several hosts: a head per host, what the host did, and right below that its own devices. */
+/** Lays out the lanes of several hosts as groups: a head, the host's rows, and its devices. */
 
 import { share } from '../lib/format.js';
 import { parseRowId } from '../lib/row-ids.js';
@@ -9,82 +9,95 @@ import { gapRow } from './selection.js';
 
 /** With more hosts than this, all but one are folded at first. */
 const MAX_OPEN_HOSTS = 16;
-const REST_HEIGHT = 10;
+const HEAD_PX = 17;
+const HEAD_SPACE_PX = 2;
+const FOLDED_DEVICES_PX = 10;
 
-/** @param {Row[]} rows */
+/** The ids of the rows' devices. @param {Row[]} rows */
 export const devicesOf = (rows) => [...new Set(rows.flatMap((row) => (row.device ? [row.device] : [])))];
 
-/** The first device with busy time, else the first. @param {string[]} ids @param {Device[]} devices */
-export const mostActive = (ids, devices) =>
+/** The first device with busy time, else the first one. @param {string[]} ids @param {Device[]} devices */
+export const firstActive = (ids, devices) =>
   ids.find((id) => (devices.find((device) => device.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
 
-/** `TPU:0, 1, 3` @param {string[]} names */
-export function restLabel(names) {
+/** The label of several devices: `TPU:0, 1, 3`. @param {string[]} names */
+export function devicesLabel(names) {
   const stem = /^.*?(?=\d+$)/.exec(names[0])?.[0] ?? '';
   return stem && names.every((name) => name.startsWith(stem))
     ? stem + names.map((name) => name.slice(stem.length)).join(', ')
     : names.join(', ');
 }
 
-/** The group of a host by any of its rows: `h12` of `h12.t3`. @param {Row} row */
+/** The id of the group to which a row belongs: `h12` for `h12.t3`. @param {Row} row */
 export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
  * Lays out the groups. The host of the gap that was selected last, or else the first host, shows all its rows and one
- * device. To compare with, the others show what they did by class and the runs of the same device. All can be unfolded.
- * @param {import('./layout.js').Stack} stack @param {Row[]} rows @param {import('./layout.js').LayoutOptions} options
+ * device. For comparison, the others show their classes and the runs of the same device. All can be unfolded.
+ * @param {import('./layout.js').Stack} stack
+ * @param {Row[]} rows
+ * @param {import('./layout.js').LayoutOptions} options
  */
 export function layoutGroups(
   stack,
   rows,
-  { open, taking, all, shift, first = [], last = [], ranks = new Map(), short = new Map(), focus = null },
+  {
+    open,
+    requiredDepths,
+    allDevices,
+    shiftText,
+    firstHosts = [],
+    lastHosts = [],
+    rankLabels = new Map(),
+    shortNames = new Map(),
+    focus = null,
+  },
 ) {
-  const present = [...new Set(rows.map(({ host }) => host))];
+  const hostNames = [...new Set(rows.map(({ host }) => host))];
   const names = [
-    ...first.filter((name) => present.includes(name) && !last.includes(name)),
-    ...present.filter((name) => !first.includes(name) && !last.includes(name)),
-    ...last.filter((name) => present.includes(name)),
+    ...firstHosts.filter((name) => hostNames.includes(name) && !lastHosts.includes(name)),
+    ...hostNames.filter((name) => !firstHosts.includes(name) && !lastHosts.includes(name)),
+    ...lastHosts.filter((name) => hostNames.includes(name)),
   ];
-  const deviceById = new Map(all.map((device) => [device.id, device]));
+  const deviceById = new Map(allDevices.map((device) => [device.id, device]));
   const focused = focus && names.includes(deviceById.get(focus)?.host ?? '') ? deviceById.get(focus) : null;
-  const whole = focused?.host ?? names[0];
-  names.forEach((name, place) =>
-    addGroup(
-      name,
-      rows.filter(({ host }) => host === name),
-      place,
-    ),
-  );
+  const fullHost = focused?.host ?? names[0];
+  for (const name of names) addGroup(name, rows.filter(({ host }) => host === name));
 
-  /** @param {string} name @param {Row[]} hostRows @param {number} place */
-  function addGroup(name, hostRows, place) {
+  /** @param {string} name @param {Row[]} hostRows */
+  function addGroup(name, hostRows) {
     const id = groupOf(hostRows[0]);
-    const shown = open.get(id) ?? (names.length <= MAX_OPEN_HOSTS || name === whole);
+    const isFull = name === fullHost;
+    const isOpen = open.get(id) ?? (names.length <= MAX_OPEN_HOSTS || isFull);
     const steps = hostRows.find(({ kind }) => kind === 'steps');
     const head = {
       label: name,
-      short: short.get(name),
+      short: shortNames.get(name),
       bold: true,
-      right: ranks.get(name) ?? '',
-      rule: place > 0,
-      fold: { id, open: shown },
+      right: rankLabels.get(name) ?? '',
+      rule: name !== names[0],
+      fold: { id, open: isOpen },
     };
     if (steps) stack.addRow(steps, head);
-    else stack.add({ id: `${id}.head`, kind: 'head', row: hostRows[0], rows: [], depth: 0, ...head }, 17, 2);
-    if (!shown) return;
-    addHost(
-      id,
-      hostRows.filter((row) => !row.device && row !== steps),
-      name === whole,
-    );
-    addDevices(id, hostRows, name === whole);
+    else {
+      const lane = { id: `${id}.head`, kind: /** @type {const} */ ('head'), row: hostRows[0], rows: [], depth: 0 };
+      stack.add({ ...lane, ...head }, HEAD_PX, HEAD_SPACE_PX);
+    }
+    if (!isOpen) return;
+    addHost(id, hostRows.filter((row) => !row.device && row !== steps), isFull);
+    addDevices(id, hostRows, isFull);
   }
 
-  /** @param {string} id @param {Row[]} hostRows @param {boolean} unfolded */
+  /**
+   * Adds the host's rows, or only its classes if they are folded.
+   * @param {string} id
+   * @param {Row[]} hostRows
+   * @param {boolean} unfolded
+   */
   function addHost(id, hostRows, unfolded) {
     if (!hostRows.length) return;
     const fold = { id: `${id}.rows`, open: open.get(`${id}.rows`) ?? unfolded };
-    const shownRows = hostRows.filter((row) => fold.open || row.kind === 'classes' || taking.has(row.id));
+    const shownRows = hostRows.filter((row) => fold.open || row.kind === 'classes' || requiredDepths.has(row.id));
     stack.addHost(shownRows, ({ kind }) => ({
       indent: 1,
       bold: false,
@@ -92,7 +105,12 @@ export function layoutGroups(
     }));
   }
 
-  /** @param {string} id @param {Row[]} hostRows @param {boolean} unfolded */
+  /**
+   * Adds the host's main device, in full or only its runs, and one lane for the others.
+   * @param {string} id
+   * @param {Row[]} hostRows
+   * @param {boolean} unfolded
+   */
   function addDevices(id, hostRows, unfolded) {
     const ids = devicesOf(hostRows);
     if (!ids.length) return;
@@ -100,34 +118,35 @@ export function layoutGroups(
     const main =
       ids.find((device) => focused && device === focused.id) ??
       ids.find((device) => focused && name(device) === focused.name) ??
-      mostActive(ids, all);
+      firstActive(ids, allDevices);
     const rowsOf = (/** @type {string} */ device) => hostRows.filter((row) => row.device === device);
     const isSelected = (/** @type {string} */ device) =>
-      taking.has(gapRow(device)) || rowsOf(device).some((row) => taking.has(row.id));
-    const rest = ids.filter((device) => device !== main && !isSelected(device) && !open.get(device));
+      requiredDepths.has(gapRow(device)) || rowsOf(device).some((row) => requiredDepths.has(row.id));
+    const foldedIds = ids.filter((device) => device !== main && !isSelected(device) && !open.get(device));
     const fold = { id: `${id}.rest`, open: open.get(`${id}.rest`) ?? false };
-    for (const device of ids.filter((candidate) => fold.open || !rest.includes(candidate))) {
+    for (const device of ids.filter((candidate) => fold.open || !foldedIds.includes(candidate))) {
       const rowsOfDevice = rowsOf(device);
       const duty = deviceById.get(device)?.duty_cycle;
-      const opened = isSelected(device) || (open.get(device) ?? (unfolded && device === main));
+      const isOpen = isSelected(device) || (open.get(device) ?? (unfolded && device === main));
       const head = {
         label: name(device),
-        right: shift(rowsOfDevice[rowsOfDevice.length - 1].id) || (duty === undefined ? '' : share(duty)),
-        fold: { id: device, open: opened },
+        right: shiftText(rowsOfDevice[rowsOfDevice.length - 1].id) || (duty === undefined ? '' : share(duty)),
+        fold: { id: device, open: isOpen },
       };
       const firstOf = (/** @type {string} */ kind) => rowsOfDevice.find((row) => row.kind === kind);
       const runs = firstOf('modules') ?? firstOf('ops');
-      if (opened) stack.addDevice(rowsOfDevice, head);
+      if (isOpen) stack.addDevice(rowsOfDevice, head);
       else if (device === main && runs && open.get(device) === undefined) stack.addRow(runs, { ...head, bold: true });
       else stack.addFolded(device, rowsOfDevice, head);
     }
-    if (rest.length) {
-      const folded = rest.flatMap(rowsOf).filter(({ kind }) => kind === 'modules');
+    if (foldedIds.length) {
+      const foldedRows = foldedIds.flatMap(rowsOf);
+      const runRows = foldedRows.filter(({ kind }) => kind === 'modules');
       stack.addFolded(
         fold.id,
-        folded.length ? folded : rest.flatMap(rowsOf),
-        { label: restLabel(rest.map(name)), indent: 1, fold },
-        REST_HEIGHT,
+        runRows.length ? runRows : foldedRows,
+        { label: devicesLabel(foldedIds.map(name)), indent: 1, fold },
+        FOLDED_DEVICES_PX,
       );
     }
   }

@@ -1,13 +1,13 @@
-/** The lanes on screen: a fixed canvas with rows that scroll, drawn at most once per frame. */
+/** The lanes on screen: a canvas that stays in place while rows scroll, drawn at most once per frame. */
 
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
 import { shortNames } from '../lib/host-names.js';
 import { shiftText } from './align.js';
-import { createScale, isSmall } from './scale.js';
+import { createScale, isLowWindow } from './scale.js';
 import { layoutRows } from './layout.js';
-import { arrowsOf, paint, RULER } from './paint.js';
+import { arrowsOf, paint, RULER_PX } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './slice-style.js';
 import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
@@ -15,23 +15,30 @@ import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {import('../lib/types').Ready} Ready */
+/** @typedef {import('./layout.js').LayoutOptions} LayoutOptions */
 
-const TOP = RULER + 3;
-/** Space above the first row and below the last one, px. */
-const ROOM = 3;
+/** The y at which the first lane begins. */
+const TOP_PX = RULER_PX + 3;
+/** Space above the first row and below the last one, as in the layout. */
+const MARGIN_PX = 3;
+/** Space above and below a lane that is scrolled into view. */
+const SCROLL_MARGIN_PX = 4;
+/** Width of the labels in wide and narrow windows. */
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW_PX = 1200;
+/** The number of rows that are drawn of a lane of folded threads. */
 const MAX_FOLDED_ROWS = 16;
 
 /**
  * @param {import('./model.js').Model} model
  * @param {object} on
- * @param {() => {hosts: string[], devices: string[]}} on.chosen
- * @param {(scene: Scene, wanted: import('../lib/types').Row[]) => void} on.frame before each drawing
+ * @param {() => {hosts: string[], devices: string[]}} on.chosen names of hosts, ids of devices
+ * @param {(scene: Scene, rows: import('../lib/types').Row[]) => void} on.frame called before each drawing with the rows
+ *   whose slices it needs
  * @param {() => import('./columns.js').Slices|null} on.slices
  * @param {Pick<ReturnType<typeof import('./waits.js').createWaits>, 'bars'|'delayed'>} on.waits
- * @param {(natural: number) => number} on.height height of the lanes, px
- * @param {(palette: import('../lib/theme.js').Palette) => void} on.drawn
+ * @param {(natural: number) => number} on.height gets the height that all lanes need and returns that of the view, px
+ * @param {(palette: import('../lib/theme.js').Palette) => void} on.drawn called after each drawing
  */
 export function createLanes(model, on) {
   const canvas = h('canvas', null);
@@ -46,6 +53,7 @@ export function createLanes(model, on) {
   let palette = readPalette();
   let tones = new Map();
   let visible = false;
+  /** Identifies the lanes in `list`, which screen readers read. */
   let listedKey = '';
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
@@ -60,24 +68,24 @@ export function createLanes(model, on) {
   function updateLayout() {
     if (!session) return;
     const { align, open, piece, selection, window: span } = state;
-    /** Rows that the selection involves and the depth they need; these are never folded. @type {Map<string, number>} */
-    const taking = new Map();
+    /** @type {LayoutOptions['requiredDepths']} */
+    const requiredDepths = new Map();
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : []), ...(piece ? [piece] : [])]) {
-      taking.set(row, Math.max(depth, taking.get(row) ?? 0));
+      requiredDepths.set(row, Math.max(depth, requiredDepths.get(row) ?? 0));
     }
     if (selection?.kind === 'gap') focus = selection.device;
     else if (revealing) focus = revealing;
     layout = layoutRows(session.rows, {
       ...on.chosen(),
-      ...hostOrder(session),
+      ...hostOptions(session),
       open,
-      taking,
-      all: session.devices,
+      requiredDepths,
+      allDevices: session.devices,
       unit: palette.unit,
       focus,
-      tight: isSmall() ? 1 : 0,
-      compact: isSmall() && selection?.kind === 'gap',
-      shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
+      tightPx: isLowWindow() ? 1 : 0,
+      compact: isLowWindow() && selection?.kind === 'gap',
+      shiftText: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
     });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listedKey) return;
@@ -97,12 +105,13 @@ export function createLanes(model, on) {
   /** @returns {Scene} */
   function scene() {
     const { clientWidth: width, clientHeight: height, scrollTop } = element;
-    // The topmost row is never cut.
-    const scroll = scrollTop ? (layout.lanes.find(({ y }) => y - ROOM >= scrollTop)?.y ?? scrollTop + ROOM) - ROOM : 0;
+    // The topmost lane is never cut.
+    const topLane = scrollTop ? layout.lanes.find(({ y }) => y - MARGIN_PX >= scrollTop) : null;
+    const scroll = topLane ? topLane.y - MARGIN_PX : scrollTop;
     return {
       scale: createScale(state.window, left(), width),
       lanes: layout.lanes,
-      top: TOP,
+      top: TOP_PX,
       scroll,
       width,
       height,
@@ -110,20 +119,22 @@ export function createLanes(model, on) {
     };
   }
 
-  /** Visible rows and those one screen above and below. @param {Scene} now */
+  /** The rows of visible lanes, and of those one screen above and below. @param {Scene} frame */
   function neededRows({ scroll, height, lanes }) {
-    const near = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
-    return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows)))];
+    const nearLanes = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
+    const drawnRows = nearLanes.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows));
+    return [...new Set(drawnRows)];
   }
 
   function draw() {
     if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
     updateLayout();
-    const natural = layout.height + TOP;
+    const natural = layout.height + TOP_PX;
     const available = on.height(natural);
-    // The last visible row is not cut until the lanes are scrolled.
-    const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= available);
-    element.style.height = `${available < natural && whole ? TOP + whole.y + whole.h + ROOM : available}px`;
+    // The last visible lane is not cut until the lanes are scrolled.
+    const lastLane = layout.lanes.findLast((lane) => TOP_PX + lane.y + lane.h + MARGIN_PX <= available);
+    const uncut = available < natural && lastLane ? TOP_PX + lastLane.y + lastLane.h + MARGIN_PX : available;
+    element.style.height = `${uncut}px`;
     const frame = scene();
     spacer.style.height = `${Math.max(0, natural - frame.height)}px`;
     if (revealing && scrollToGap(revealing)) {
@@ -135,16 +146,16 @@ export function createLanes(model, on) {
     frame.slices = on.slices();
     const pen = penOn(canvas, frame.width, frame.height, palette);
     const { detail, piece, flows, align } = state;
-    const selection = model.drawn(state.selection);
-    /** @param {import('../lib/routes').EventSummary[]} briefs */
-    const places = (briefs) =>
-      briefs.flatMap(
+    const selection = model.toDrawn(state.selection);
+    /** @param {import('../lib/routes').EventSummary[]} events */
+    const drawnSpans = (events) =>
+      events.flatMap(
         ({ row, depth, start_ps, duration_ps }) =>
-          model.drawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? [],
+          model.toDrawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? [],
       );
     const flow =
       flows && detail && selection
-        ? { from: places(detail.flow.from), to: places(detail.flow.to) }
+        ? { from: drawnSpans(detail.flow.from), to: drawnSpans(detail.flow.to) }
         : { from: [], to: [] };
     const [waits, delayed] = [on.waits.bars(frame.lanes), on.waits.delayed(frame.lanes)];
     const arrows = [
@@ -161,7 +172,7 @@ export function createLanes(model, on) {
       edges: align && align.edges,
       partners: piece ? [piece] : [...flow.from, ...flow.to],
     });
-    // The focus ring: an outline of the element would be hidden by its canvas.
+    // The focus ring is drawn, because the canvas would cover an outline of the element.
     if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, frame.width - 4, frame.height - 4);
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
@@ -196,40 +207,42 @@ export function createLanes(model, on) {
     on.drawn(palette);
   }
 
-  /** Scrolls to a device and its host; false if its rows are not loaded yet. @param {string} device */
+  /** Scrolls to the gaps of a device and its host; false if they are not loaded yet. @param {string} device */
   function scrollToGap(device) {
     const deviceLanes = layout.lanes.filter(({ row }) => row.device === device);
     const lane =
       deviceLanes.find(({ row }) => row.kind === 'gaps') ??
       (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : deviceLanes[0]);
     if (!lane) return false;
-    const bottom = Math.max(...deviceLanes.map(({ y, h: tall }) => y + tall)) + 4;
-    const height = element.clientHeight - TOP;
+    const bottom = Math.max(...deviceLanes.map((deviceLane) => deviceLane.y + deviceLane.h)) + SCROLL_MARGIN_PX;
+    const height = element.clientHeight - TOP_PX;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
-    // All of the host, or what of it stands next above the device; in any case what the host does, where that fits
-    // above the gap.
-    const next = group.find(({ y }) => bottom - y + 4 <= height) ?? lane;
+    // Shows as much of the host as fits above the device's last lane. If that leaves out the host's classes, the view
+    // begins with them, provided that the gap still fits.
+    const firstFitting = group.find(({ y }) => bottom - y + SCROLL_MARGIN_PX <= height) ?? lane;
     const classLane = group.find(({ row }) => row.kind === 'classes');
-    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= height ? classLane : next;
-    if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + height) element.scrollTop = first.y - 4;
+    const classesFit = classLane && lane.y + lane.h - classLane.y + 2 * SCROLL_MARGIN_PX <= height;
+    const top = (classesFit && classLane.y < firstFitting.y ? classLane : firstFitting).y - SCROLL_MARGIN_PX;
+    if (top < element.scrollTop || bottom > element.scrollTop + height) element.scrollTop = top;
     return true;
   }
 
-  /**
-   * Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in
-   * sight.
-   */
+  /** Scrolls towards the hosts that wait for that of the selected gap; the gap and its host's classes stay in view. */
   function scrollToDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
     if (!gap || !waiting.length) return;
     const classLane =
       layout.lanes.find(
-        ({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop,
+        ({ row, y }) =>
+          row.kind === 'classes' &&
+          row.host === gap.row.host &&
+          y <= gap.y &&
+          y + SCROLL_MARGIN_PX >= element.scrollTop,
       ) ?? gap;
     const scroll = Math.min(
-      classLane.y - 4,
-      ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP),
+      classLane.y - SCROLL_MARGIN_PX,
+      ...waiting.map(({ lane }) => lane.y + lane.h + SCROLL_MARGIN_PX - element.clientHeight + TOP_PX),
     );
     if (scroll > element.scrollTop) element.scrollTop = scroll;
   }
@@ -255,7 +268,7 @@ export function createLanes(model, on) {
   return {
     element, scene, left, request,
     get lanes() { return layout.lanes; },
-    /** Whether hosts are groups with their devices. */
+    /** Whether the lanes are in groups, one per host. */
     get grouped() { return (session?.session.hosts.length ?? 0) > 1; },
     /** @param {Ready} next @param {boolean} [more] the same session with more rows */
     open(next, more = false) {
@@ -276,7 +289,7 @@ export function createLanes(model, on) {
       request();
     },
     /**
-     * Brings the gaps of a device into sight with the next drawing, and of its host as much as there is room for.
+     * Scrolls, with the next drawing, to the gaps of a device and to as much of its host as fits above them.
      * @param {string} device
      */
     revealGap(device) {
@@ -287,10 +300,11 @@ export function createLanes(model, on) {
     reveal(row, depth = 0) {
       updateLayout();
       const lane = laneFor(layout.lanes, row, depth);
-      const height = element.clientHeight - TOP;
+      const height = element.clientHeight - TOP_PX;
       if (!lane) return;
-      if (lane.y < element.scrollTop) element.scrollTop = lane.y - 4;
-      else if (lane.y + lane.h > element.scrollTop + height) element.scrollTop = lane.y + lane.h - height + 4;
+      const bottom = lane.y + lane.h;
+      if (lane.y < element.scrollTop) element.scrollTop = lane.y - SCROLL_MARGIN_PX;
+      else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height + SCROLL_MARGIN_PX;
     },
   };
 }
@@ -303,21 +317,25 @@ export function createLanes(model, on) {
  * @param {Ready} session
  */
 export function inLaneOrder(devices, session) {
-  const { first = [], last = [] } = hostOrder(session);
-  const place = (/** @type {T} */ { host }) => Number(last.includes(host)) - Number(first.includes(host));
-  return [...devices].sort((a, b) => place(a) - place(b));
+  const { firstHosts = [], lastHosts = [] } = hostOptions(session);
+  const order = (/** @type {T} */ { host }) => Number(lastHosts.includes(host)) - Number(firstHosts.includes(host));
+  return [...devices].sort((a, b) => order(a) - order(b));
 }
 
-/** Names, ranks and order of hosts: the slowest first and the median one last. @param {Ready} session */
-function hostOrder({ session: { hosts }, ranks, chosen }) {
-  const several = hosts.length > 1;
+/**
+ * The layout's options about hosts: the slowest host is at the top, the median one at the bottom.
+ * @param {Ready} session
+ * @returns {Pick<LayoutOptions, 'severalHosts'|'shortNames'|'firstHosts'|'lastHosts'|'rankLabels'>}
+ */
+function hostOptions({ session: { hosts }, ranks, chosen }) {
   const names = hosts.map(({ name }) => name);
-  const short = new Map(shortNames(names).map((text, at) => [names[at], text]));
-  if (!several || !ranks) return { several, short };
+  const options = {
+    severalHosts: hosts.length > 1,
+    shortNames: new Map(shortNames(names).map((text, at) => [names[at], text])),
+  };
+  if (!options.severalHosts || !ranks) return options;
   const [slowest, median] = [hosts[ranks.slowest].name, hosts[ranks.median].name];
   const rankLabels = new Map([[median, 'median'], [slowest, 'slowest']]);
-  // All hosts are drawn in the session's order before the ranks are known; they keep that order.
-  return chosen
-    ? { several, short, first: [slowest], last: [median], ranks: rankLabels }
-    : { several, short, ranks: rankLabels };
+  // Before the ranks are known, all hosts are drawn in the session's order; they keep that order.
+  return { ...options, rankLabels, ...(chosen ? { firstHosts: [slowest], lastHosts: [median] } : {}) };
 }

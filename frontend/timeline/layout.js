@@ -1,7 +1,7 @@
-/** The lanes from top to bottom with their heights: the session's rows, folded as the user left them. */
+/** Lays out the lanes: the session's rows from top to bottom, folded as the user left them. */
 
 import { plural, share } from '../lib/format.js';
-import { devicesOf, layoutGroups, mostActive } from './host-groups.js';
+import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
 import { gapRow } from './selection.js';
 
 /** @typedef {import('../lib/types').Row} Row */
@@ -10,39 +10,38 @@ import { gapRow } from './selection.js';
  * One horizontal band of the canvas.
  * @typedef {object} Lane
  * @property {string} id unique; folds are stored by `fold.id`
- * @property {'slices'|'more'|'device'|'head'} kind slices of one depth; threads folded into one; a folded device, or
- *   several; the name of a host
- * @property {Row} row the row whose slices it shows (the first of folded ones)
- * @property {Row[]} rows all rows that it draws from
+ * @property {'slices'|'more'|'device'|'head'} kind `slices`: slices of one depth; `more`: threads folded into one lane;
+ *   `device`: a folded device or several; `head`: the name of a host
+ * @property {Row} row the row whose slices it shows; the first one if several are folded
+ * @property {Row[]} rows all rows whose slices it shows
  * @property {number} depth
- * @property {number} y @property {number} h
+ * @property {number} y @property {number} h in px
  * @property {string} label
- * @property {string} [short] where the label does not fit
- * @property {string} [sub]
- * @property {string} [right]
- * @property {boolean} bold @property {number} indent
- * @property {{id: string, open: boolean}|null} fold
- * @property {boolean} rule a line above
+ * @property {string} [short] the label if the whole one does not fit
+ * @property {string} [sub] a muted word after the label
+ * @property {string} [right] a muted text at the right
+ * @property {boolean} bold @property {number} indent 0 or 1
+ * @property {{id: string, open: boolean}|null} fold what a click on the label opens or closes
+ * @property {boolean} rule whether a line is above it
  */
 /**
  * @typedef {object} LayoutOptions
- * @property {string[]} hosts names of those that are chosen
- * @property {string[]} devices ids of those that are chosen
- * @property {Map<string, boolean>} open folds that the user opened or closed
- * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded
- *   away
- * @property {Device[]} all devices of the session
+ * @property {string[]} hosts names of the chosen hosts
+ * @property {string[]} devices ids of the chosen devices
+ * @property {Map<string, boolean>} open whether folds are open that the user opened or closed
+ * @property {Map<string, number>} requiredDepths rows that take part in the selection, which are never folded, with the
+ *   depth that they must show
+ * @property {Device[]} allDevices of the session
  * @property {number} unit 1 at a root size of 16 px
- * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty:
- *   they are not
- * @property {number} [tight] px by which rows are lower
- * @property {boolean} [compact] rows that do not say what the host did in the selected gap are folded, unless the user
- *   opened them
- * @property {boolean} [several] the session has several hosts: each is a group of its own
- * @property {string[]} [first] names of hosts that come first, the others follow in the session's order
- * @property {string[]} [last]
- * @property {Map<string, string>} [short] names of hosts where the whole one does not fit
- * @property {Map<string, string>} [ranks] label beside a host's name
+ * @property {(row: string) => string} shiftText by how much the rows of a row's device are moved; empty if they are not
+ * @property {number} [tightPx] by how much rows are lower than usual
+ * @property {boolean} [compact] whether rows that do not show the host's activity in the selected gap are folded,
+ *   unless the user opened them
+ * @property {boolean} [severalHosts] whether the session has several hosts, each a group of rows
+ * @property {string[]} [firstHosts] names of the hosts at the top; others follow in the session's order
+ * @property {string[]} [lastHosts] names of the hosts at the bottom
+ * @property {Map<string, string>} [shortNames] by the hosts' names
+ * @property {Map<string, string>} [rankLabels] labels beside the hosts' names
  * @property {string|null} [focus] the device of the gap that was selected last
  */
 
@@ -51,128 +50,143 @@ const OPEN_DEPTHS = 4;
 /** Open depths in sessions with several hosts. */
 const OPEN_DEPTHS_SEVERAL_HOSTS = 2;
 const MAX_HELPER_THREADS = 5;
-/** Depths in compact lanes; of the host, the step and its phases. */
+/** Open depths in compact lanes: of the host the step and its phases. */
 const COMPACT_DEPTHS = { host: 2, helpersAndDevices: 1 };
+/** Space above the first lane and below the last one, px. */
+const MARGIN_PX = 3;
 const RULE_SPACE_PX = 5;
-/** Rows higher than this are tighter in a low window. */
+const DEVICE_SPACE_PX = 4;
+const FOLDED_PX = 11;
+/** Space below the lane of folded threads, if they are shown below it or not. */
+const MORE_SPACE_PX = { open: 3, closed: 8 };
+/** Lower rows are not tighter in a low window. */
 const MIN_TIGHT_PX = 12;
 
 /**
- * Height of a depth, and the space after it and after the last one.
- * @type {Partial<Record<import('../lib/types').RowKind, number[]>>}
+ * The height of a lane of a row, the space between the row's lanes, and the space after its last one, px.
+ * @typedef {{lane: number, between: number, after: number}} RowHeights
  */
+/** @type {Partial<Record<import('../lib/types').RowKind, RowHeights>>} */
 const HEIGHTS = {
-  steps: [17, 2, 2],
-  annotations: [16, 1, 7],
-  classes: [22, 3, 3],
-  thread: [15, 1, 4],
-  gaps: [15, 1, 1],
-  scopes: [16, 1, 5],
+  steps: { lane: 17, between: 2, after: 2 },
+  annotations: { lane: 16, between: 1, after: 7 },
+  classes: { lane: 22, between: 3, after: 3 },
+  thread: { lane: 15, between: 1, after: 4 },
+  gaps: { lane: 15, between: 1, after: 1 },
+  scopes: { lane: 16, between: 1, after: 5 },
 };
+const DEFAULT_HEIGHTS = { lane: 17, between: 1, after: 1 };
 
-/** Name of a thread without its number: `tf_Compute 12` → `tf_Compute`. @param {Row} row */
+/** The name of a thread without its number: `tf_Compute 12` → `tf_Compute`. @param {Row} row */
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
 
 /**
- * The threads of a host that are drawn in the folded lane: those that only fill in, and of similar ones all but the
- * busiest, so that a pool of sixteen does not push the devices out of sight. In compact lanes all helper threads are
+ * The threads of a host that are folded into one lane: minor ones, and of threads with similar names all but the
+ * busiest, so that a pool of sixteen does not push the devices out of view. In compact lanes all helper threads are
  * folded. A thread that takes part in the selection is never folded.
- * @param {Row[]} rows of one host @param {Map<string, number>} taking @param {boolean} [compact]
+ * @param {Row[]} rows of one host @param {Map<string, number>} requiredDepths @param {boolean} [compact]
  */
-export function foldedThreads(rows, taking, compact = false) {
+export function foldedThreads(rows, requiredDepths, compact = false) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
-  const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
+  const shownStems = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
   const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
-  const shownHelpers = new Set(
-    busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, compact ? 0 : MAX_HELPER_THREADS),
-  );
-  return threads.filter((row) => row.role !== 'driving' && !shownHelpers.has(row) && !taking.has(row.id));
+  const distinct = busiest.filter((row) => !shownStems.has(stem(row)) && shownStems.add(stem(row)));
+  const shownHelpers = new Set(distinct.slice(0, compact ? 0 : MAX_HELPER_THREADS));
+  return threads.filter((row) => row.role !== 'driving' && !shownHelpers.has(row) && !requiredDepths.has(row.id));
 }
 
 /** @type {Partial<Record<import('../lib/types').RowKind, string>>} */
-const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by class' };
+const ROW_LABELS = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by class' };
 
 /**
- * Lanes one below the other.
+ * Stacks lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, taking, unit, several, compact, tight = 0 }) {
+function createStack({ open, requiredDepths, unit, severalHosts, compact, tightPx = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
-  const mostOpen = several ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
-  let y = 3;
+  const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
+  let y = MARGIN_PX;
 
   /**
    * @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane
-   * @param {number} h
-   * @param {number} after
+   * @param {number} height px at a root size of 16 px
+   * @param {number} after space below the lane, px
    */
-  function add(lane, h, after) {
+  function add(lane, height, after) {
     if (lane.rule) y += RULE_SPACE_PX;
-    const tall = (h > MIN_TIGHT_PX ? h - tight : h) * unit;
-    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(tall) });
-    y += tall + after;
+    const h = (height > MIN_TIGHT_PX ? height - tightPx : height) * unit;
+    lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h) });
+    y += h + after;
   }
 
-  /** @param {Row} row @param {Partial<Lane>} first properties of the row's first lane */
-  function addRow(row, first) {
+  /** Adds a lane per depth of a row. @param {Row} row @param {Partial<Lane>} firstLane properties of the first lane */
+  function addRow(row, firstLane) {
     const depths = Math.max(1, row.depths);
+    /** Rows with more depths are folded at first. */
     const maxDepths = compact
       ? COMPACT_DEPTHS[row.kind === 'annotations' || row.role === 'driving' ? 'host' : 'helpersAndDevices']
       : row.kind === 'annotations'
         ? ANNOTATION_DEPTHS
-        : mostOpen;
-    const closed =
+        : openDepths;
+    /** The depths that a folded row shows. */
+    const closedDepths =
       row.kind === 'annotations' || (depths > maxDepths && row.role === 'driving')
         ? maxDepths
         : depths <= maxDepths
           ? 1
           : Math.min(2, maxDepths);
-    const folds = depths > closed;
-    const shown =
-      !folds || (open.get(row.id) ?? depths <= maxDepths)
+    const canFold = depths > closedDepths;
+    const shownDepths =
+      !canFold || (open.get(row.id) ?? depths <= maxDepths)
         ? depths
-        : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
-    const [tall, after, last] = HEIGHTS[row.kind] ?? [17, 1, 1];
-    for (let depth = 0; depth < shown; depth += 1) {
-      add({
-        id: `${row.id}/${depth}`, kind: 'slices', row, rows: [row], depth, label: '',
-        ...(depth === 0 ? { fold: folds ? { id: row.id, open: shown === depths } : null, ...first } : {}),
-      }, row.kind === 'annotations' && depth < 2 ? tall + 1 + depth : tall, depth === shown - 1 ? last : after);
+        : Math.min(depths, Math.max(closedDepths, (requiredDepths.get(row.id) ?? 0) + 1));
+    const { lane: height, between, after } = HEIGHTS[row.kind] ?? DEFAULT_HEIGHTS;
+    const fold = canFold ? { id: row.id, open: shownDepths === depths } : null;
+    for (let depth = 0; depth < shownDepths; depth += 1) {
+      add(
+        {
+          id: `${row.id}/${depth}`, kind: 'slices', row, rows: [row], depth, label: '',
+          ...(depth === 0 ? { fold, ...firstLane } : {}),
+        },
+        // The step and its phases are a little higher than the annotations in them.
+        row.kind === 'annotations' && depth < 2 ? height + 1 + depth : height,
+        depth === shownDepths - 1 ? after : between,
+      );
     }
   }
 
   return {
     lanes, add, addRow,
     /**
-     * Rows of one host; minor threads share one folded lane.
+     * Adds rows of one host; folded threads share one lane.
      * @param {Row[]} rows
-     * @param {(row: Row) => Partial<Lane>} first
+     * @param {(row: Row) => Partial<Lane>} firstLane properties of the first lane of a row
      */
-    addHost(rows, first) {
-      const folded = foldedThreads(rows, taking, compact);
+    addHost(rows, firstLane) {
+      const folded = foldedThreads(rows, requiredDepths, compact);
       for (const row of rows.filter((candidate) => !folded.includes(candidate))) {
-        addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
+        addRow(row, { label: ROW_LABELS[row.kind] ?? row.label, bold: row.kind === 'classes', ...firstLane(row) });
       }
       if (!folded.length) return;
       const id = `more.${rows[0].host}`;
       const fold = { id, open: open.get(id) ?? false };
       add(
         { id, kind: 'more', row: folded[0], rows: folded, depth: 0, label: plural(folded.length, 'more thread'), fold },
-        11,
-        fold.open ? 3 : 8,
+        FOLDED_PX,
+        fold.open ? MORE_SPACE_PX.open : MORE_SPACE_PX.closed,
       );
       if (fold.open) folded.forEach((row) => addRow(row, { label: row.label, indent: 1 }));
     },
     /**
-     * A folded device, or several.
+     * Adds the lane of a folded device, or of several.
      * @param {string} id
      * @param {Row[]} rows
      * @param {Partial<Lane> & {label: string}} head
-     * @param {number} [tall]
+     * @param {number} [height] px
      */
-    addFolded(id, rows, head, tall = 11) {
+    addFolded(id, rows, head, height = FOLDED_PX) {
       add(
         {
           id,
@@ -182,43 +196,48 @@ function createStack({ open, taking, unit, several, compact, tight = 0 }) {
           depth: 0,
           ...head,
         },
-        tall,
+        height,
         1,
       );
     },
-    /** All rows of a device. @param {Row[]} rows @param {Partial<Lane>} head */
+    /** Adds all rows of a device. @param {Row[]} rows @param {Partial<Lane>} head */
     addDevice(rows, head) {
       rows.forEach((row, index) =>
         addRow(row, index === 0 ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }),
       );
-      y += 4;
+      y += DEVICE_SPACE_PX;
     },
-    get height() { return Math.ceil(y) + 3; },
+    get height() { return Math.ceil(y) + MARGIN_PX; },
   };
 }
 /** @typedef {ReturnType<typeof createStack>} Stack */
 
-/** @param {Row[]} rows in drawing order @param {LayoutOptions} options @returns {{lanes: Lane[], height: number}} */
+/**
+ * The lanes of rows, and their height in px.
+ * @param {Row[]} rows in drawing order
+ * @param {LayoutOptions} options
+ * @returns {{lanes: Lane[], height: number}}
+ */
 export function layoutRows(rows, options) {
-  const { hosts, devices, open, taking, all, shift, several, focus } = options;
+  const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focus } = options;
   const stack = createStack(options);
   const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
-  if (several) {
+  if (severalHosts) {
     layoutGroups(stack, visible, options);
     return stack;
   }
   const host = visible.filter((row) => !row.device);
   if (host.length) stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
   const ids = devicesOf(visible);
-  const active = focus && ids.includes(focus) ? focus : mostActive(ids, all);
-  ids.forEach((id, place) => {
+  const active = focus && ids.includes(focus) ? focus : firstActive(ids, allDevices);
+  ids.forEach((id, position) => {
     const deviceRows = visible.filter((row) => row.device === id);
-    const device = all.find((candidate) => candidate.id === id);
+    const device = allDevices.find((candidate) => candidate.id === id);
     const head = {
       label: device?.name ?? id,
-      right: shift(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
-      rule: place === 0,
-      fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
+      right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
+      rule: position === 0,
+      fold: { id, open: (open.get(id) ?? id === active) || requiredDepths.has(gapRow(id)) },
     };
     if (head.fold.open) stack.addDevice(deviceRows, head);
     else stack.addFolded(id, deviceRows, head);
@@ -227,7 +246,7 @@ export function layoutRows(rows, options) {
 }
 
 /**
- * Whether a fold is open or closed as a link writes it: `h0.t3,-d1` (a minus closes).
+ * The ids of open folds, and of closed ones after a minus, as a link writes them: `h0.t3,-d1`.
  * @param {Map<string, boolean>} open
  */
 export const foldsText = (open) => [...open].map(([id, on]) => (on ? id : '-' + id)).join(',');

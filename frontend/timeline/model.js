@@ -1,4 +1,4 @@
-/** The timeline's state, its changes, and the link keys that follow from it. */
+/** The timeline's state, its changes, and their link keys. */
 
 import { spanText, spanValue, toNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
@@ -9,25 +9,29 @@ import { selectionText, selectionValue } from './selection.js';
 /** @typedef {import('./scale.js').Span} Span */
 /** @typedef {import('./selection.js').Selection} Selection */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
-/** @typedef {Span & {row: string, depth: number}} Place */
+/** A span of time on one depth of a row. @typedef {Span & {row: string, depth: number}} RowSpan */
 /**
  * @typedef {object} TimelineState
- * @property {Span} window what the lanes show
+ * @property {Span} window the span that the lanes show
  * @property {Selection|null} selection
  * @property {import('../lib/routes').EventDetails|null} detail of the selected event
- * @property {Span|null} preview a window being dragged
- * @property {DrawnSlice|null} hover @property {number|null} pointer x of the hair line
- * @property {DrawnSlice|null} cursor where the keyboard is
- * @property {Map<string, boolean>} open folds that differ from their initial state
- * @property {boolean} flows @property {number[]} hits
- * @property {Place|null} piece of the selected gap's chain
- * @property {import('../lib/routes').CollectiveArrivals|null} delayed by the selected gap
- * @property {import('./align.js').Alignment|null} align
+ * @property {Span|null} preview the window that is being dragged
+ * @property {DrawnSlice|null} hover the slice under the pointer
+ * @property {number|null} pointer x of the hair line at the pointer
+ * @property {DrawnSlice|null} cursor the slice that the arrow keys have reached
+ * @property {Map<string, boolean>} open whether folds are open, if that differs from their initial state
+ * @property {boolean} flows whether arrows are drawn
+ * @property {number[]} hits start times of search hits, ps
+ * @property {RowSpan|null} piece the outlined event in the chain of the selected gap
+ * @property {import('../lib/routes').CollectiveArrivals|null} delayed the collective that the selected gap delays
+ * @property {import('./align.js').Alignment|null} align null: device rows are drawn at their recorded times
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
 
 /** Spans narrower than this on screen are zoomed to. */
 const MIN_VISIBLE_PX = 4;
+/** Browsers limit how often an address may change. */
+const LINK_DELAY_MS = 250;
 
 /** State that a new selection or session resets. */
 const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
@@ -49,9 +53,8 @@ export function createModel(link, lanesPx) {
   const listeners = [];
   let timer = 0;
   /** Number of sessions left so far. */
-  let departures = 0;
+  let sessionsLeft = 0;
 
-  /** Links follow panning with a pause: browsers limit how often an address may change. */
   function writeWindow() {
     timer = 0;
     const { start_ps, end_ps } = state.window;
@@ -75,7 +78,7 @@ export function createModel(link, lanesPx) {
     get duration() { return duration; },
     /**
      * Takes the state from the link.
-     * @param {number} length of the session; an empty session shows 1 ps
+     * @param {number} length duration of the session, ps; an empty session shows 1 ps
      * @returns {string[]} messages about link values that do not fit
      */
     open(length) {
@@ -98,44 +101,44 @@ export function createModel(link, lanesPx) {
     },
     /** Leaves the session: pending answers become stale. */
     leave() {
-      departures += 1;
+      sessionsLeft += 1;
       set({ align: null });
     },
     /**
-     * What tells, when an answer comes, whether what it was asked for is still wanted: nothing else was opened or
-     * selected.
+     * Returns a function that tells whether the session and the selection are still those of this call. Answers that
+     * arrive after a change are ignored.
      * @returns {() => boolean}
      */
-    stays() {
-      const [place, selected] = [departures, selectionText(state.selection)];
-      return () => departures === place && selectionText(state.selection) === selected;
+    trackSelection() {
+      const [sessions, selected] = [sessionsLeft, selectionText(state.selection)];
+      return () => sessionsLeft === sessions && selectionText(state.selection) === selected;
     },
-    /** @param {Span} span */
-    look(span) {
+    /** Moves the window to a span, as far as the session and the limit of zooming permit. @param {Span} span */
+    setWindow(span) {
       const next = clampSpan(span, duration, lanesPx());
       const { start_ps, end_ps } = state.window;
       if (next.start_ps === start_ps && next.end_ps === end_ps) return;
       set({ window: next });
-      if (!timer) timer = setTimeout(writeWindow, 250);
+      if (!timer) timer = setTimeout(writeWindow, LINK_DELAY_MS);
     },
     /** Centres the window at a time. @param {number} ps */
     goTo(ps) {
       const { start_ps, end_ps } = state.window;
       const half = (end_ps - start_ps) / 2;
-      model.look({ start_ps: ps - half, end_ps: ps + half });
+      model.setWindow({ start_ps: ps - half, end_ps: ps + half });
     },
     /**
      * Brings a span into view; zooms in if it is too narrow to see.
      * @param {Span} span
-     * @param {number} marginShare share of its length
-     * @param {boolean} [all] show the whole span
+     * @param {number} marginShare the margin on each side after zooming, as a share of its length
+     * @param {boolean} [all] whether to show the whole span, not only a part of it
      */
     bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const whole = shown.end_ps - shown.start_ps;
       if (length * lanesPx() < MIN_VISIBLE_PX * whole || (all && length > whole)) {
-        model.look(frameSpan({ start_ps, end_ps }, marginShare));
+        model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (
         all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps
       ) {
@@ -157,7 +160,7 @@ export function createModel(link, lanesPx) {
       set({ selection: rounded, detail: null, piece: null, delayed: null });
       link.set({ sel: selectionText(rounded) }, 'push');
     },
-    /** @param {string} id @param {boolean} open */
+    /** Opens or closes a fold. @param {string} id @param {boolean} open */
     fold(id, open) {
       const next = new Map(state.open);
       if (!next.delete(id)) next.set(id, open);
@@ -165,16 +168,14 @@ export function createModel(link, lanesPx) {
       link.set({ x: foldsText(next) }, 'push');
     },
     /**
-     * Where a place is drawn; null if aligned device rows leave it out.
-     * @template {Place} T
-     * @param {T|null} place
+     * The span at which a true span of a row is drawn; null if aligned device rows leave it out.
+     * @template {RowSpan} T
+     * @param {T|null} span
      * @returns {T|null}
      */
-    drawn(place) {
-      const shift = place && shiftAt(state.align, place.row, place.start_ps);
-      return place && shift !== null
-        ? { ...place, start_ps: place.start_ps - shift, end_ps: place.end_ps - shift }
-        : null;
+    toDrawn(span) {
+      const shift = span && shiftAt(state.align, span.row, span.start_ps);
+      return span && shift !== null ? { ...span, start_ps: span.start_ps - shift, end_ps: span.end_ps - shift } : null;
     },
   };
   return model;

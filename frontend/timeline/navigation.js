@@ -3,45 +3,47 @@
 import { groupOf } from './host-groups.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { laneFor } from './scene.js';
-import { ofBrief, ofSlice } from './selection.js';
+import { eventSelection, sliceSelection } from './selection.js';
 
 /** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /**
  * @param {import('./model.js').Model} model
- * @param {object} of available once the timeline is built
- * @param {() => import('./lanes.js').Lanes} of.lanes
- * @param {() => ReturnType<typeof import('./gaps.js').createGaps>} of.gaps
- * @param {() => import('../lib/types').Ready|null} of.session
- * @param {(text: string) => void} of.say announces a text
+ * @param {object} parts functions, because parts of the timeline are built later
+ * @param {() => import('./lanes.js').Lanes} parts.lanes
+ * @param {() => ReturnType<typeof import('./gaps.js').createGaps>} parts.gaps
+ * @param {() => import('../lib/types').Ready|null} parts.session
+ * @param {(text: string) => void} parts.say announces a text
  */
 export function createNavigation(model, { lanes, gaps, session, say }) {
   const { state } = model;
 
-  function showSession() { model.look({ start_ps: 0, end_ps: model.duration }); }
+  function showSession() { model.setWindow({ start_ps: 0, end_ps: model.duration }); }
 
   function frameSelection() {
-    const span = model.drawn(state.selection);
-    if (span) model.look(frameSpan(span));
+    const span = model.toDrawn(state.selection);
+    if (span) model.setWindow(frameSpan(span));
   }
 
-  /** @param {number} factor @param {number} [at] */
-  function zoom(factor, at = (state.window.start_ps + state.window.end_ps) / 2) {
-    model.look(zoomSpan(state.window, factor, at));
+  /** Zooms in by a factor, around an instant. @param {number} factor @param {number} [at_ps] */
+  function zoom(factor, at_ps = (state.window.start_ps + state.window.end_ps) / 2) {
+    model.setWindow(zoomSpan(state.window, factor, at_ps));
   }
 
-  /** @param {number} by in ps */
-  function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
+  /** Moves the window. @param {number} by_ps */
+  function pan(by_ps) {
+    model.setWindow({ start_ps: state.window.start_ps + by_ps, end_ps: state.window.end_ps + by_ps });
+  }
 
-  /** Selects an event and brings it into view. @param {EventSummary} brief */
-  function open(brief) {
-    const selection = ofBrief(brief);
-    model.bringIntoView(model.drawn(selection) ?? selection, 8);
+  /** Selects an event and brings it into view. @param {EventSummary} summary */
+  function open(summary) {
+    const selection = eventSelection(summary);
+    model.bringIntoView(model.toDrawn(selection) ?? selection, 8);
     model.select(selection);
-    unfold(brief.row);
-    lanes().reveal(brief.row, brief.depth);
-    say(`${brief.name} is selected.`);
+    unfold(summary.row);
+    lanes().reveal(summary.row, summary.depth);
+    say(`${summary.name} is selected.`);
   }
 
   /** Opens the host and device of a row that has no lane because its host is folded. @param {string} id of the row */
@@ -52,13 +54,13 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     if (row.device) model.fold(row.device, true);
   }
 
-  /** @param {DrawnSlice} slice */
+  /** Selects an event, shows a gap, or zooms to the events of a merged slice. @param {DrawnSlice} slice */
   function selectSlice(slice) {
     const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = slice;
     if (row.kind === 'gaps') {
       gaps().show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
-    } else if (slice.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
-    else model.select(ofSlice(slice));
+    } else if (slice.count > 1) model.setWindow(frameSpan({ start_ps, end_ps }, 0.02));
+    else model.select(sliceSelection(slice));
   }
 
   /** Handles Enter at the cursor. */
@@ -66,18 +68,18 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     const { cursor: at } = state;
     if (!at) return;
     if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
-    else if (at.count > 1) model.select(ofSlice(at));
+    else if (at.count > 1) model.select(sliceSelection(at));
     else selectSlice(at);
   }
 
-  /** @param {import('./layout.js').Lane|null} lane */
+  /** Opens or closes the fold of a lane, if it has one. @param {import('./layout.js').Lane|null} lane */
   function toggle(lane) {
     if (!lane?.fold) return;
     model.fold(lane.fold.id, !lane.fold.open);
     say(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
   }
 
-  /** @param {string} row */
+  /** Brings a row into view. @param {string} row */
   function revealRow(row) {
     const lane = laneFor(lanes().lanes, row, 0);
     if (lane?.kind === 'more') toggle(lane);

@@ -3,25 +3,41 @@
 import { clamp } from '../lib/axis.js';
 import { h, onDrag, onKeys } from '../lib/dom.js';
 import { plural, rangeText } from '../lib/format.js';
+import { total } from '../lib/totals.js';
 import { penOn } from './draw.js';
-import { createScale, isSmall, zoomSpan } from './scale.js';
+import { createScale, isLowWindow, zoomSpan } from './scale.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scale.js').Span} Span */
 
-const NORMAL_SIZES = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
-const SMALL_SIZES = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
+/** In px: activity of the devices at the top, as lines or one bar chart; a band of causes below. */
+const NORMAL_SIZES = { height: 40, activityTop: 4, activityHeight: 24, bandTop: 30, bandHeight: 6, hasLines: true };
+const SMALL_SIZES = { height: 26, activityTop: 3, activityHeight: 14, bandTop: 18, bandHeight: 5, hasLines: false };
+/** Up to this number of devices, each has its own line. */
+const MAX_LINES = 8;
+const LINE_PITCH_PX = 3;
+/** Opacity of a line where its device is hardly busy. */
+const MIN_OPACITY = 0.25;
+/** The digit of a bucket in which a device is busy all the time. */
+const MAX_DIGIT = 15;
+/** The edges of the window can be dragged within this distance. */
 const GRIP_PX = 6;
-/** An arrow key moves the window by this share of it, or zooms by this factor. */
+/** Moves of a pressed pointer up to this length do not draw a new window. */
+const MAX_CLICK_MOVE_PX = 3;
+/** Windows that show more of the session than this are not moved: a drag in them draws a new window. */
+const MAX_MOVABLE_SHARE = 0.999;
+/** Arrow keys move the window by this share of it, or zoom by this factor. */
 const PAN_SHARE = 0.2;
 const ZOOM_FACTOR = 1.5;
 
 /**
  * @param {object} on
- * @param {(span: Span) => void} on.window the brush has moved
- * @param {() => number} on.left where the lanes begin, px
- * @param {() => Span} on.shown @param {() => string[]} on.devices ids of those that are chosen
- * @param {() => {id: string, cause: string}[]|undefined} on.causes of gaps, per device
+ * @param {(span: Span) => void} on.window called when the user moves the brush
+ * @param {() => number} on.left x at which the lanes begin, px
+ * @param {() => Span} on.shown the lanes' window
+ * @param {() => string[]} on.devices ids of the chosen devices
+ * @param {() => {id: string, cause: string}[]|undefined} on.causes per device the causes of its gaps, a digit for each
+ *   bucket
  */
 export function createOverviewStrip(on) {
   const [canvas, base] = [h('canvas', null), h('canvas', null)];
@@ -42,49 +58,51 @@ export function createOverviewStrip(on) {
   /** Inputs of the last drawing of the base layer. @type {any[]} */
   let lastInputs = [];
 
-  const sizes = () => (isSmall() ? SMALL_SIZES : NORMAL_SIZES);
-  const scale = () =>
+  const sizes = () => (isLowWindow() ? SMALL_SIZES : NORMAL_SIZES);
+  const sessionScale = () =>
     createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
 
   /**
    * Draws the layer that does not depend on the window.
    * @param {Ready} session
    * @param {import('../lib/theme.js').Palette} palette
-   * @param {string[]} chosen
+   * @param {string[]} deviceIds
    */
-  function drawSession({ strip: { devices: allDevices, host: hosts, buckets } }, palette, chosen) {
-    const whole = scale();
-    const { left } = whole;
-    const { height, linesTop, room, bandTop, band: bandTall, lines: withLines } = sizes();
+  function drawSession({ strip: { devices: allDevices, host: hosts, buckets } }, palette, deviceIds) {
+    const { left, right } = sessionScale();
+    const { height, activityTop, activityHeight, bandTop, bandHeight, hasLines } = sizes();
     const { box, write, fitText } = penOn(base, element.clientWidth, height, palette);
-    const devices = allDevices.filter(({ id }) => chosen.includes(id));
-    const lines = withLines && devices.length > 1 && devices.length < 9;
+    const devices = allDevices.filter(({ id }) => deviceIds.includes(id));
+    const drawsLines = hasLines && devices.length > 1 && devices.length <= MAX_LINES;
     const bands = allDevices.length
       ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.cause ?? '')
       : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {
-      const [x, end] = [bucket, bucket + 1].map((at) => Math.round(left + ((whole.right - left) * at) / buckets));
+      const [x, end] = [bucket, bucket + 1].map((at) => Math.round(left + ((right - left) * at) / buckets));
       const w = Math.max(1, end - x);
-      const digits = devices.map(({ busy }) => parseInt(busy[bucket], 16));
-      digits.forEach((digit, line) => {
-        if (lines && digit) box(palette.dev.fill, x, linesTop + line * 3, w, 2, 0.25 + (0.75 * digit) / 15);
-      });
-      const tall =
-        lines || !digits.length ? 0 : (room * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
-      box(palette.dev.fill, x, linesTop + room - tall, w, tall);
+      const busy = devices.map((device) => parseInt(device.busy[bucket], 16) / MAX_DIGIT);
+      if (drawsLines) {
+        busy.forEach((share, line) => {
+          const opacity = MIN_OPACITY + (1 - MIN_OPACITY) * share;
+          if (share) box(palette.dev.fill, x, activityTop + line * LINE_PITCH_PX, w, 2, opacity);
+        });
+      } else if (busy.length) {
+        const barHeight = (activityHeight * total(busy, Number)) / busy.length;
+        box(palette.dev.fill, x, activityTop + activityHeight - barHeight, w, barHeight);
+      }
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
-        // In a partly busy bucket the shorter a gap is, the paler it is.
-        const pale = allDevices.length ? digits[line] / 15 : 0;
+        // The busier the bucket, the paler its gaps.
+        const opacity = allDevices.length ? 1 - busy[line] : 1;
         if (tone) {
           box(
             tone.fill === palette.surface ? palette.hatch : tone.fill,
             x,
-            bandTop + (line * bandTall) / bands.length,
+            bandTop + (line * bandHeight) / bands.length,
             w,
-            bandTall / bands.length,
-            1 - pale,
+            bandHeight / bands.length,
+            opacity,
           );
         }
       });
@@ -92,13 +110,13 @@ export function createOverviewStrip(on) {
     const label = allDevices.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
     write(
       palette.ink3,
-      withLines
+      hasLines
         ? 'whole session'
         : fitText(allDevices.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20),
       12,
       13,
     );
-    if (withLines) write(palette.ink3, fitText(label, left - 20), 12, 28);
+    if (hasLines) write(palette.ink3, fitText(label, left - 20), 12, 28);
     box(palette.line, left - 1, 0, 1, height);
     box(palette.line, 0, height - 1, element.clientWidth, 1);
   }
@@ -109,7 +127,7 @@ export function createOverviewStrip(on) {
     const { height } = sizes();
     element.style.height = `${height}px`;
     if (!session || !width) return;
-    const chosen = on.devices();
+    const deviceIds = on.devices();
     const { start_ps, end_ps } = on.shown();
     for (const [name, value] of Object.entries({
       max: Math.round(session.session.duration_ps / 1e9),
@@ -118,13 +136,13 @@ export function createOverviewStrip(on) {
     })) {
       element.setAttribute(`aria-value${name}`, String(value));
     }
-    const inputs = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
-    if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, chosen);
+    const inputs = [session, palette, width, height, devicePixelRatio, deviceIds.join(), on.causes()];
+    if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, deviceIds);
     lastInputs = inputs;
     const { g, box, outline } = penOn(canvas, width, height, palette);
     g.drawImage(base, 0, 0, width, height);
-    const { left } = scale();
-    const [from, to] = [start_ps, end_ps].map(scale().x);
+    const { left, x: toX } = sessionScale();
+    const [from, to] = [start_ps, end_ps].map(toX);
     box(palette.veil, left, 0, from - left, height);
     box(palette.veil, to, 0, width - to, height);
     outline(palette.sel, 1, from, 0, to - from, height);
@@ -133,34 +151,29 @@ export function createOverviewStrip(on) {
 
   /** @param {PointerEvent} event */
   const locatePointer = ({ clientX }) => {
-    const whole = scale();
+    const scale = sessionScale();
     const x = clientX - element.getBoundingClientRect().left;
-    const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(whole.x);
-    return {
-      whole,
-      x,
-      at: whole.ps(x),
-      from,
-      to,
-      near: Math.abs(x - from) <= GRIP_PX && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP_PX ? 'end' : '',
-    };
+    const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(scale.x);
+    const isAtStart = Math.abs(x - from) <= GRIP_PX && from > scale.left + 1;
+    const edge = isAtStart ? 'start' : Math.abs(x - to) <= GRIP_PX ? 'end' : null;
+    return { scale, x, at: scale.ps(x), from, to, edge };
   };
   onDrag(element, (event) => {
-    const { whole, x, at, from, to, near } = locatePointer(event);
+    const { scale, x, at, from, to, edge } = locatePointer(event);
     const { start_ps, end_ps } = on.shown();
     if (event.button !== 0 || !session) return null;
-    return (moved) => {
-      const ps = clamp(locatePointer(moved).at, 0, whole.end_ps);
-      if (near) on.window(ordered(ps, near === 'start' ? end_ps : start_ps));
-      else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) {
+    return (moveEvent) => {
+      const ps = clamp(locatePointer(moveEvent).at, 0, scale.end_ps);
+      if (edge) on.window(spanBetween(ps, edge === 'start' ? end_ps : start_ps));
+      else if (x > from && x < to && end_ps - start_ps < scale.end_ps * MAX_MOVABLE_SHARE) {
         on.window({ start_ps: start_ps + ps - at, end_ps: end_ps + ps - at });
-      } else if (Math.abs(whole.x(ps) - x) > 3) on.window(ordered(at, ps));
+      } else if (Math.abs(scale.x(ps) - x) > MAX_CLICK_MOVE_PX) on.window(spanBetween(at, ps));
     };
   });
-  /** @param {number} part of the window; it keeps its length, also where it would go beyond the session */
-  function pan(part) {
+  /** Moves the window by a share of its length, at most to an end of the session. @param {number} share */
+  function pan(share) {
     const { start_ps, end_ps } = on.shown();
-    const by = clamp(part * (end_ps - start_ps), -start_ps, (session?.session.duration_ps ?? end_ps) - end_ps);
+    const by = clamp(share * (end_ps - start_ps), -start_ps, (session?.session.duration_ps ?? end_ps) - end_ps);
     on.window({ start_ps: start_ps + by, end_ps: end_ps + by });
   }
   /** @param {number} factor */
@@ -177,8 +190,8 @@ export function createOverviewStrip(on) {
     End: () => pan(Infinity),
   });
   element.addEventListener('pointermove', (event) => {
-    const { whole, x, near } = locatePointer(event);
-    element.style.cursor = near ? 'ew-resize' : x > whole.left ? 'crosshair' : '';
+    const { scale, x, edge } = locatePointer(event);
+    element.style.cursor = edge ? 'ew-resize' : x > scale.left ? 'crosshair' : '';
   });
 
   return {
@@ -188,5 +201,5 @@ export function createOverviewStrip(on) {
   };
 }
 
-/** @param {number} a @param {number} b @returns {Span} */
-export const ordered = (a, b) => ({ start_ps: Math.min(a, b), end_ps: Math.max(a, b) });
+/** The span between two instants, in any order. @param {number} a @param {number} b @returns {Span} */
+export const spanBetween = (a, b) => ({ start_ps: Math.min(a, b), end_ps: Math.max(a, b) });

@@ -1,9 +1,7 @@
-/**
- * Draws folded lanes of several threads or devices: bars whose height is the covered share.
- */
+/** Draws folded lanes of several threads or devices: bars whose height is the covered share. */
 
 import { mix } from '../lib/theme.js';
-import { coverage, eachSlice } from './columns.js';
+import { COLLECTIVE, coverage, eachSlice } from './columns.js';
 import { FLOOR_SHARE, PITCH_PX } from './draw.js';
 import { maximum } from '../lib/totals.js';
 
@@ -12,7 +10,7 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('./layout.js').Lane} Lane */
 /** @typedef {import('./columns.js').Columns} Columns */
 
-/** The x at which a bar begins, as bars move with time. @param {import('./scale.js').Scale} scale */
+/** The x at which the first bar begins: bars move with time. @param {import('./scale.js').Scale} scale */
 export const barOrigin = ({ x, left }) => left - ((left - x(0)) % PITCH_PX);
 
 /** Sums the covered share of each bar of a lane. @param {import('./scale.js').Scale} scale */
@@ -24,8 +22,8 @@ function createBars(scale) {
     /** @param {Columns} columns @param {number} i @param {number} x @param {number} w */
     add(columns, i, x, w) {
       const wide = Math.max(w, 1);
-      const last = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
-      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= last; bar += 1) {
+      const lastBar = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
+      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= lastBar; bar += 1) {
         const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + wide, origin + (bar + 1) * PITCH_PX)];
         if (to > from) parts[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
       }
@@ -35,9 +33,9 @@ function createBars(scale) {
      * @param {string} fill
      * @param {number} y
      * @param {number} h
-     * @param {number} whole value at the full height of the lane
+     * @param {number} max the sum at which a bar has the height of the lane
      */
-    draw(pen, fill, y, h, whole) {
+    draw(pen, fill, y, h, max) {
       parts.forEach((part, bar) => {
         if (part > 0) {
           pen.drawBar(
@@ -46,7 +44,7 @@ function createBars(scale) {
             2,
             y,
             h,
-            Math.min(1, part / whole),
+            Math.min(1, part / max),
           );
         }
       });
@@ -55,14 +53,14 @@ function createBars(scale) {
 }
 
 /**
- * Draws the number of active threads among those folded into one lane.
+ * Draws how many of the threads that are folded into one lane are active.
  * @param {Pen} pen
  * @param {Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
  * @param {Lane} lane
  * @param {number} y
  */
-export function drawMore(pen, { scale, slices }, palette, lane, y) {
+export function drawFoldedThreads(pen, { scale, slices }, palette, lane, y) {
   const bars = createBars(scale);
   for (const { id } of lane.rows) {
     const columns = slices?.rows.get(id)?.[0];
@@ -72,37 +70,37 @@ export function drawMore(pen, { scale, slices }, palette, lane, y) {
 }
 
 /**
- * Draws the runs of folded devices, and the collectives in them: single slices as a line per device; merged slices as
- * bars of the share that they cover, of all devices together.
+ * Draws the runs of folded devices, and their collectives: single slices as a line per device, merged slices as bars of
+ * the share that they cover on all devices together.
  * @param {Pen} pen
  * @param {Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
  * @param {Lane} lane
  * @param {number} y
  */
-export function drawFolded(pen, { scale, slices }, palette, lane, y) {
+export function drawFoldedDevices(pen, { scale, slices }, palette, lane, y) {
   const devices = [...new Set(lane.rows.map(({ device }) => device))];
-  const tall = lane.h - 2;
-  const pitch = tall / devices.length;
-  const line = devices.length > 1 ? Math.max(1, pitch - 1) : tall - 1;
-  const kinds = { runs: createBars(scale), collectives: createBars(scale) };
+  const height = lane.h - 2;
+  const pitch = height / devices.length;
+  const lineHeight = devices.length > 1 ? Math.max(1, pitch - 1) : height - 1;
+  const bars = { runs: createBars(scale), collectives: createBars(scale) };
   /** @type {(() => void)[]} */
   const lines = [];
   for (const { id, kind, device } of lane.rows) {
     const columns = slices?.rows.get(id)?.[0];
-    const runs = kind === 'modules' || lane.rows.length === 1;
+    const hasRuns = kind === 'modules' || lane.rows.length === 1;
     eachSlice(columns, scale, (i, x, w) => {
-      if (!columns || !(runs || columns.classIndex[i] === 1)) return;
-      const tone = runs ? palette.dev : palette.devColl;
+      if (!columns || !(hasRuns || columns.classIndex[i] === COLLECTIVE)) return;
+      const tone = hasRuns ? palette.dev : palette.devColl;
       if (columns.count[i] === 1) {
-        lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));
+        lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), lineHeight));
       } else {
-        kinds[runs ? 'runs' : 'collectives'].add(columns, i, x, w);
-        if (runs) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), tall);
+        bars[hasRuns ? 'runs' : 'collectives'].add(columns, i, x, w);
+        if (hasRuns) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), height);
       }
     });
   }
   lines.forEach((draw) => draw());
-  kinds.runs.draw(pen, palette.dev.fill, y, tall, devices.length);
-  kinds.collectives.draw(pen, palette.devColl.fill, y, tall, devices.length);
+  bars.runs.draw(pen, palette.dev.fill, y, height, devices.length);
+  bars.collectives.draw(pen, palette.devColl.fill, y, height, devices.length);
 }

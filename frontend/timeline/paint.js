@@ -1,44 +1,52 @@
 /** Draws one frame of the lanes: grid, slices, veil, selection, arrows, ruler, labels. */
 
 import { clamp } from '../lib/axis.js';
-import { digits, placeText, timeText } from '../lib/format.js';
+import { digits, instantText, timeText } from '../lib/format.js';
 import { MIN_TEXT_PX } from './draw.js';
 import { coverage, eachSlice } from './columns.js';
-import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
+import { barOrigin, drawFoldedDevices, drawFoldedThreads } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
 import { lookOf, textsOf } from './slice-style.js';
 import { columnsOf, labelledLane, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 
 /** @typedef {import('./scale.js').Span} Span */
-/** @typedef {import('./model.js').Place} Place */
-/** @typedef {{from: Place, to: Place}} Arrow */
+/** @typedef {import('./model.js').RowSpan} RowSpan */
+/** @typedef {{from: RowSpan, to: RowSpan}} Arrow */
 /** @typedef {import('./layout.js').Lane} Lane */
 /**
- * @typedef {object} Marks marks drawn on top of the slices, at drawn times
+ * What is drawn on top of the slices; times are as drawn.
+ * @typedef {object} Marks
  * @property {import('./selection.js').Selection|null} selection
- * @property {Span|null} preview a window that is being dragged
+ * @property {Span|null} preview the window that is being dragged
  * @property {import('./scene.js').DrawnSlice|null} hover @property {import('./scene.js').DrawnSlice|null} cursor
- * @property {boolean} focused the lanes have the keyboard
- * @property {Place[]} partners of the selected event, or the marked piece of a gap
+ * @property {boolean} focused whether the lanes have the focus
+ * @property {RowSpan[]} partners flow partners of the selected event, or the outlined piece of a gap's chain
  * @property {Arrow[]} arrows
  * @property {import('./waits.js').Bar[]} waits
  * @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
  * @property {number[]} hits start times of search hits, ps
  * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
- * @property {number|null} pointer x of the hair line
+ * @property {number|null} pointer x of the hair line at the pointer
  */
 
-export const RULER = 20;
+/** Height of the ruler. */
+export const RULER_PX = 20;
 const MAX_ARROWS = 32;
-const MIN_EDGE_PX = 8;
-/** Arrows shorter than this go straight up or down. */
-const UPRIGHT_PX = 24;
+/** Edges of steps that are closer to the last drawn one are not drawn. */
+const MIN_EDGE_DISTANCE_PX = 8;
+/** Arrows that cover a shorter time go straight up or down. */
+const MIN_CURVE_PX = 24;
+/** Distances between the ruler's ticks, for windows of more or less than 100 ns per pixel. */
+const TICK_PX = { coarse: 40, fine: 60 };
+const FINE_PS_PER_PX = 1e5;
+/** Bold text is about this much wider. */
+const BOLD_WIDTH_FACTOR = 1.08;
 
 /**
- * Flows of one event as arrows in the order of time.
- * @param {Place} event
- * @param {{from: Place[], to: Place[]}} flow
+ * The flows of an event as arrows in the direction of time.
+ * @param {RowSpan} event
+ * @param {{from: RowSpan[], to: RowSpan[]}} flow
  * @returns {Arrow[]}
  */
 export const arrowsOf = (event, flow) => [
@@ -47,7 +55,8 @@ export const arrowsOf = (event, flow) => [
 ];
 
 /**
- * Where an arrow begins and ends in time: from the end of the source, or from within it when the target begins earlier.
+ * The times at which an arrow begins and ends. It begins at the end of the source, or within it if the target begins
+ * earlier.
  * @param {Arrow} arrow
  */
 export const arrowTimes = ({ from, to }) => ({
@@ -59,7 +68,7 @@ export const arrowTimes = ({ from, to }) => ({
  * @param {ReturnType<typeof import('./draw.js').penOn>} pen
  * @param {import('./scene.js').Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
- * @param {Map<string, number>} tones
+ * @param {Map<string, number>} tones indices of the phases' tones
  * @param {Marks} marks
  */
 export function paint(
@@ -73,22 +82,22 @@ export function paint(
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
-  const { step, ticks } = rulerTicks(scale, scale.psPerPx < 1e5 ? 60 : 40);
+  const { step, ticks } = rulerTicks(scale, scale.psPerPx < FINE_PS_PER_PX ? TICK_PX.fine : TICK_PX.coarse);
   const span = preview ?? selection;
   const origin = barOrigin(scale);
-  const inside = (/** @type {number} */ x) => clamp(x, left, right);
-  const inSight = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
+  const clampX = (/** @type {number} */ x) => clamp(x, left, right);
+  const isVisible = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
-  for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER, 1, height);
+  for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER_PX, 1, height);
   for (const lane of scene.lanes) if (lane.rule) box(palette.line2, 0, laneTop(scene, lane) - 4, width, 1);
   clipped(left, top - 2, width - left, height, () => {
     for (const lane of lanes) {
       drawLane(lane);
-      drawSteps(lane);
+      drawStepEdges(lane);
     }
-    waits.filter(inSight).forEach((bar) => drawWait(pen, scene, palette, bar));
+    waits.filter(isVisible).forEach((bar) => drawWait(pen, scene, palette, bar));
     if (span) {
-      const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
+      const [from, to] = [clampX(scale.x(span.start_ps)), clampX(scale.x(span.end_ps))];
       box(palette.veil, left, top - 2, from - left, height, 0.55);
       box(palette.veil, to, top - 2, right - to, height, 0.55);
       // Slices with the selected one's name keep their full colour.
@@ -96,7 +105,7 @@ export function paint(
       if (name >= 0) {
         lanes.forEach((lane) => drawLane(lane, name));
         waits
-          .filter((bar) => inSight(bar) && bar.name === selection?.name)
+          .filter((bar) => isVisible(bar) && bar.name === selection?.name)
           .forEach((bar) => drawWait(pen, scene, palette, bar));
       }
       for (const ps of [span.start_ps, span.end_ps]) {
@@ -104,24 +113,25 @@ export function paint(
         if (preview || selection?.kind === 'window') box(palette.sel, Math.round(scale.x(ps)) - 2.5, top + 4, 5, 14);
       }
     }
-    delayed.filter(inSight).forEach((bar) => drawWait(pen, scene, palette, bar, true));
-    partners.forEach((place) => drawOutline(place, 1.5, palette.sel));
+    delayed.filter(isVisible).forEach((bar) => drawWait(pen, scene, palette, bar, true));
+    partners.forEach((partner) => drawOutline(partner, 1.5, palette.sel));
     if (selection?.row) drawOutline(selection, 2, palette.sel);
     if (hover) drawOutline(hover, 1, palette.sel);
     if (cursor && focused) drawOutline(cursor, 2, palette.accent);
     if (pointer !== null) box(palette.ink3, Math.round(pointer), top - 2, 1, height, 0.4);
     drawArrows();
   });
-  clipped(left, 0, width - left, RULER + 1, drawRuler);
+  clipped(left, 0, width - left, RULER_PX + 1, drawRuler);
   drawLabels();
 
-  /** @param {Lane} lane @param {number} [only] slices of one name */
-  function drawLane(lane, only) {
+  /** @param {Lane} lane @param {number} [onlyName] draws only the slices with this index of a name */
+  function drawLane(lane, onlyName) {
     const y = laneTop(scene, lane);
     const { kind } = lane.row;
-    if (lane.kind === 'more' && only === undefined) drawMore(pen, scene, palette, lane, y);
-    if (lane.kind === 'device' && only === undefined) drawFolded(pen, scene, palette, lane, y + 1);
-    if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) {
+    const isFirstPass = onlyName === undefined;
+    if (lane.kind === 'more' && isFirstPass) drawFoldedThreads(pen, scene, palette, lane, y);
+    if (lane.kind === 'device' && isFirstPass) drawFoldedDevices(pen, scene, palette, lane, y + 1);
+    if (edges && kind === 'gaps' && lane.kind === 'slices' && isFirstPass) {
       write(
         palette.ink3,
         'While aligned, gaps, work of no step, and work that reaches into the next step are not drawn.',
@@ -130,7 +140,7 @@ export function paint(
       );
     }
     const columns = columnsOf(scene, lane);
-    const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
+    const waitsOnLane = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let lastColumn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // Slices under a pixel cover their whole column, so one per column is drawn.
@@ -138,60 +148,61 @@ export function paint(
         !columns ||
         !slices ||
         (w < 1 && Math.floor(x) === lastColumn) ||
-        (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))
+        (!isFirstPass && (columns.name[i] !== onlyName || columns.count[i] > 1))
       ) {
         return;
       }
       if (w < 1) lastColumn = Math.floor(x);
-      const { tone, sign } = lookOf(palette, tones, lane, i, slices);
+      const { tone, texture } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) {
         drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
           coverage(columns, i, scale.ps(from), scale.ps(to)),
         );
       } else {
-        const space = roomFor(covering, x, w);
+        const space = textSpace(waitsOnLane, x, w);
         const texts = space < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
         const text = texts.find((candidate) => fits(candidate, space)) ?? texts[texts.length - 1];
-        drawSlice(x, y, w, lane.h, tone, sign, text, space);
+        drawSlice(x, y, w, lane.h, tone, texture, text, space);
       }
     });
   }
 
   /**
-   * Free width for a slice's text: it ends before the first wait drawn on the slice.
-   * @param {import('./waits.js').Bar[]} covering
-   * @param {number} from
-   * @param {number} w
+   * The width for a slice's text, which ends before the first wait drawn on the slice.
+   * @param {import('./waits.js').Bar[]} bars waits drawn on the lane
+   * @param {number} from x of the slice
+   * @param {number} w width of the slice
    */
-  function roomFor(covering, from, w) {
-    const first = covering.find(({ end_ps }) => scale.x(end_ps) > from);
-    return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
+  function textSpace(bars, from, w) {
+    const firstWait = bars.find(({ end_ps }) => scale.x(end_ps) > from);
+    return firstWait ? clamp(scale.x(firstWait.start_ps) - from, 0, w) : w;
   }
 
-  /** While device rows are aligned, where the steps of the lane's host begin and end. @param {Lane} lane */
-  function drawSteps(lane) {
+  /** Draws the edges of the steps of a lane's host, while device rows are aligned. @param {Lane} lane */
+  function drawStepEdges(lane) {
     const y = laneTop(scene, lane);
-    let last = -Infinity;
+    let lastX = -Infinity;
     g.strokeStyle = palette.ink2;
     g.lineWidth = 1;
     g.setLineDash([4, 3]);
     g.lineDashOffset = y;
     g.beginPath();
     for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
-      if (x < left || x > right || x - last < MIN_EDGE_PX) continue;
-      g.moveTo((last = x), y - 2);
+      if (x < left || x > right || x - lastX < MIN_EDGE_DISTANCE_PX) continue;
+      g.moveTo((lastX = x), y - 2);
       g.lineTo(x, y + lane.h + 6);
     }
     g.stroke();
     g.setLineDash([]);
   }
 
-  /** @param {Place} place @param {number} line @param {string} color */
-  function drawOutline({ row, depth, start_ps, end_ps }, line, color) {
+  /** @param {RowSpan} span @param {number} linePx @param {string} color */
+  function drawOutline({ row, depth, start_ps, end_ps }, linePx, color) {
     const lane = laneFor(scene.lanes, row, depth);
     const from = Math.max(left - 3, scale.x(start_ps));
     const to = Math.min(right + 3, scale.x(end_ps));
-    if (lane && lanes.includes(lane) && to >= from) outline(color, line, from, laneTop(scene, lane), to - from, lane.h);
+    if (!lane || !lanes.includes(lane) || to < from) return;
+    outline(color, linePx, from, laneTop(scene, lane), to - from, lane.h);
   }
 
   function drawArrows() {
@@ -200,20 +211,20 @@ export function paint(
       if (!source || !target) continue;
       const times = arrowTimes({ from, to });
       const [x0, x1] = [scale.x(times.start_ps), scale.x(times.end_ps)];
-      const unseen = [from, to].every((place) => place.start_ps >= scale.end_ps || place.end_ps <= scale.start_ps);
-      if (unseen && (Math.max(x0, x1) < left || Math.min(x0, x1) > right)) continue;
+      const bothOutside = [from, to].every((end) => end.start_ps >= scale.end_ps || end.end_ps <= scale.start_ps);
+      if (bothOutside && (Math.max(x0, x1) < left || Math.min(x0, x1) > right)) continue;
       const [y0, y1] = [source, target].map((lane) => laneTop(scene, lane) + lane.h / 2);
-      // An arrow that leaves the screen ends at the border, labelled with its target's time.
+      // An arrow that leaves the lanes ends at their border, labelled with the time of the end outside.
       const cut = (/** @type {number} */ x) => clamp(x, left + 4, right - 2);
       drawArrow(cut(x0 > right ? right - 40 : x0), y0, cut(x1), y1);
-      if (x1 > right) drawNote(`→ ${placeText(times.end_ps)}`, y1);
-      if (x1 < left) tag(palette.surface, palette.ink2, `← ${placeText(times.end_ps)}`, left + 12, y1);
-      if (x0 < left) tag(palette.surface, palette.ink2, `${placeText(times.start_ps)} →`, left + 12, y0);
+      if (x1 > right) drawNote(`→ ${instantText(times.end_ps)}`, y1);
+      if (x1 < left) tag(palette.surface, palette.ink2, `← ${instantText(times.end_ps)}`, left + 12, y1);
+      if (x0 < left) tag(palette.surface, palette.ink2, `${instantText(times.start_ps)} →`, left + 12, y0);
     }
     if (arrows.length > MAX_ARROWS) drawNote(`+${arrows.length - MAX_ARROWS} more`, top + 8);
   }
 
-  /** At the right border. @param {string} text @param {number} y */
+  /** Draws a text at the right border. @param {string} text @param {number} y */
   function drawNote(text, y) {
     tag(palette.surface, palette.ink2, text, right - 12 - tagWidth(text), y);
   }
@@ -221,36 +232,37 @@ export function paint(
   /** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
   function drawArrow(x0, y0, x1, y1) {
     const reach = clamp(Math.abs(x1 - x0) / 2, 10, 120);
-    const upright = Math.abs(x1 - x0) < Math.min(UPRIGHT_PX, Math.abs(y1 - y0));
-    for (const [color, line] of /** @type {[string, number][]} */ ([
+    const isStraight = Math.abs(x1 - x0) < Math.min(MIN_CURVE_PX, Math.abs(y1 - y0));
+    // A wide line in the colour of the background separates the arrow from the slices.
+    for (const [color, linePx] of /** @type {[string, number][]} */ ([
       [palette.surface, 4],
       [palette.ink, 1.5],
     ])) {
       g.strokeStyle = g.fillStyle = color;
-      g.lineWidth = line;
+      g.lineWidth = linePx;
       g.beginPath();
       g.moveTo(x0, y0);
-      if (upright) g.lineTo(x1, y1 + (y1 > y0 ? -4 : 4));
+      if (isStraight) g.lineTo(x1, y1 + (y1 > y0 ? -4 : 4));
       else g.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
       g.stroke();
     }
-    const head = !upright ? 'l-7-3.5v7z' : y1 > y0 ? 'l-3.5-7h7z' : 'l-3.5 7h7z';
+    const head = !isStraight ? 'l-7-3.5v7z' : y1 > y0 ? 'l-3.5-7h7z' : 'l-3.5 7h7z';
     g.fill(new Path2D(`M${x1} ${y1}${head}M${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
   }
 
   function drawRuler() {
-    box(palette.surface, left, 0, width, RULER);
-    box(palette.line, left, RULER, width, 1);
+    box(palette.surface, left, 0, width, RULER_PX);
+    box(palette.line, left, RULER_PX, width, 1);
     const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
-    const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
-    const length = measured ? timeText(span.end_ps - span.start_ps) : '';
-    const [begin, until] = measured
-      ? [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))]
+    const isSpanVisible = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
+    const length = isSpanVisible ? timeText(span.end_ps - span.start_ps) : '';
+    const [spanLeft, spanRight] = isSpanVisible
+      ? [clampX(scale.x(span.start_ps)), clampX(scale.x(span.end_ps))]
       : [Infinity, -Infinity];
-    const wide = tagWidth(length);
-    /** Where the tag of the selection stands, which may be wider than that. */
-    const from = measured ? clamp((begin + until - wide) / 2, left, right - wide) : Infinity;
-    const to = measured ? from + wide : -Infinity;
+    // The tag with the span's length may be wider than the span.
+    const lengthPx = tagWidth(length);
+    const tagLeft = isSpanVisible ? clamp((spanLeft + spanRight - lengthPx) / 2, left, right - lengthPx) : Infinity;
+    const tagRight = isSpanVisible ? tagLeft + lengthPx : -Infinity;
     let unit = '\u202fms';
     for (const { ps, label } of ticks) {
       const x = Math.round(scale.x(ps));
@@ -259,47 +271,48 @@ export function paint(
       const text = digits(ps / 1e9, decimals) + unit;
       unit = '';
       const end = x + 4 + textWidth(text);
-      if (end <= right && (end < Math.min(from, begin) || x > Math.max(to, until))) {
+      if (end <= right && (end < Math.min(tagLeft, spanLeft) || x > Math.max(tagRight, spanRight))) {
         write(palette.ink2, text, x + 4, 10);
       }
     }
-    for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER - 4, 2, 4);
-    if (measured) {
-      box(palette.surface, begin, 1, until - begin, RULER - 2);
-      if (until - begin > wide) box(palette.sel, begin, 10, until - begin, 1);
-      for (const ps of [span.start_ps, span.end_ps]) box(palette.sel, Math.round(scale.x(ps)) - 0.75, 2, 1.5, RULER);
-      tag(palette.sel, palette.surface, length, from, 10);
+    for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER_PX - 4, 2, 4);
+    if (isSpanVisible) {
+      box(palette.surface, spanLeft, 1, spanRight - spanLeft, RULER_PX - 2);
+      if (spanRight - spanLeft > lengthPx) box(palette.sel, spanLeft, 10, spanRight - spanLeft, 1);
+      for (const ps of [span.start_ps, span.end_ps]) box(palette.sel, Math.round(scale.x(ps)) - 0.75, 2, 1.5, RULER_PX);
+      tag(palette.sel, palette.surface, length, tagLeft, 10);
     }
     if (pointer === null) return;
-    // The time under the pointer; only the line where the tag of the selection has the place.
-    const text = placeText(scale.ps(pointer), Math.min(6, decimals + 2));
+    // The time at the pointer; only its line where the span's tag is.
+    const text = instantText(scale.ps(pointer), Math.min(6, decimals + 2));
     const x = Math.min(right - tagWidth(text), pointer + 3);
-    box(palette.ink, Math.round(pointer), 2, 1, RULER);
-    if (x > to + 4 || x + tagWidth(text) < from - 4) tag(palette.surface, palette.ink, text, x, 10);
+    box(palette.ink, Math.round(pointer), 2, 1, RULER_PX);
+    if (x > tagRight + 4 || x + tagWidth(text) < tagLeft - 4) tag(palette.surface, palette.ink, text, x, 10);
   }
 
   function drawLabels() {
     const edge = left - 8;
-    box(palette.surface, 0, 0, left, RULER);
+    box(palette.surface, 0, 0, left, RULER_PX);
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
-    clipped(0, RULER + 1, left, height, () => {
+    clipped(0, RULER_PX + 1, left, height, () => {
       for (const lane of lanes) {
-        const { indent, right: note = '', sub, bold, label: whole, short } = labelledLane(scene, lane);
+        const { indent, right: rightText = '', sub, bold, label: fullLabel, short } = labelledLane(scene, lane);
         const y = laneTop(scene, lane) + lane.h / 2;
         const x = indent ? 34 : 22;
         if (lane.fold) write(palette.ink3, lane.fold.open ? '▾' : '▸', x - 14, y);
-        const label = short && textWidth(whole) * 1.08 > edge - x - textWidth(note) - 8 ? short : whole;
+        const fullLabelSpace = edge - x - textWidth(rightText) - 8;
+        const label = short && textWidth(fullLabel) * BOLD_WIDTH_FACTOR > fullLabelSpace ? short : fullLabel;
         const space = edge - x - textWidth(label) - 12;
-        const aside = textWidth(note) > space ? note.replace('shifted ', '') : note;
-        const end = edge - textWidth(aside);
-        write(palette.ink3, aside, end, y);
+        const note = textWidth(rightText) > space ? rightText.replace('shifted ', '') : rightText;
+        const end = edge - textWidth(note);
+        write(palette.ink3, note, end, y);
         const { font } = g;
         if (bold) g.font = `600 ${font}`;
-        const text = fitText(label, end - x - (aside ? 8 : 0));
-        const wide = textWidth(text);
+        const text = fitText(label, end - x - (note ? 8 : 0));
+        const textEnd = x + textWidth(text);
         write(indent ? palette.ink2 : palette.ink, text, x, y);
         g.font = font;
-        if (sub && x + wide + 10 + textWidth(sub) < end - 8) write(palette.ink3, sub, x + wide + 10, y);
+        if (sub && textEnd + 10 + textWidth(sub) < end - 8) write(palette.ink3, sub, textEnd + 10, y);
       }
     });
     box(palette.line, left - 1, 0, 1, height);

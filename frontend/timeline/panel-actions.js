@@ -1,11 +1,11 @@
-/** The links and buttons of the panel, as changes of the timeline and of the link. */
+/** The actions of the panel's links and buttons. */
 
-import { findingPlace } from '../overview/findings.js';
+import { findingLinkState } from '../overview/findings.js';
 import { patternText } from '../gaps/group.js';
-import { windowPlace } from '../lib/cards.js';
+import { windowLinkState } from '../lib/cards.js';
 import { filtersText } from '../lib/filters.js';
 import { inLaneOrder } from './lanes.js';
-import { ofBrief, ofGap } from './selection.js';
+import { eventSelection, gapSelection } from './selection.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /**
@@ -20,8 +20,10 @@ import { ofBrief, ofGap } from './selection.js';
  * @property {() => Promise<import('../lib/routes').Overview>} overview findings and steps
  * @property {() => void} showTable @property {() => void} showPanel
  * @property {(error: Error) => void} failed
- * @property {(error: import('../lib/api.js').RequestError) => void} detailFailed the selection's details do not arrive
- * @property {(patch: Partial<import('./model.js').TimelineState>) => void} completeSelection
+ * @property {(error: import('../lib/api.js').RequestError) => void} detailFailed called if the request for the
+ *   selection's details fails
+ * @property {(patch: Partial<import('./model.js').TimelineState>) => void} completeSelection adds details to the
+ *   selection that the panel already shows
  */
 
 /**
@@ -37,10 +39,10 @@ export function createPanelActions(app, model, parts) {
 
   /** Runs an action on the findings and steps, unless something else is selected before they arrive. */
   function withOverview(/** @type {(answer: import('../lib/routes').Overview) => void} */ action) {
-    const stays = model.stays();
+    const isCurrent = model.trackSelection();
     void parts.overview().then(
-      (answer) => { if (stays()) action(answer); },
-      (error) => { if (stays()) parts.failed(error); },
+      (answer) => { if (isCurrent()) action(answer); },
+      (error) => { if (isCurrent()) parts.failed(error); },
     );
   }
 
@@ -48,7 +50,7 @@ export function createPanelActions(app, model, parts) {
     panel: {
       open: navigation.open,
       back: gaps.back,
-      select: (brief) => model.select(ofBrief(brief)),
+      select: (summary) => model.select(eventSelection(summary)),
       frameSelection: navigation.frameSelection,
       showTable: parts.showTable,
       closeTable: parts.showPanel,
@@ -61,23 +63,23 @@ export function createPanelActions(app, model, parts) {
         return devices.filter(({ id }) => traced.has(id));
       },
       inLaneOrder(devices) {
-        const opened = session();
-        return opened ? inLaneOrder(devices, opened) : devices;
+        const openSession = session();
+        return openSession ? inLaneOrder(devices, openSession) : devices;
       },
       rowLabel: (row) => session()?.rows.find(({ id }) => id === row)?.label ?? row,
-      openFinding: (finding) => withOverview((answer) => app.open(findingPlace(finding, answer))),
+      openFinding: (finding) => withOverview((answer) => app.open(findingLinkState(finding, answer))),
     },
     details: {
-      markPiece: (piece) => void gaps.mark(piece),
+      outlinePiece: (piece) => void gaps.outlinePiece(piece),
       openPiece: (piece) => void gaps.openPiece(piece),
       fetchGap: gaps.fetchGap,
-      fetchDelayed: waits.ofGap,
-      fetchCollective: waits.ofOp,
+      fetchDelayed: waits.fetchDelayed,
+      fetchCollective: waits.fetchCollectiveOfOp,
       failed: parts.detailFailed,
       copy: (text) => void app.copy(text, 'The gap'),
       showOccurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
       linkedFinding: () => link.state.fi ?? '',
-      placeInFinding: gaps.placeInFinding,
+      positionInFinding: gaps.positionInFinding,
       showGapOfFinding(gap, id) {
         link.set({ fi: id }, 'replace');
         gaps.show(gap);
@@ -86,19 +88,20 @@ export function createPanelActions(app, model, parts) {
       showStep: (gap) =>
         withOverview(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
           const at = index.indexOf(gap.step ?? -1);
-          if (at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
+          if (at >= 0) app.open(windowLinkState(start_ps[at], start_ps[at] + duration_ps[at]));
         }),
       // The panel's answer completes selections from links and clicks.
       gapLoaded(gap) {
         if (state.selection?.kind === 'gap') {
-          parts.completeSelection({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+          const { device, start_ps, duration_ps } = gap;
+          parts.completeSelection({ selection: gapSelection(device, start_ps, start_ps + duration_ps) });
         }
-        // The panel takes the height that it needs: the gap stays in sight.
+        // The lanes shrink to the height that the panel leaves, and the gap stays in view.
         lanes.revealGap(gap.device);
       },
       eventLoaded(detail) {
         if (state.selection?.kind === 'event') {
-          const selection = { ...ofBrief(detail), row: detail.row || state.selection.row };
+          const selection = { ...eventSelection(detail), row: detail.row || state.selection.row };
           parts.completeSelection({ detail, selection });
         }
       },

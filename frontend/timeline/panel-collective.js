@@ -9,11 +9,17 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
 /** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /**
- * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}}
- *   Core
+ * A core in a collective; times are on the clock of its host.
+ * @typedef {object} Core
+ * @property {string} device
+ * @property {number} depth of the op
+ * @property {number} begin_ps when the core arrives
+ * @property {number} start_ps start of its wait
+ * @property {number} last_ps when the last host arrives
+ * @property {number} waits_ps
  */
 
-/** @param {Collective} collective @returns {Core[]} */
+/** The cores of a collective, as rows. @param {Collective} collective @returns {Core[]} */
 const coresOf = ({ cores }) =>
   cores.device.map((device, at) => ({
     device,
@@ -24,8 +30,12 @@ const coresOf = ({ cores }) =>
     waits_ps: cores.waits_ps[at],
   }));
 
-/** The number of waiting hosts and the longest wait, as text. @param {Collective} collective @param {string} whom */
-function waitingText({ hosts, waiting, longest_ps }, whom) {
+/**
+ * The number of waiting hosts and the longest wait, as text.
+ * @param {Collective} collective
+ * @param {string} lateHost its name, or `it`
+ */
+function waitingText({ hosts, waiting, longest_ps }, lateHost) {
   const subject =
     waiting < hosts - 1
       ? plural(waiting, 'host')
@@ -33,7 +43,7 @@ function waitingText({ hosts, waiting, longest_ps }, whom) {
         ? 'The other host'
         : `The other ${plural(waiting, 'host')}`;
   const verb = waiting === 1 ? 'waits' : 'wait up to';
-  return `${subject} ${verb} ${timeText(longest_ps, 1)} for ${whom}`;
+  return `${subject} ${verb} ${timeText(longest_ps, 1)} for ${lateHost}`;
 }
 
 /**
@@ -71,8 +81,8 @@ export function collectiveContent(collective, { start_ps }, device, act) {
   const waits = selectedCore?.waits_ps
     ? `This core waits ${timeText(selectedCore.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
     : `${late} arrives last of ${plural(hosts, 'host')}. `;
-  const split = items.some((core) => core.start_ps !== core.begin_ps);
-  const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
+  const hasWaitStarts = items.some((core) => core.start_ps !== core.begin_ps);
+  const instantColumn = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
     timeColumn(head, UNITS.ms, (/** @type {Core} */ core) => core[key]);
   const unit = columnUnit(items, 'waits_ps');
   return [
@@ -93,9 +103,9 @@ export function collectiveContent(collective, { start_ps }, device, act) {
       selected: (core) => core === selectedCore,
       columns: [
         textColumn('Core', ({ device: id }) => act.deviceName(id)),
-        place('Arrives', 'begin_ps'),
-        ...(split ? [place('Waits from', 'start_ps')] : []),
-        place('Last host arrives', 'last_ps'),
+        instantColumn('Arrives', 'begin_ps'),
+        ...(hasWaitStarts ? [instantColumn('Waits from', 'start_ps')] : []),
+        instantColumn('Last host arrives', 'last_ps'),
         timeColumn('Waits', unit, ({ waits_ps }) => waits_ps, {
           cell: ({ waits_ps }) => (waits_ps ? timeCell(waits_ps, unit) : MISSING),
         }),

@@ -3,7 +3,7 @@
 import { h, button } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
+import { bytes, count, instantText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
@@ -22,11 +22,12 @@ export function eventContent(detail, act, hosts) {
   const back = act.back();
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
   const separator = () => h('span', { 'aria-hidden': 'true' }, '›');
-  const crumbs = path.flatMap((brief, at) => [
+  // The server leaves out the middle of a long path.
+  const crumbs = path.flatMap((summary, at) => [
     ...(leftOut && at === path.length / 2
       ? [h('span', { class: 'sec' }, `… ${count(leftOut)} more …`), separator()]
       : []),
-    eventLink(brief, act),
+    eventLink(summary, act),
     separator(),
   ]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
@@ -34,7 +35,7 @@ export function eventContent(detail, act, hosts) {
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
     ['Class', className && h('span', null, classCell(className))],
-    ['Start', time(start_ps, placeText(start_ps, 6))],
+    ['Start', time(start_ps, instantText(start_ps, 6))],
     ['Duration', time(duration_ps)],
     ['Own time', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
@@ -66,18 +67,21 @@ export function eventContent(detail, act, hosts) {
   };
 }
 
-/** @param {EventDetails} detail @param {PanelActions} act */
+/** The highest bar of the durations of occurrences. */
+const MAX_BAR_PX = 30;
+
+/** The other events with the same name. @param {EventDetails} detail @param {PanelActions} act */
 function occurrences({ occurrences: details, name, duration_ps }, act) {
-  const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = details;
-  const most = maximum(durations_ps, 1);
-  const step = (/** @type {'previous'|'next'} */ direction, /** @type {string} */ text) => {
-    const brief = details[direction];
+  const { durations_ps, count: occurrenceCount, index, mean_ps, min_ps, max_ps } = details;
+  const longest_ps = maximum(durations_ps, 1);
+  const stepButton = (/** @type {'previous'|'next'} */ direction, /** @type {string} */ text) => {
+    const event = details[direction];
     return button(
       text,
       () => {
-        if (brief) act.open(brief);
+        if (event) act.open(event);
       },
-      { 'aria-label': `${direction === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief },
+      { 'aria-label': `${direction === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !event },
     );
   };
   return h(
@@ -90,22 +94,22 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
       h(
         'span',
         { class: 'sec' },
-        `${count(index + 1)} of ${count(many)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ` +
+        `${count(index + 1)} of ${count(occurrenceCount)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ` +
         `${timeText(max_ps)}`,
       ),
       h('span', { class: 'grow' }),
-      step('previous', '‹'),
-      step('next', '›'),
+      stepButton('previous', '‹'),
+      stepButton('next', '›'),
     ),
-    many > 1 &&
+    occurrenceCount > 1 &&
       h(
         'div',
         { class: 'spark', role: 'img', 'aria-label': `Durations of ${name}, this one ${timeText(duration_ps)}` },
         durations_ps.map((ps, at) =>
           h('i', {
-            class: at === index && durations_ps.length === many && 'on',
+            class: at === index && durations_ps.length === occurrenceCount && 'on',
             title: timeText(ps),
-            style: { height: `${Math.max(1, (ps / most) * 30)}px` },
+            style: { height: `${Math.max(1, (ps / longest_ps) * MAX_BAR_PX)}px` },
           }),
         ),
       ),
@@ -115,8 +119,8 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
 /** @param {EventDetails} detail @param {PanelActions} act */
 function flows({ flow }, act) {
   const items = [
-    ...flow.from.map((brief) => ({ brief, direction: 'launched by' })),
-    ...flow.to.map((brief) => ({ brief, direction: 'launches' })),
+    ...flow.from.map((event) => ({ event, direction: 'launched by' })),
+    ...flow.to.map((event) => ({ event, direction: 'launches' })),
   ];
   return h(
     'div',
@@ -126,17 +130,17 @@ function flows({ flow }, act) {
       ? table({
           label: 'Flow partners',
           items,
-          open: ({ brief }) => act.open(brief),
-          select: ({ brief }) => act.select(brief),
+          open: ({ event }) => act.open(event),
+          select: ({ event }) => act.select(event),
           columns: [
             quietColumn('Flow', 'direction'),
-            eventColumn('Event', ({ brief }) => brief, act),
-            quietColumn('Thread', ({ brief }) => brief.thread),
-            startColumn(({ brief }) => brief.start_ps),
+            eventColumn('Event', ({ event }) => event, act),
+            quietColumn('Thread', ({ event }) => event.thread),
+            startColumn(({ event }) => event.start_ps),
             timeColumn(
               'Time',
-              columnUnit(items, ({ brief }) => brief.duration_ps),
-              ({ brief }) => brief.duration_ps,
+              columnUnit(items, ({ event }) => event.duration_ps),
+              ({ event }) => event.duration_ps,
             ),
           ],
         })

@@ -1,4 +1,4 @@
-/** The panel of a gap: the host's work in it, and the events that ended it, in order. */
+/** The panel of a gap: the host's activity in it by class, and the chain of events that ended it. */
 
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
@@ -8,27 +8,30 @@ import { stepOf } from '../gaps/group.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
-import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './panel-parts.js';
+import { frameButton, otherGapColumn, partsTable, quietColumn, stackedBar } from './panel-parts.js';
 
 /** @typedef {import('../lib/routes').GapAnswer} GapDetail */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {GapDetail['chain'][number]} Piece */
 /**
  * @typedef {object} GapActions
- * @property {(piece: Piece) => void} markPiece outlines the event of a piece in the lanes
- * @property {(piece: Piece) => void} openPiece selects it
+ * @property {(piece: Piece) => void} outlinePiece outlines the event of a piece in the lanes
+ * @property {(piece: Piece) => void} openPiece selects the event of a piece
  * @property {(gap: GapDetail) => void} showStep shows the gap's step
- * @property {(place: import('../lib/link.js').LinkState) => void} openView opens another view
+ * @property {(state: import('../lib/link.js').LinkState) => void} openView opens another view
  * @property {() => string} linkedFinding the id of the finding that led to the gap, or empty
  * @property {(gap: GapDetail, id: string) => {at: number, count: number, before: GapItem|null, after: GapItem|null}}
- *   placeInFinding the gap's place among those that a finding explains
+ *   positionInFinding the gap's index among those that a finding explains, their number, and its neighbours
  * @property {(gap: GapItem, id: string) => void} showGapOfFinding shows another gap of a finding
- * @property {(gap: GapDetail) => void} showOccurrences @property {(text: string) => void} copy
+ * @property {(gap: GapDetail) => void} showOccurrences shows the gaps between the same two programs
+ * @property {(text: string) => void} copy
  * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} fetchDelayed
  *   fetches the collective that a gap delays
  */
 
 const NARROW_BELOW_PX = 1200;
+/** As a share of the gap. */
+const MAX_CHAIN_DIFFERENCE = 0.02;
 /** Findings about compilations, detailed in the Compiles view. */
 const COMPILE_FINDINGS = ['recompilation', 'dynamo_recompilation'];
 
@@ -44,9 +47,12 @@ export function gapContent(gap, act, on) {
   const name = act.deviceName(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.fetchDelayed(gap).then((collective) => fill(delays, delayText(collective, device, act)));
-  const beside = gap.gap_of_other_host && { ...gap.gap_of_other_host, name: act.shortHost(gap.gap_of_other_host.host) };
-  // Explanatory columns give way to times; titles and the other table have their content.
-  const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
+  const otherGap = gap.gap_of_other_host && {
+    ...gap.gap_of_other_host,
+    name: act.shortHost(gap.gap_of_other_host.host),
+  };
+  // Explanatory columns are left out for the times; titles and the other table have their content.
+  const narrow = Boolean(otherGap) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
     className === 'unrecorded'
       ? ''
@@ -63,7 +69,7 @@ export function gapContent(gap, act, on) {
       rangeText(start_ps, start_ps + duration_ps) +
       (cores === 1
         ? ''
-        : brief
+        : narrow
           ? `, on ${count(cores)} cores`
           : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
@@ -73,7 +79,7 @@ export function gapContent(gap, act, on) {
         () => on.showOccurrences(gap),
         { 'data-testid': 'gap-occurrences', title: 'Gaps between the same two programs, each core’s counted' },
       ),
-      button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
+      button('Copy as text', () => on.copy(plainText(gap, name, delays.textContent ?? '')), {
         'data-testid': 'gap-copy',
       }),
     ],
@@ -84,7 +90,7 @@ export function gapContent(gap, act, on) {
         'p',
         { class: 'sec', 'data-testid': 'gap-sentence' },
         sentence,
-        gap.gap_of_other_host && ` ${besideText(gap.gap_of_other_host, act)}`,
+        otherGap && ` On ${otherGap.name} it lasts ${timeText(otherGap.duration_ps)}.`,
         delays,
       ),
       findingLine(gap, on),
@@ -96,9 +102,9 @@ export function gapContent(gap, act, on) {
           { 'data-testid': 'gap-parts' },
           stackedBar(by_class_ps),
           partsTable(by_class_ps, 'Gap', threadOf, {
-            beside,
-            brief,
-            head: hasOtherClasses(gap) ? 'Driving thread, by class' : undefined,
+            otherGap,
+            narrow,
+            head: chainDiffers(gap) ? 'Driving thread, by class' : undefined,
           }),
         ),
         h(
@@ -111,11 +117,11 @@ export function gapContent(gap, act, on) {
               ? `${name} works again`
               : gap.inside_run
                 ? `${after} goes on`
-                : brief
+                : narrow
                   ? `${after} begins`
                   : `Device run ${after} begins on ${name}`,
-            beside,
-            brief,
+            otherGap,
+            narrow,
           ),
         ),
       ),
@@ -124,8 +130,8 @@ export function gapContent(gap, act, on) {
 }
 
 /**
- * What to do about a gap: the finding that brought the reader here, else the one that explains most of it, and the way
- * to its other gaps.
+ * What to do about a gap: the advice of the link's finding, else of the one that explains most of the gap, with links
+ * to the finding's other gaps.
  * @param {GapDetail} gap
  * @param {GapActions} on
  */
@@ -134,14 +140,14 @@ function findingLine(gap, on) {
   const finding = findings.find(({ id }) => id === on.linkedFinding()) ?? findings[0];
   if (!finding) return null;
   const { id, severity, title, advice } = finding;
-  const { at, count: many, before, after } = on.placeInFinding(gap, id);
-  const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) =>
+  const { at, count: gapCount, before, after } = on.positionInFinding(gap, id);
+  const gapButton = (/** @type {string} */ text, /** @type {GapItem|null} */ target, /** @type {string} */ label) =>
     button(
       text,
       () => {
-        if (to) on.showGapOfFinding(to, id);
+        if (target) on.showGapOfFinding(target, id);
       },
-      { class: 'small-button', disabled: !to, 'aria-label': label },
+      { class: 'small-button', disabled: !target, 'aria-label': label },
     );
   return h(
     'div',
@@ -153,20 +159,20 @@ function findingLine(gap, on) {
     }),
     h('span', { class: 'do' }, h('b', null, 'Do: '), advice, more && ` ${more}`),
     at >= 0 &&
-      many > 1 &&
+      gapCount > 1 &&
       h(
         'span',
         { class: 'row' },
-        step('‹', before, 'Previous gap that the finding explains'),
+        gapButton('‹', before, 'Previous gap that the finding explains'),
         link(
-          `${count(at + 1)} of ${plural(many, 'gap')} of the finding`,
+          `${count(at + 1)} of ${plural(gapCount, 'gap')} of the finding`,
           () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }),
           {
             title: 'All gaps that the finding explains; the same gap on several cores counts once',
             'data-testid': 'gap-finding-all',
           },
         ),
-        step('›', after, 'Next gap that the finding explains'),
+        gapButton('›', after, 'Next gap that the finding explains'),
       ),
     COMPILE_FINDINGS.includes(id) &&
       button('Compiles', () => on.openView({ v: 'compiles', sel: '', f: '' }), {
@@ -185,68 +191,72 @@ function sumChain({ chain }) {
 }
 
 /**
- * Whether the parts, which are what the driving thread did, have other classes than the chain.
+ * Whether the time of a class on the driving thread and in the chain differs by more than this share of the gap.
  * @param {GapDetail} gap
  */
-function hasOtherClasses(gap) {
+function chainDiffers(gap) {
   const { by_class_ps, duration_ps } = gap;
-  const listed = sumChain(gap);
-  return CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+  const sums = sumChain(gap);
+  return CLASSES.some(
+    (name) => Math.abs((by_class_ps[name] ?? 0) - (sums[name] ?? 0)) > duration_ps * MAX_CHAIN_DIFFERENCE,
+  );
 }
 
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {NonNullable<GapDetail['gap_of_other_host']>} beside @param {import('./panel-parts.js').PanelActions} act */
-const besideText = ({ host, duration_ps }, act) => `On ${act.shortHost(host)} it lasts ${timeText(duration_ps)}.`;
+/** @param {Piece} piece @param {number} maxLetters */
+const pieceName = ({ name, class: className, event }, maxLetters) =>
+  className === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, maxLetters);
 
-/** @param {Piece} piece @param {number} most letters */
-const nameOf = ({ name, class: className, event }, most) =>
-  className === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most);
-
-/** Host work while a launch waited; muted, as it is no reason. @param {Piece} piece @param {number} most names */
-function concurrentText({ meanwhile: concurrent }, most) {
-  const recorded = concurrent.filter((part) => part.class !== 'unrecorded');
-  const names = recorded.slice(0, most).map(({ name }) => cutMiddle(name, 20));
+/**
+ * The host's work while a launch waited, muted because it is not a reason.
+ * @param {Piece} piece
+ * @param {number} maxNames
+ */
+function concurrentText({ meanwhile }, maxNames) {
+  const recorded = meanwhile.filter((part) => part.class !== 'unrecorded');
+  const names = recorded.slice(0, maxNames).map(({ name }) => cutMiddle(name, 20));
   return names.length > 0 && h('small', { class: 'muted' }, ` meanwhile ${names.join(', ')}`);
 }
 
 /**
+ * The table of the gap's chain.
  * @param {GapDetail} gap
  * @param {GapActions} on
- * @param {string} end
- * @param {import('./panel-parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
- * @param {boolean} brief
+ * @param {string} end text of the last row
+ * @param {import('./panel-parts.js').OtherGap & {chain_ps: Record<string, number>}|null} otherGap
+ * @param {boolean} narrow
  */
-function chainTable(gap, on, end, beside, brief) {
+function chainTable(gap, on, end, otherGap, narrow) {
   const { chain, kind, start_ps, duration_ps } = gap;
   const { time, sum, unit } = partColumns(TABLES.gap_chain.duration_ps.head, chain, 'duration_ps');
-  const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
+  const sinceStart = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // A repeated event shows the other host's time at its first occurrence.
-  const besideCells =
-    beside &&
-    besideColumn(beside, unit, chain, (piece) =>
-      chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined,
+  const otherCells =
+    otherGap &&
+    otherGapColumn(otherGap, unit, chain, (piece) =>
+      chain.find(({ name }) => name === piece.name) === piece ? otherGap.chain_ps[piece.name] : undefined,
     );
-  const letters = brief ? 36 : 44;
+  const maxLetters = narrow ? 36 : 44;
   /** @type {Piece|null} */
-  let marked = null;
+  let selectedPiece = null;
   const { element, refresh } = sortableTable({
     label: 'Why it ended',
     testid: 'gap-chain',
     items: chain,
     fixed: true,
     select: (piece) => {
-      marked = piece;
-      on.markPiece(piece);
+      selectedPiece = piece;
+      on.outlinePiece(piece);
       refresh();
     },
     open: (piece) => {
       if (piece.event) on.openPiece(piece);
     },
-    selected: (piece) => piece === marked,
+    selected: (piece) => piece === selectedPiece,
     name: (piece) =>
-      `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ` +
+      `${chain.indexOf(piece) + 1} of ${chain.length}: ${pieceName(piece, Infinity)}, ${LABELS[piece.class]}, ` +
       `${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
@@ -254,34 +264,34 @@ function chainTable(gap, on, end, beside, brief) {
         head:
           kind === 'queued'
             ? 'Meanwhile on the host, which is not why the device waits'
-            : hasOtherClasses(gap)
+            : chainDiffers(gap)
               ? 'Why it ended, in order, across threads'
-              : brief
+              : narrow
                 ? 'Why it ended, in order'
                 : 'Why it ended: in order, from the device’s last op to its next run',
-        title: ({ name, class: className, meanwhile: concurrent }) =>
+        title: ({ name, class: className, meanwhile }) =>
           [
             `${name}, ${LABELS[className]}`,
-            ...concurrent.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`),
+            ...meanwhile.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`),
           ].join('\n'),
         cell: (piece) => [
           classChip(piece.class),
           piece.event
-            ? link(nameOf(piece, letters), () => on.openPiece(piece))
-            : h('span', { class: 'sec' }, nameOf(piece, letters)),
-          concurrentText(piece, brief ? 1 : 2),
+            ? link(pieceName(piece, maxLetters), () => on.openPiece(piece))
+            : h('span', { class: 'sec' }, pieceName(piece, maxLetters)),
+          concurrentText(piece, narrow ? 1 : 2),
         ],
       },
-      ...(brief
+      ...(narrow
         ? []
         : [quietColumn(TABLES.gap_chain.class.head, (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn(TABLES.gap_chain.thread.head, (/** @type {Piece} */ { thread }) => thread || '–'),
-      // Since the gap's start, in the unit of the gap.
+      // The time since the gap's start, in the unit of the gap.
       timeColumn(TABLES.gap_chain.start_ps.head, unit, (piece) => piece.start_ps - start_ps, {
-        cell: (piece) => from(piece.start_ps - start_ps),
+        cell: (piece) => sinceStart(piece.start_ps - start_ps),
       }),
       time,
-      ...(besideCells ? [besideCells.time] : []),
+      ...(otherCells ? [otherCells.time] : []),
       {
         head: 'Within the gap',
         cell: (piece) =>
@@ -303,10 +313,10 @@ function chainTable(gap, on, end, beside, brief) {
       h('span', { class: 'muted', title: plural(chain.length, 'event') }, count(chain.length)),
       end,
       '',
-      ...(brief ? [] : ['']),
-      from(duration_ps),
+      ...(narrow ? [] : ['']),
+      sinceStart(duration_ps),
       sum,
-      ...(besideCells ? [besideCells.sum] : []),
+      ...(otherCells ? [otherCells.sum] : []),
       '',
     ],
   });
@@ -317,9 +327,9 @@ function chainTable(gap, on, end, beside, brief) {
  * The gap as text for a message or a bug report.
  * @param {GapDetail} gap
  * @param {string} name
- * @param {string} delays what it delays
+ * @param {string} delays the sentence on the collective that the gap delays; empty without one
  */
-function wordsOf(gap, name, delays) {
+function plainText(gap, name, delays) {
   const { kind, duration_ps, start_ps, sentence, more, by_class_ps, chain } = gap;
   return [
     [

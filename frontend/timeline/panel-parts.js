@@ -1,11 +1,8 @@
-/**
- * What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as
- * links, columns of them, buttons.
- */
+/** Elements that several panels share: times by class as a bar and as a table, links and columns of events, buttons. */
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
+import { CLASSES, LABELS, classChip, fillColors, tone } from '../lib/classes.js';
 import { cutMiddle, deviceTimeCell, digits, MISSING, share, timeText } from '../lib/format.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
@@ -17,9 +14,10 @@ import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/
 /**
  * Actions of the timeline that panels use.
  * @typedef {object} PanelActions
- * @property {(brief: EventSummary) => void} open selects an event and brings it into view
- * @property {() => (() => void)|null} back returns to the gap from whose chain the selected event was opened
- * @property {(brief: EventSummary) => void} select selects an event and leaves the window alone
+ * @property {(summary: EventSummary) => void} open selects an event and brings it into view
+ * @property {() => (() => void)|null} back the action that returns to the gap from whose chain the selected event was
+ *   opened; null without such a gap
+ * @property {(summary: EventSummary) => void} select selects an event and leaves the window unchanged
  * @property {() => void} frameSelection
  * @property {() => void} showTable shows the window as a table
  * @property {() => void} closeTable returns from the table to the selection
@@ -27,40 +25,40 @@ import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/
  * @property {(op: {device: string, depth: number, start_ps: number}) => void} openOp selects an op of a device
  * @property {(device: string) => string} deviceName
  * @property {(host: string) => string} shortHost the short name of a host
- * @property {<T extends {host: string}>(devices: T[]) => T[]} inLaneOrder sorts devices as their lanes are
- * @property {import('../frame/app.js').App['selectedDevices']} tracedDevices those of some devices that have lanes
+ * @property {<T extends {host: string}>(devices: T[]) => T[]} inLaneOrder sorts devices in the order of their lanes
+ * @property {import('../frame/app.js').App['selectedDevices']} tracedDevices filters devices that have lanes
  * @property {(row: string) => string} rowLabel the label of a row on the canvas
- * @property {(finding: import('../lib/routes').Finding) => void} openFinding shows its first place
+ * @property {(finding: import('../lib/routes').Finding) => void} openFinding shows the first occurrence of a finding
  */
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
-/** @param {EventSummary} brief @param {PanelActions} act */
-export const eventLink = (brief, act) =>
-  link(cutMiddle(brief.name), () => act.open(brief), { title: brief.name, 'data-event': brief.event });
+/** @param {EventSummary} summary @param {PanelActions} act */
+export const eventLink = (summary, act) =>
+  link(cutMiddle(summary.name), () => act.open(summary), { title: summary.name, 'data-event': summary.event });
 
 /**
  * A column of events, each a link.
  * @template T
  * @param {string} head
- * @param {(item: T) => EventSummary} of
+ * @param {(item: T) => EventSummary} eventOf
  * @param {PanelActions} act
  * @returns {import('../lib/table.js').Column<T>}
  */
-export const eventColumn = (head, of, act) => ({
+export const eventColumn = (head, eventOf, act) => ({
   head,
-  value: (item) => of(item).name,
-  cell: (item) => [classChip(of(item).class), eventLink(of(item), act)],
+  value: (item) => eventOf(item).name,
+  cell: (item) => [classChip(eventOf(item).class), eventLink(eventOf(item), act)],
 });
 
 /**
  * A muted column that explains another one.
  * @template T
  * @param {string} head
- * @param {import('../lib/totals.js').Field<T, string|null|undefined>} of
+ * @param {import('../lib/totals.js').Field<T, string|null|undefined>} field
  * @returns {import('../lib/table.js').Column<T>}
  */
-export function quietColumn(head, of) {
-  const column = textColumn(head, of);
+export function quietColumn(head, field) {
+  const column = textColumn(head, field);
   return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };
 }
 
@@ -73,15 +71,17 @@ export const tableButton = (act) => button('Timeline as table', act.showTable, {
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 
+/** Narrower parts of a bar have no label. */
 const MIN_LABEL_SHARE = 0.11;
 
-/** @param {ByClass} parts */
+/** Times by class as items, in the order of classes. @param {ByClass} parts */
 const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps: parts[name] }] : []));
 
 /**
+ * A stacked bar of times by class.
  * @param {ByClass} parts
- * @param {(name: ClassName) => void} [open] what a click on a part shows; a table beside the bar leads there by
- *   keyboard
+ * @param {(name: ClassName) => void} [open] called on a click on a part; a table beside the bar has the same action for
+ *   the keyboard
  */
 export function stackedBar(parts, open) {
   const items = partsOf(parts);
@@ -93,7 +93,7 @@ export function stackedBar(parts, open) {
       h(
         'span',
         {
-          ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
+          ...tone(name, { ...fillColors(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
           onclick: () => open?.(name),
           title: `${LABELS[name]} ${timeText(ps)}`,
         },
@@ -106,83 +106,92 @@ export function stackedBar(parts, open) {
 const { class: { head: classHead }, ps: { head: timeHead } } = TABLES.window_classes;
 
 /**
- * @param {ByClass} parts @param {string} whole what the sum row is called
- * @param {(name: ClassName) => string} threadOf the thread that did most of it
+ * A table of times by class.
+ * @param {ByClass} parts
+ * @param {string} sumLabel label of the sum row
+ * @param {(name: ClassName) => string} threadOf the thread with most time of a class
  * @param {object} [more]
- * @param {Beside|null} [more.beside] parts of another host's gap
- * @param {boolean} [more.brief] without explanatory columns
+ * @param {OtherGap|null} [more.otherGap] the gap of another host, for a column beside the times
+ * @param {boolean} [more.narrow] leaves out explanatory columns
  * @param {string} [more.head] of the column of classes
  */
-export function partsTable(parts, whole, threadOf, { beside = null, brief = false, head = classHead } = {}) {
+export function partsTable(parts, sumLabel, threadOf, { otherGap = null, narrow = false, head = classHead } = {}) {
   const items = partsOf(parts);
-  for (const { name } of partsOf(beside?.by_class_ps ?? {})) {
+  for (const { name } of partsOf(otherGap?.by_class_ps ?? {})) {
     if (!parts[name]) items.push({ name, ps: 0 });
   }
   const { time, share: part, sum, unit } = partColumns(timeHead, items, 'ps');
-  const besideCells = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
+  const otherCells = otherGap && otherGapColumn(otherGap, unit, items, ({ name }) => otherGap.by_class_ps[name]);
   return table({
     label: 'Time by class',
     items,
     sort: `-${timeHead}`,
     columns: [
       classColumn(head, ({ name }) => name),
-      ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => threadOf(name))]),
+      ...(narrow ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => threadOf(name))]),
       time,
-      ...(besideCells ? [besideCells.time] : []),
+      ...(otherCells ? [otherCells.time] : []),
       part,
     ],
-    foot: [whole, ...(brief ? [] : ['']), sum, ...(besideCells ? [besideCells.sum] : []), share(items.length ? 1 : 0)],
+    foot: [
+      sumLabel,
+      ...(narrow ? [] : ['']),
+      sum,
+      ...(otherCells ? [otherCells.sum] : []),
+      share(items.length ? 1 : 0),
+    ],
   });
 }
 
 /**
- * The parts of another host's gap of the same step.
- * @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} Beside
+ * The gap of another host in the same step, with the host's name.
+ * @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} OtherGap
  */
 
 /**
- * A column of the other host's times, and its sum: all of that gap, of which the items may leave out a part.
+ * A column of times in another host's gap, and the cell of its sum, which is the duration of that gap even if the items
+ * do not cover all of it.
  * @template T
- * @param {Beside} beside
+ * @param {OtherGap} gap
  * @param {import('../lib/format.js').Unit} unit
  * @param {T[]} items
- * @param {(item: T) => number|undefined} of
+ * @param {(item: T) => number|undefined} timeOf ps
  */
-export function besideColumn({ name, duration_ps }, unit, items, of) {
-  const parts = items.map((item) => of(item) ?? 0);
+export function otherGapColumn({ name, duration_ps }, unit, items, timeOf) {
+  const parts = items.map((item) => timeOf(item) ?? 0);
   const { texts } = roundTimes([...parts, Math.max(0, duration_ps - total(parts, Number))], unit);
-  const cell = (/** @type {T} */ item) => (of(item) === undefined ? MISSING : texts[items.indexOf(item)]);
-  const time = timeColumn(name, unit, (/** @type {T} */ item) => of(item) ?? null, {
+  const cell = (/** @type {T} */ item) => (timeOf(item) === undefined ? MISSING : texts[items.indexOf(item)]);
+  const time = timeColumn(name, unit, (/** @type {T} */ item) => timeOf(item) ?? null, {
     cell: (item) => h('span', { class: 'sec' }, cell(item)),
   });
   return { time, sum: h('span', { 'data-ps': duration_ps }, digits(duration_ps / unit.ps, 3)) };
 }
 
 /**
- * What devices did in a stretch of time: their own, or a window.
+ * A table of what devices did in a span of time: their own span, or a window.
  * @template {Pick<import('../lib/types').Device, 'name'|'host'|'busy_ps'|'stall_ps'|'idle_ps'|'modules'|'ops'>} T
  * @param {string} label
  * @param {T[]} items
- * @param {unknown[]} hosts
- * @param {string} head
- * @param {(device: T) => number|null} part busy part of that time
- * @param {(device: T) => number} [outside] how much of the time lies before the device's first or after its last run
+ * @param {unknown[]} hosts of the session
+ * @param {string} shareHead head of the column of shares
+ * @param {(device: T) => number|null} busyShare busy time over the span
+ * @param {(device: T) => number} [outside] time in the span before the device's first or after its last run, ps
  */
-export function devicesTable(label, items, hosts, head, part, outside = () => 0) {
+export function devicesTable(label, items, hosts, shareHead, busyShare, outside = () => 0) {
   const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
   const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key) =>
     definedColumn(TABLES.window_devices[key], {
       timeUnit: unit,
       cell: (/** @type {T} */ device) => deviceTimeCell(device[key], unit),
     });
-  const beside = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
+  const outsideColumn = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
   return table({
     label, items,
     columns: [
       definedColumn(TABLES.window_devices.name, { cell: (device) => deviceName(device, hosts) }),
-      { head: '', name: 'Bar', cell: (device) => lengthBar(part(device) ?? 0) },
-      shareColumn(head, part),
-      time('busy_ps'), time('idle_ps'), ...beside, time('stall_ps'),
+      { head: '', name: 'Bar', cell: (device) => lengthBar(busyShare(device) ?? 0) },
+      shareColumn(shareHead, busyShare),
+      time('busy_ps'), time('idle_ps'), ...outsideColumn, time('stall_ps'),
       definedColumn(TABLES.window_devices.modules), definedColumn(TABLES.window_devices.ops),
     ],
   });

@@ -28,13 +28,13 @@ const { self_ps: { head: OWN_TIME } } = TABLES.window_annotations;
 /**
  * @param {Window} answer
  * @param {PanelActions} act
- * @param {string[]} hosts chosen ones
- * @param {string} [slowest] the host shown first
+ * @param {string[]} hosts names of the chosen hosts
+ * @param {string} [slowest] the slowest host, whose times are shown first
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function windowContent(answer, act, hosts, slowest) {
   const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
-  const whole = unitFor(duration_ps);
+  const windowUnit = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
   const ops = annotations.flatMap(({ path, top_ops, more_ops }) =>
     [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({
@@ -43,7 +43,7 @@ export function windowContent(answer, act, hosts, slowest) {
     })),
   );
   const { time, share: part, sum } = partColumns(OWN_TIME, ops, 'self_ps');
-  const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
+  const busyShare = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`,
     note: rangeText(start_ps, end_ps),
@@ -51,7 +51,7 @@ export function windowContent(answer, act, hosts, slowest) {
     body: h(
       'div',
       { class: 'columns' },
-      hostPart(
+      hostSection(
         answer,
         act,
         (
@@ -72,7 +72,7 @@ export function windowContent(answer, act, hosts, slowest) {
               act.inLaneOrder(devices),
               answer.hosts,
               'Share',
-              busy,
+              busyShare,
               ({ span_ps }) => duration_ps - span_ps,
             ),
           ),
@@ -103,16 +103,16 @@ export function windowContent(answer, act, hosts, slowest) {
             items: threads,
             columns: [
               definedColumn(TABLES.window_threads.name, {
-                of: (/** @type {Thread} */ { row }) => act.rowLabel(row),
+                field: (/** @type {Thread} */ { row }) => act.rowLabel(row),
                 cell: ({ row }) => link(act.rowLabel(row), () => act.revealRow(row), { title: act.rowLabel(row) }),
               }),
               quietColumn(TABLES.window_threads.role.head, ({ role }) => role.replace('_', ' ')),
               classColumn('Mostly', mainClass),
-              definedColumn(TABLES.window_threads.busy_ps, { timeUnit: whole }),
-              shareColumn('Of the window', busy),
+              definedColumn(TABLES.window_threads.busy_ps, { timeUnit: windowUnit }),
+              shareColumn('Of the window', busyShare),
               definedColumn(TABLES.window_threads.events),
               definedColumn(TABLES.window_threads.top, {
-                of: (/** @type {Thread} */ { top: [first] }) => first?.name,
+                field: (/** @type {Thread} */ { top: [first] }) => first?.name,
                 title: (/** @type {Thread} */ { top: names }) =>
                   names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
                 cell: ({ top: [first] }) =>
@@ -150,15 +150,21 @@ export function windowContent(answer, act, hosts, slowest) {
 /** The class with most time on a thread. @param {Thread} thread */
 const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
-/** @param {Window} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
-function hostPart(answer, act, host) {
+/**
+ * The time of a host by class, with buttons for the other hosts.
+ * @param {Window} answer
+ * @param {PanelActions} act
+ * @param {string} host name; empty if there is no host
+ * @returns {HTMLElement}
+ */
+function hostSection(answer, act, host) {
   const parts = answer.hosts.find((item) => item.host === host)?.by_class_ps ?? answer.by_class_ps;
   const threadOf = (/** @type {ClassName} */ name) => {
-    const ps = (/** @type {Thread} */ { by_class_ps }) => by_class_ps[name] ?? 0;
-    const [first] = answer.threads
-      .filter((thread) => (!host || thread.host === host) && ps(thread))
-      .sort((a, b) => ps(b) - ps(a));
-    return first && name !== 'unrecorded' ? act.rowLabel(first.row) : '';
+    const timeOf = (/** @type {Thread} */ { by_class_ps }) => by_class_ps[name] ?? 0;
+    const [thread] = answer.threads
+      .filter((candidate) => (!host || candidate.host === host) && timeOf(candidate))
+      .sort((a, b) => timeOf(b) - timeOf(a));
+    return thread && name !== 'unrecorded' ? act.rowLabel(thread.row) : '';
   };
   const section = h(
     'section',
@@ -169,7 +175,7 @@ function hostPart(answer, act, host) {
         { class: 'row' },
         h('span', { class: 'muted' }, 'Host'),
         answer.hosts.map((item) =>
-          button(item.host, () => section.replaceWith(hostPart(answer, act, item.host)), {
+          button(item.host, () => section.replaceWith(hostSection(answer, act, item.host)), {
             'aria-pressed': String(item.host === host),
           }),
         ),

@@ -1,4 +1,4 @@
-/** The panel under the lanes: loads the selection's details; the old content stays until they arrive. */
+/** The panel below the lanes, with the details of the selection. The old content stays until they are loaded. */
 
 import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
@@ -21,7 +21,7 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
 /**
- * What follows from the details of a selection.
+ * Requests for the details of a selection, and actions on them.
  * @typedef {import('./panel-gap.js').GapActions & {
  *   fetchGap: (query: {session: string, device: string, start_ps: number}) =>
  *     Promise<import('../lib/routes').GapAnswer>,
@@ -31,9 +31,11 @@ import { escapeInvisible } from '../lib/escapes.js';
  *   failed: (error: RequestError) => void}} DetailActions
  */
 
-/** Rows of a gap that are seen at once: the heads, and six of parts or chain; then comes the sum. */
+/** The rows of a gap's table that the panel shows at least: the head, six rows, and in addition the sum. */
 const VISIBLE_ROWS = 7;
 const MARGIN_BELOW_PX = 9;
+const MAX_FINDINGS = 3;
+const MAX_TABLE_EVENTS = 500;
 
 /**
  * @param {PanelActions} act
@@ -52,12 +54,12 @@ export function createPanel(act, on) {
     window: createLatestChannel('window'),
     table: createLatestChannel('table'),
   };
-  /** Only the newest request may fill the panel. */
-  let ticket = 0;
+  /** The number of the newest request, the only one that may fill the panel. */
+  let newestRequest = 0;
 
   /**
-   * How to find what has the focus in the content that comes next: a row by its table, a button by its text; else the
-   * title takes it.
+   * Returns a function that restores the focus in new content: to the row with the same index in the table of the same
+   * name, to the button with the same name, else to the title.
    */
   function rememberFocus() {
     const active = document.activeElement;
@@ -67,10 +69,10 @@ export function createPanel(act, on) {
     const name = nameOf(active);
     return () => {
       const rows = [...element.querySelectorAll('table')].find(({ ariaLabel }) => label && ariaLabel === label);
-      const next = label
+      const successor = label
         ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`)
         : [...element.querySelectorAll('button')].find((candidate) => nameOf(candidate) === name);
-      /** @type {HTMLElement} */ (next ?? title).focus();
+      /** @type {HTMLElement} */ (successor ?? title).focus();
     };
   }
 
@@ -92,12 +94,13 @@ export function createPanel(act, on) {
 
   /** @param {Promise<any>} request @param {(answer: any) => PanelContent} content */
   async function load(request, content) {
-    const requestTicket = ++ticket;
+    newestRequest += 1;
+    const number = newestRequest;
     try {
       const answer = await request;
-      if (requestTicket === ticket) show(content(answer));
+      if (number === newestRequest) show(content(answer));
     } catch (error) {
-      if (requestTicket === ticket) on.failed(/** @type {RequestError} */ (error));
+      if (number === newestRequest) on.failed(/** @type {RequestError} */ (error));
     }
   }
 
@@ -107,10 +110,10 @@ export function createPanel(act, on) {
   const panel = {
     element,
     /**
-     * px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at
-     * once; 0 where none is selected.
+     * The height that the selected gap needs, px: its sentence, and of both tables the sum and at least
+     * `VISIBLE_ROWS - 1` rows; 0 if no gap is selected.
      */
-    get needs() {
+    get neededPx() {
       const top = element.getBoundingClientRect().top;
       return maximum([...element.querySelectorAll('.gap-body section')].map((section) => {
         const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map(
@@ -123,24 +126,28 @@ export function createPanel(act, on) {
         );
       }), 0);
     },
-    /** Another session opens: pending requests become stale. */
+    /** Leaves the session: pending requests become stale. */
     leave() {
-      ticket += 1;
+      newestRequest += 1;
       panel.findings(null);
     },
-    /** @param {import('../lib/routes').Finding[]|null} findings null: not known yet */
+    /** Shows the costliest findings. @param {import('../lib/routes').Finding[]|null} findings null: not known yet */
     findings(findings) {
-      const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
+      const costliest = [...findings ?? []]
+        .sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0))
+        .slice(0, MAX_FINDINGS);
       fill(
         findingsElement,
         h(
           'h3',
           null,
-          findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings',
-          first.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores'),
+          findings && findings.length > MAX_FINDINGS
+            ? `The ${MAX_FINDINGS} largest of ${count(findings.length)} findings`
+            : 'Findings',
+          costliest.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores'),
         ),
-        findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
-        first.map((finding) =>
+        findings && !costliest.length && h('p', { class: 'muted' }, 'No findings.'),
+        costliest.map((finding) =>
           h(
             'div',
             { class: 'row' },
@@ -156,10 +163,15 @@ export function createPanel(act, on) {
         ),
       );
     },
-    /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones */
+    /**
+     * Shows a selection; without one, the session.
+     * @param {Ready} session
+     * @param {Selection|null} selection
+     * @param {string[]} hosts names of the chosen hosts
+     */
     select(session, selection, hosts) {
       if (!selection) {
-        ticket += 1;
+        newestRequest += 1;
         show(emptyContent(session, act, findingsElement));
         return;
       }
@@ -167,7 +179,7 @@ export function createPanel(act, on) {
       const { kind, row, depth, device, start_ps, end_ps, event } = selection;
       if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
       else if (kind === 'event') {
-        // Requested by its place, as in links; events without their own slice are requested by id.
+        // Requested by row and time, as in links. Events without their own slice are then requested by id.
         void load(
           channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
             if (event && error.status) return channel.event.get({ session: name, event });
@@ -191,7 +203,7 @@ export function createPanel(act, on) {
           return gapContent(answer, act, on);
         });
       } else {
-        void load(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) =>
+        void load(channel.window.get({ ...session.query, start_ps, end_ps }), (answer) =>
           windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name),
         );
       }
@@ -210,7 +222,7 @@ export function createPanel(act, on) {
           start_ps: Math.round(start_ps),
           end_ps: Math.round(end_ps),
           rows: rows.join(','),
-          limit: 500,
+          limit: MAX_TABLE_EVENTS,
         }),
         (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act),
       );
@@ -220,8 +232,9 @@ export function createPanel(act, on) {
 }
 
 /**
+ * A table of events.
  * @param {string} title
- * @param {string} range
+ * @param {string} range the span, as text
  * @param {import('../lib/routes').EventTable} answer
  * @param {PanelActions} act
  * @returns {PanelContent}
@@ -231,7 +244,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
     columns: [
       quietColumn('Row', ({ row }) => act.rowLabel(row)),
-      eventColumn('Event', (brief) => brief, act),
+      eventColumn('Event', (event) => event, act),
       quietColumn(
         'Class',
         (/** @type {import('../lib/routes').EventSummary} */ { class: className }) => className && LABELS[className],
@@ -253,7 +266,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
 }
 
 /**
- * How to select, the largest findings, what the colours mean, what the devices did in all.
+ * The content without a selection: how to select, the largest findings, the devices' times, the meanings of colours.
  * @param {Ready} session
  * @param {PanelActions} act
  * @param {HTMLElement} findingsElement

@@ -1,17 +1,19 @@
 /**
- * The pointer on the lanes: drag selects, on the ruler or with Shift it pans, wheel with Ctrl zooms, double click
- * frames.
+ * The pointer on the lanes: a drag selects, or pans on the ruler or with Shift; the wheel zooms with Ctrl; a double
+ * click frames a slice.
  */
 
 import { clamp } from '../lib/axis.js';
-import { RULER } from './paint.js';
-import { ordered } from './overview-strip.js';
+import { RULER_PX } from './paint.js';
+import { spanBetween } from './overview-strip.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 
-const DRAG_PX = 4;
+/** Shorter moves of a pressed pointer are clicks. */
+const MIN_DRAG_PX = 4;
+/** An edge of the selected window can be dragged within this distance. */
 const GRIP_PX = 5;
-const ZOOM_STEP = 1.5;
+const ZOOM_FACTOR = 1.5;
 
 /**
  * @param {HTMLElement} element
@@ -28,8 +30,8 @@ export function followPointer(element, act) {
   let drag = null;
 
   /**
-   * Where the pointer is: on the canvas, in time, and the opposite edge of the selected window when it is on one of its
-   * edges.
+   * The pointer's position on the canvas and in time; if it is on an edge of the selected window, also the time of the
+   * opposite edge.
    * @param {MouseEvent} event
    */
   const locate = (event) => {
@@ -37,28 +39,28 @@ export function followPointer(element, act) {
     const { scale } = act.scene();
     const x = event.clientX - box.left;
     const span = act.grips();
-    const near = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
+    const isNear = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
     const oppositeEdge =
-      !span || x < scale.left ? null : near(span.start_ps) ? span.end_ps : near(span.end_ps) ? span.start_ps : null;
+      !span || x < scale.left ? null : isNear(span.start_ps) ? span.end_ps : isNear(span.end_ps) ? span.start_ps : null;
     return { scale, x, y: event.clientY - box.top, at: scale.ps(clamp(x, scale.left, scale.right)), oppositeEdge };
   };
 
   element.addEventListener('pointerdown', (event) => {
     const { scale, x, y, at, oppositeEdge } = locate(event);
     if (event.button !== 0 || x > element.clientWidth) return;
-    drag = { x, mode: y < RULER || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor: oppositeEdge ?? at };
+    drag = { x, mode: y < RULER_PX || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor: oppositeEdge ?? at };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
   });
   element.addEventListener('pointermove', (event) => {
     const { scale, x, y, at, oppositeEdge } = locate(event);
     if (!drag) {
-      element.style.cursor = x < scale.left ? '' : y < RULER ? 'grab' : oppositeEdge === null ? '' : 'ew-resize';
+      element.style.cursor = x < scale.left ? '' : y < RULER_PX ? 'grab' : oppositeEdge === null ? '' : 'ew-resize';
       act.hover(x, y, event);
-    } else if (drag.x >= scale.left && (drag.moved || Math.abs(x - drag.x) >= DRAG_PX)) {
+    } else if (drag.x >= scale.left && (drag.moved || Math.abs(x - drag.x) >= MIN_DRAG_PX)) {
       drag.moved = true;
       act.hover(x, y, null);
       if (drag.mode === 'pan') act.pan(drag.at - scale.ps(x));
-      else act.preview(ordered(at, drag.anchor));
+      else act.preview(spanBetween(at, drag.anchor));
     }
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
@@ -67,7 +69,7 @@ export function followPointer(element, act) {
       const { x, y, at } = locate(event);
       drag = null;
       if (name === 'pointerup' && ended && !ended.moved) act.click(x, y);
-      else if (name === 'pointerup' && ended?.mode === 'select') act.select(ordered(at, ended.anchor));
+      else if (name === 'pointerup' && ended?.mode === 'select') act.select(spanBetween(at, ended.anchor));
       act.preview(null);
     });
   }
@@ -82,7 +84,7 @@ export function followPointer(element, act) {
     const zooms = event.ctrlKey || event.metaKey;
     if (!zooms && !deltaX && !event.shiftKey) return;
     event.preventDefault();
-    if (zooms) act.zoom(deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP, at);
+    if (zooms) act.zoom(deltaY < 0 ? ZOOM_FACTOR : 1 / ZOOM_FACTOR, at);
     else act.pan((deltaX || deltaY) * scale.psPerPx);
   }, { passive: false });
 }

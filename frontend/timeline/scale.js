@@ -1,6 +1,6 @@
 /**
- * The only conversion between time and pixels. Times are ps from the session's start, x is CSS pixels from the left of
- * the canvas, where the lanes begin at `left`.
+ * Converts between time and pixels, for all modules of the timeline. Times are ps from the session's start; x is in CSS
+ * pixels from the left of the canvas, and the lanes begin at `left`.
  */
 
 import { clamp, niceStep } from '../lib/axis.js';
@@ -8,8 +8,8 @@ import { clamp, niceStep } from '../lib/axis.js';
 /** @typedef {{start_ps: number, end_ps: number}} Span */
 /**
  * @typedef {object} Scale
- * @property {number} start_ps @property {number} end_ps what the lanes show
- * @property {number} left @property {number} right in px
+ * @property {number} start_ps @property {number} end_ps the span that the lanes show
+ * @property {number} left @property {number} right edges of the lanes, px
  * @property {number} psPerPx
  * @property {(ps: number) => number} x
  * @property {(x: number) => number} ps
@@ -20,6 +20,10 @@ const MIN_PS_PER_PX = 1000;
 
 /** The server's limit of pixels per request; very wide screens request fewer than they have. */
 const MAX_REQUEST_PX = 18_000;
+/** Requested spans begin and end at multiples of this many pixels, so that small moves request the same data. */
+const GRID_PX = 256;
+/** Lower windows have tighter rows and a smaller strip; as in styles.css. */
+const LOW_WINDOW_PX = 760;
 
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
 export function createScale({ start_ps, end_ps }, left, right) {
@@ -32,10 +36,10 @@ export function createScale({ start_ps, end_ps }, left, right) {
 }
 
 /**
- * Moves a span into the session and keeps its length where it can.
+ * Moves a span into the session. Its length changes only if it is longer than the session or too short to zoom to.
  * @param {Span} span
- * @param {number} duration
- * @param {number} px
+ * @param {number} duration of the session, ps
+ * @param {number} px width of the lanes
  */
 export function clampSpan({ start_ps, end_ps }, duration, px) {
   const minLength = Math.min(duration, MIN_PS_PER_PX * Math.max(1, px));
@@ -47,13 +51,13 @@ export function clampSpan({ start_ps, end_ps }, duration, px) {
 }
 
 /**
- * Zooms so that `at` stays where it is: a factor above 1 shows less.
+ * Zooms a span around an instant, which stays at its pixel.
  * @param {Span} span
- * @param {number} factor
- * @param {number} at
+ * @param {number} factor above 1 to zoom in
+ * @param {number} at_ps
  */
-export function zoomSpan({ start_ps, end_ps }, factor, at) {
-  return { start_ps: at - (at - start_ps) / factor, end_ps: at + (end_ps - at) / factor };
+export function zoomSpan({ start_ps, end_ps }, factor, at_ps) {
+  return { start_ps: at_ps - (at_ps - start_ps) / factor, end_ps: at_ps + (end_ps - at_ps) / factor };
 }
 
 /**
@@ -70,15 +74,15 @@ export function frameSpan({ start_ps, end_ps }, marginShare = 0.15) {
 export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
 
 /**
- * The span to request: three screens around the given one, on a grid, inside the session.
- * @param {Span} span @param {number} psPerPx @param {number} duration
+ * The span to request: three times the shown one, around it, on a grid and inside the session.
+ * @param {Span} span @param {number} psPerPx @param {number} duration of the session, ps
  * @returns {{start_ps: number, end_ps: number, px: number}}
  */
 export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
   const width = end_ps - start_ps;
   let step = resolution(psPerPx);
   while (width * 3 > step * MAX_REQUEST_PX) step *= 2;
-  const grid = step * 256;
+  const grid = step * GRID_PX;
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
   return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / step)) };
@@ -86,10 +90,10 @@ export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
 
 /**
  * Ticks of the ruler: every second one has a label.
- * @param {Scale} scale @param {number} leastPx between ticks
+ * @param {Scale} scale @param {number} minPx distance between ticks
  */
-export function rulerTicks(scale, leastPx) {
-  const step = Math.max(1, niceStep(scale.psPerPx * leastPx));
+export function rulerTicks(scale, minPx) {
+  const step = Math.max(1, niceStep(scale.psPerPx * minPx));
   const first = Math.ceil(scale.start_ps / step);
   return {
     step,
@@ -100,5 +104,5 @@ export function rulerTicks(scale, leastPx) {
   };
 }
 
-/** Whether the window is so low that rows and strip are tighter. */
-export const isSmall = () => innerHeight < 760;
+/** Whether the browser's window is so low that rows are tighter and the strip is smaller. */
+export const isLowWindow = () => innerHeight < LOW_WINDOW_PX;

@@ -1,4 +1,4 @@
-/** One frame of the lanes as data: everything that drawing, hit testing and tests need to agree on. */
+/** One frame of the lanes as data, for drawing, hit testing and tests. */
 
 import { CLASSES } from '../lib/classes.js';
 import { parseRowId } from '../lib/row-ids.js';
@@ -9,22 +9,27 @@ import { hasClass, textsOf } from './slice-style.js';
 /**
  * @typedef {object} Scene
  * @property {import('./scale.js').Scale} scale
- * @property {Lane[]} lanes @property {number} top height of the ruler above the lanes @property {number} scroll
- * @property {number} width @property {number} height of the canvas
- * @property {import('./columns.js').Slices|null} slices
+ * @property {Lane[]} lanes
+ * @property {number} top height of the ruler above the lanes, px
+ * @property {number} scroll px by which the lanes are scrolled
+ * @property {number} width @property {number} height of the canvas, px
+ * @property {import('./columns.js').Slices|null} slices null until they are loaded
  */
 /**
- * A slice as drawn: enough to name, select and outline it.
+ * A slice as drawn: what is needed to name, select and outline it.
  * @typedef {object} DrawnSlice
- * @property {Lane} lane @property {string} row @property {number} depth @property {number} index
- * @property {number} start_ps @property {number} end_ps where it is drawn
- * @property {number} real_ps @property {number} length_ps its true start and length
+ * @property {Lane} lane
+ * @property {string} row @property {number} depth
+ * @property {number} index in the columns; -1 for an instant without a slice
+ * @property {number} start_ps @property {number} end_ps as drawn
+ * @property {number} real_ps its true start
+ * @property {number} length_ps its true length
  * @property {string} name its name, or the label of its class
- * @property {number} classIndex as in the columns @property {number} count @property {number} busy_ps
+ * @property {number} classIndex @property {number} count @property {number} busy_ps as in the columns
  * @property {string|null} event `<host index>.<event id>`
  */
 
-/** @param {Scene} scene @param {Lane} lane @returns {import('./columns.js').Columns|null} */
+/** The slices of a lane. @param {Scene} scene @param {Lane} lane @returns {import('./columns.js').Columns|null} */
 export const columnsOf = ({ slices }, { kind, row, depth }) =>
   kind === 'slices' ? (slices?.rows.get(row.id)?.[depth] ?? null) : null;
 
@@ -36,8 +41,8 @@ export const visibleLanes = (scene) =>
   scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
 
 /**
- * The lane whose label is drawn beside a lane: that lane, but for the topmost one on screen the first lane of its row,
- * because only that one has the row's label, and it may be scrolled out of sight.
+ * The lane whose label is drawn beside a lane: the lane itself, except that the topmost lane in view shows the label of
+ * its row. The row's first lane has that label, and may be scrolled out of view.
  * @param {Scene} scene
  * @param {Lane} lane
  */
@@ -47,7 +52,7 @@ export function labelledLane(scene, lane) {
 }
 
 /**
- * The lane at a height of the canvas, if it is in sight there.
+ * The visible lane at a height of the canvas.
  * @param {Scene} scene
  * @param {number} y
  * @returns {Lane|null}
@@ -69,7 +74,13 @@ export function laneFor(lanes, row, depth) {
     ?? lanes.find((lane) => lane.rows.some(({ id }) => id === row)) ?? null;
 }
 
-/** @param {Scene} scene @param {Lane} lane @param {number} index @returns {DrawnSlice|null} */
+/**
+ * A slice of a lane, by its index in the columns.
+ * @param {Scene} scene
+ * @param {Lane} lane
+ * @param {number} index
+ * @returns {DrawnSlice|null}
+ */
 export function drawnSlice(scene, lane, index) {
   const columns = columnsOf(scene, lane);
   if (!columns || !scene.slices || index < 0 || index >= columns.length) return null;
@@ -84,18 +95,21 @@ export function drawnSlice(scene, lane, index) {
   };
 }
 
+/** Slices this close to a point are found, px. */
+const REACH_PX = 2;
+
 /**
- * The slice under a point of the canvas.
+ * The slice at a point of the canvas.
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y
  * @returns {DrawnSlice|null}
  */
-export function find(scene, x, y) {
+export function findSlice(scene, x, y) {
   const { scale } = scene;
   const lane = x < scale.left ? null : laneAt(scene, y);
   const columns = lane && columnsOf(scene, lane);
-  return columns && drawnSlice(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * 2));
+  return columns && drawnSlice(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * REACH_PX));
 }
 
 /** All visible slices, for tests. @param {Scene} scene */

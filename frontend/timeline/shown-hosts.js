@@ -1,31 +1,31 @@
-/** Hosts of the timeline by device and row: names, the host to compare with, the hosts to load. */
+/** The timeline's hosts: names, the host to compare a gap with, hosts whose rows must be loaded. */
 
-import { deviceName as withHost } from '../lib/cards.js';
+import { deviceName } from '../lib/cards.js';
 import { shortNames } from '../lib/host-names.js';
 import { parseRowId } from '../lib/row-ids.js';
 
 /**
  * @param {import('../frame/app.js').App} app @param {Readonly<import('./model.js').TimelineState>} state
- * @param {() => import('../lib/types').Ready|null} open the open session
+ * @param {() => import('../lib/types').Ready|null} session
  */
-export function createShownHosts(app, state, open) {
-  const names = () => open()?.session.hosts.map(({ name }) => name) ?? [];
-  const device = (/** @type {string} */ id) => open()?.devices.find((candidate) => candidate.id === id);
+export function createShownHosts(app, state, session) {
+  const names = () => session()?.session.hosts.map(({ name }) => name) ?? [];
+  const findDevice = (/** @type {string} */ id) => session()?.devices.find((device) => device.id === id);
 
   /**
-   * The index of the host of a device or row; -1 without a host.
-   * @param {{device: string, row: string}} of
+   * The index of the host of a device, else of a row; -1 if neither is known.
+   * @param {{device: string, row: string}} ids
    */
-  function hostOf({ device: id, row }) {
-    const name = device(id)?.host;
+  function hostOf({ device, row }) {
+    const name = findDevice(device)?.host;
     return name ? names().indexOf(name) : parseRowId(row)?.host ?? -1;
   }
 
   return {
-    /** @param {string} id */
+    /** The name of a device, with its host if there are several. @param {string} id */
     deviceName(id) {
-      const item = device(id);
-      return item ? withHost(item, names()) : id;
+      const device = findDevice(id);
+      return device ? deviceName(device, names()) : id;
     },
     /** The short name of a host. @param {string} host */
     shortName(host) {
@@ -33,13 +33,14 @@ export function createShownHosts(app, state, open) {
       return shortNames(hostNames)[hostNames.indexOf(host)] ?? host;
     },
     /**
-     * The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one.
-     * @param {string} id of the device
+     * The index of the host whose gap is shown beside a device's gap: of the other hosts with rows the median one, else
+     * the slowest, else the first; null if there are no others.
+     * @param {string} device id
      */
-    beside(id) {
+    comparedHost(device) {
       const hostNames = names();
-      const ranks = open()?.ranks;
-      const host = hostOf({ device: id, row: '' });
+      const ranks = session()?.ranks;
+      const host = hostOf({ device, row: '' });
       const otherHosts = app.tracedSelection().hosts.map((name) => hostNames.indexOf(name)).filter((at) => at !== host);
       const ranked = [ranks?.median, ranks?.slowest].find((at) => at !== undefined && otherHosts.includes(at));
       return ranked ?? otherHosts[0] ?? null;
@@ -47,10 +48,9 @@ export function createShownHosts(app, state, open) {
     /** Requests rows for the hosts of the selection and of devices that a link opens. */
     requestHosts() {
       const { selection, open: folds } = state;
-      const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
-      app.requestHosts(
-        [...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0),
-      );
+      const openedHosts = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
+      const selectedHosts = selection && selection.kind !== 'window' ? [hostOf(selection)] : [];
+      app.requestHosts([...selectedHosts, ...openedHosts].filter((at) => at >= 0));
     },
   };
 }

@@ -1,31 +1,37 @@
-/** Tone, sign and text of slices by the kind of their row, and their texts for screen readers. */
+/** Tone, texture and texts of slices by the kind of their row, and texts for screen readers. */
 
 import { CLASSES, LABELS } from '../lib/classes.js';
-import { count, headline, placeText, plural, share, timeText } from '../lib/format.js';
-import { sliceOf } from './columns.js';
+import { total } from '../lib/totals.js';
+import { count, headline, instantText, plural, share, timeText } from '../lib/format.js';
+import { COLLECTIVE, OP_CLASSES, STALL, sliceOf } from './columns.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
-/** @typedef {{tone: import('../lib/theme.js').Tone, sign: import('./draw.js').Sign}} Look */
+/** @typedef {{tone: import('../lib/theme.js').Tone, texture: import('./draw.js').Texture}} Look */
+
+/** Number of tones for phases, as in the palette. */
+const PHASE_TONES = 6;
 
 /**
- * Ranks of phases spread over the six tones.
+ * The tones of phases, spread over all tones.
  * @param {string[]} phases in host order
- * @returns {Map<string, number>} name → 0..5
+ * @returns {Map<string, number>} from names to indices of tones
  */
 export function phaseTones(phases) {
-  const spread = Math.max(6, phases.length);
-  return new Map(phases.map((name, rank) => [name, Math.floor((rank * 6) / spread)]));
+  const spread = Math.max(PHASE_TONES, phases.length);
+  return new Map(phases.map((name, rank) => [name, Math.floor((rank * PHASE_TONES) / spread)]));
 }
 
 /**
- * The tone of an annotation or scope: of the phase it is, or of the innermost phase on its path, or else none.
+ * The index of the tone of an annotation or scope: that of its phase or of the innermost phase on its path; undefined
+ * without a phase.
  * @param {string} name may be a path with slashes @param {Map<string, number>} tones
  */
-export const phaseOf = (name, tones) =>
-  [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((rank) => rank !== undefined);
+export const phaseTone = (name, tones) =>
+  [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((tone) => tone !== undefined);
 
 /**
- * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones
+ * Tone and texture of a slice.
+ * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones of phases
  * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
  * @returns {Look}
  */
@@ -33,36 +39,39 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
   const depths = rows.get(id) ?? [];
   const { name, classIndex, start } = depths[depth];
   if (kind === 'scopes' && !names[name[i]]) {
-    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
+    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, texture: 'light' };
   }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
-    let rank;
-    // An inner annotation has the tone of its phase; the outermost one is no phase.
-    for (let at = depth; rank === undefined && at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
-      const around = depths[at] ? sliceOf(depths[at], start[i]) : -1;
-      rank = around < 0 ? undefined : phaseOf(names[depths[at].name[around]] ?? '', tones);
+    let toneIndex;
+    // An inner annotation has the tone of its phase; the outermost one is the step, not a phase.
+    for (let at = depth; toneIndex === undefined && at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
+      const enclosing = depths[at] ? sliceOf(depths[at], start[i]) : -1;
+      toneIndex = enclosing < 0 ? undefined : phaseTone(names[depths[at].name[enclosing]] ?? '', tones);
     }
     return {
       tone:
-        rank === undefined || kind === 'steps'
+        toneIndex === undefined || kind === 'steps'
           ? { fill: palette.surface2, on: palette.ink, edge: palette.line2 }
-          : palette.phases[rank],
-      sign: null,
+          : palette.phases[toneIndex],
+      texture: null,
     };
   }
-  if (kind === 'modules') return { tone: palette.dev, sign: null };
+  if (kind === 'modules') return { tone: palette.dev, texture: null };
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
-    return { tone: classIndex[i] === 1 ? palette.devColl : palette.dev2, sign: classIndex[i] === 2 ? 'hatch' : null };
+    return {
+      tone: classIndex[i] === COLLECTIVE ? palette.devColl : palette.dev2,
+      texture: classIndex[i] === STALL ? 'hatch' : null,
+    };
   }
   const className = CLASSES[classIndex[i]] ?? 'other';
   return {
     tone: palette.classes[CLASSES.indexOf(className)],
-    sign: className === 'wait' ? 'hatch' : className === 'unrecorded' ? 'dots' : null,
+    texture: className === 'wait' ? 'hatch' : className === 'unrecorded' ? 'dots' : null,
   };
 }
 
 /**
- * What may stand in a slice, the longest first: the last may be cut where it does not fit, as a name, but no number is.
+ * Candidates for the text in a slice, the longest first. If none fits, the last one is cut: a name, never a number.
  * @param {import('../lib/types').RowKind} kind
  * @param {Columns} columns
  * @param {number} i
@@ -96,30 +105,33 @@ function kindLabel({ lane, classIndex }) {
   const label = LABELS[CLASSES[classIndex]] ?? '';
   if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
   return lane.row.kind === 'ops'
-    ? (['op', 'collective', 'stall'][classIndex] ?? 'op')
+    ? (OP_CLASSES[classIndex] ?? 'op')
     : (KIND_WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '');
 }
 
-/** @param {import('./layout.js').Lane} lane */
+/** The id of a lane's element. @param {import('./layout.js').Lane} lane */
 export const laneId = ({ id }) => `lane-${id}`;
 
-/** `python (driving), depth 2, 62.2 % busy, 11 520 events` @param {import('./layout.js').Lane} lane */
+/**
+ * A lane for screen readers: `python (driving), depth 2, 62.2 % busy, 11 520 events`.
+ * @param {import('./layout.js').Lane} lane
+ */
 export function laneText({ row, rows, kind, depth, label, right = '' }) {
   return [
     kind === 'slices' ? row.label : label,
     depth ? `depth ${depth + 1}` : '',
     row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
-    plural(
-      rows.reduce((sum, counted) => sum + counted.events, 0),
-      'event',
-    ),
+    plural(total(rows, 'events'), 'event'),
     right.startsWith('shifted') ? right : '',
   ]
     .filter(Boolean)
     .join(', ');
 }
 
-/** `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python` @param {import('./scene.js').DrawnSlice} slice */
+/**
+ * The texts of a slice: `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python`.
+ * @param {import('./scene.js').DrawnSlice} slice
+ */
 export function sliceTexts(slice) {
   const { name, lane, length_ps, real_ps, busy_ps } = slice;
   const [kindText, length] = [kindLabel(slice), timeText(length_ps)];
@@ -132,7 +144,7 @@ export function sliceTexts(slice) {
           `most: ${name}`,
         ]
       : [...new Set([name || kindText, kindText]), length]),
-    `at ${placeText(real_ps)}`,
+    `at ${instantText(real_ps)}`,
     lane.row.label,
   ];
 }

@@ -1,14 +1,14 @@
-/** The bar between lanes and panel: dragged or moved by arrow keys; the height of the panel is remembered. */
+/** The bar between lanes and panel, moved by dragging or arrow keys. This browser remembers the height of the panel. */
 
 import { clamp } from '../lib/axis.js';
 import { h, onDrag, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/preferences.js';
-import { isSmall } from './scale.js';
+import { isLowWindow } from './scale.js';
 
 const MIN_PANEL_PX = 180;
-/** Of lanes: the ruler, what the host did, its driving thread, and the gaps and runs of a device. */
+/** Shows the ruler, the host's classes and driving thread, and the gaps and runs of a device. */
 const MIN_LANES_PX = 148;
-/** Above the panel when it is dragged to the top: the toolbar and part of the lanes. */
+/** What stays above the panel when it is dragged to the top: the toolbar and part of the lanes. */
 const MIN_ABOVE_PANEL_PX = 140;
 /** The heights of `.splitter` and `.toolbar` in styles.css. */
 const SPLITTER_PX = 5;
@@ -17,8 +17,9 @@ const STEP_PX = 24;
 /** The lanes' share of the view below the toolbar. */
 const LANES_SHARE = 0.62;
 
-/** @param {() => void} changed @param {() => number} height of the view */
-export function createSplitter(changed, height) {
+/** @param {() => void} onMove @param {() => number} viewHeight px */
+export function createSplitter(onMove, viewHeight) {
+  /** The height of the panel that the user chose, px; 0 if none is chosen. */
   let chosenPx = Number(readPref('panel'));
   const element = h('div', {
     class: 'splitter',
@@ -29,35 +30,35 @@ export function createSplitter(changed, height) {
     'aria-valuemin': MIN_PANEL_PX,
     'data-testid': 'splitter',
   });
-  const panel = () => /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight;
+  const panelHeight = () => /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight;
 
   /** @param {number} next */
   function set(next) {
-    chosenPx = Math.round(clamp(next, MIN_PANEL_PX, height() - MIN_ABOVE_PANEL_PX));
+    chosenPx = Math.round(clamp(next, MIN_PANEL_PX, viewHeight() - MIN_ABOVE_PANEL_PX));
     writePref('panel', String(chosenPx));
-    changed();
+    onMove();
   }
   onDrag(element, (event) => {
-    const offset = panel() + event.clientY;
+    const offset = panelHeight() + event.clientY;
     return ({ clientY }) => set(offset - clientY);
   });
-  const move = (/** @type {number} */ by) => set((chosenPx || panel()) + by);
+  const move = (/** @type {number} */ by) => set((chosenPx || panelHeight()) + by);
   onKeys(element, '*', { ArrowUp: () => move(STEP_PX), ArrowDown: () => move(-STEP_PX) });
   return {
     element,
     /**
-     * The height of the lanes: at most what they need. With a panel height that the user chose, the rest of the view;
-     * otherwise at most 62 % of the view (not in a low window), and no more than the panel leaves.
-     * @param {number} natural
-     * @param {number} above px of the view over the lanes
-     * @param {number} panelPx px that the panel needs, 0: as much as there is
+     * The height of the lanes, px: at most what they need. If the user chose a height of the panel, the rest of the
+     * view; otherwise what the panel leaves, and at most 62 % of the view except in a low window.
+     * @param {number} natural the height that the lanes need, px
+     * @param {number} above the height of the view above the lanes, px
+     * @param {number} panelPx the height that the panel needs, px; 0 if it takes the rest
      */
     lanes(natural, above, panelPx) {
-      const view = height();
+      const view = viewHeight();
       const free = view - above - SPLITTER_PX;
       const share = Math.min(view * LANES_SHARE - (above - TOOLBAR_PX), free - MIN_PANEL_PX);
-      const most = isSmall() ? Infinity : share;
-      const available = chosenPx ? free - chosenPx : panelPx ? Math.min(most, free - panelPx) : share;
+      const max = isLowWindow() ? Infinity : share;
+      const available = chosenPx ? free - chosenPx : panelPx ? Math.min(max, free - panelPx) : share;
       element.setAttribute('aria-valuenow', String(chosenPx || Math.round(view - above - available)));
       return Math.max(MIN_LANES_PX, Math.floor(Math.min(natural, available)));
     },

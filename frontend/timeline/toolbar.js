@@ -1,5 +1,6 @@
 /**
- * Search, gaps, alignment, flows, the window in words, the way back to the whole session, and a place to type a time.
+ * The toolbar: search, gaps, alignment, flows, a field to go to a time, the window's times, and zoom to the whole
+ * session.
  */
 
 import { h, fill, button } from '../lib/dom.js';
@@ -13,13 +14,16 @@ const TYPING_MS = 150;
 
 /**
  * @param {object} on
- * @param {() => Record<string, any>} on.of query parameters of the session
- * @param {() => number} on.from the time at which searching begins
- * @param {(hits: number[], text: string, message: string) => void} on.showHits start times, text, and what to announce
- * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit @param {(error: Error) => void} on.error
- * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
+ * @param {() => Record<string, any>} on.query the arguments of requests about the session
+ * @param {() => number} on.from the time from which the first hit is searched, ps
+ * @param {(hits: number[], text: string, message: string) => void} on.showHits gets the hits' start times, the searched
+ *   text, and a message to announce
+ * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit called when the user goes to a hit
+ * @param {(error: Error) => void} on.error
+ * @param {() => void} on.leave called when a key leaves a field
+ * @param {() => void} on.flows @param {() => void} on.align
  * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
- * @param {() => void} on.fit @param {(ps: number) => void} on.time
+ * @param {() => void} on.fit shows the whole session @param {(ps: number) => void} on.time goes to a time
  */
 export function createToolbar(on) {
   const input = h('input', {
@@ -51,12 +55,12 @@ export function createToolbar(on) {
     h('span', { class: 'muted' }, 'Go to'),
     time,
   );
-  const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
+  const gapPosition = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
   const gaps = h(
     'span',
     { class: 'row none' },
     button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')),
-    gapAt,
+    gapPosition,
     button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
     button(
       'longest',
@@ -69,7 +73,8 @@ export function createToolbar(on) {
   const channel = createLatestChannel('search');
   /** @type {SearchAnswer|null} */
   let answer = null;
-  let at = -1;
+  /** The index of the hit that was gone to; -1 before the first one. */
+  let hitIndex = -1;
   let timer = 0;
   let text = '';
   /** The newest request; Enter waits for it. */
@@ -77,15 +82,15 @@ export function createToolbar(on) {
 
   function show() {
     const total = answer?.count ?? 0;
-    searchCount.textContent = answer ? positionText(at, total) : '';
-    const message = answer ? (at < 0 ? `${total} events found.` : `${at + 1} of ${total}.`) : '';
+    searchCount.textContent = answer ? positionText(hitIndex, total) : '';
+    const message = answer ? (hitIndex < 0 ? `${total} events found.` : `${hitIndex + 1} of ${total}.`) : '';
     on.showHits(answer?.hits.s ?? [], text, message);
   }
 
   async function fetchHits() {
     try {
-      answer = await channel.get({ ...on.of(), q: text });
-      at = -1;
+      answer = await channel.get({ ...on.query(), q: text });
+      hitIndex = -1;
       show();
     } catch (error) {
       on.error(/** @type {Error} */ (error));
@@ -99,19 +104,19 @@ export function createToolbar(on) {
   }
 
   /**
-   * As the text changes, asks for names that contain it.
+   * Searches for event names that contain a text, after a pause in typing.
    * @param {string} value
-   * @param {boolean} [anew] in another session
+   * @param {boolean} [sessionChanged] whether to search even if the text is the same
    */
-  function search(value, anew) {
+  function search(value, sessionChanged) {
     if (input.value !== value) input.value = value;
-    if (value.trim() === text && !anew) return;
+    if (value.trim() === text && !sessionChanged) return;
     text = value.trim();
     clearTimeout(timer);
     timer = 0;
     // A pending answer belongs to another text or session.
     channel.cancel();
-    if (anew) {
+    if (sessionChanged) {
       answer = null;
       searchCount.textContent = '';
     }
@@ -123,27 +128,30 @@ export function createToolbar(on) {
     show();
   }
 
-  /** Goes to the next or previous hit by time, once the answer is there. @param {1|-1} by */
+  /** Goes to the next or previous hit by time, once the answer has arrived. @param {1|-1} by */
   async function goToHit(by) {
     if (timer) startSearch();
     await pending;
     const { hits, names } = answer ?? {};
     const hitCount = hits?.s.length ?? 0;
     if (!hits || !names || !hitCount) return;
-    // The first time, the first one from where the window begins, or the last one before.
-    const first = hits.s.findIndex((start) => start >= on.from());
-    const from = at >= 0 ? at : (first < 0 ? hitCount : first) - (by > 0 ? 1 : 0);
-    at = (from + by + hitCount) % hitCount;
+    if (hitIndex >= 0) hitIndex = (hitIndex + by + hitCount) % hitCount;
+    else {
+      // The first step leads to the first hit from `on.from()` on, or to the last one before it.
+      const firstAfter = hits.s.findIndex((start) => start >= on.from());
+      const boundary = firstAfter < 0 ? hitCount : firstAfter;
+      hitIndex = ((by > 0 ? boundary : boundary - 1) + hitCount) % hitCount;
+    }
     show();
     on.hit({
-      event: hits.event[at],
-      row: hits.row[at],
-      depth: hits.depth[at],
-      name: names[hits.n[at]]?.name ?? '',
+      event: hits.event[hitIndex],
+      row: hits.row[hitIndex],
+      depth: hits.depth[hitIndex],
+      name: names[hits.n[hitIndex]]?.name ?? '',
       class: null,
       thread: '',
-      start_ps: hits.s[at],
-      duration_ps: hits.d[at],
+      start_ps: hits.s[hitIndex],
+      duration_ps: hits.d[hitIndex],
     });
   }
 
@@ -190,17 +198,17 @@ export function createToolbar(on) {
       time.focus();
     },
     /**
-     * Shows the position among a device's gaps; hidden without gaps.
-     * @param {number} index -1: none is selected
+     * Shows the position of the selected gap among those of its device; hides the buttons if there are no gaps.
+     * @param {number} index -1: no gap is selected
      * @param {number} total
-     * @param {string} device its name
-     * @param {string} title with its host
+     * @param {string} device name
+     * @param {string} title name with its host
      */
     setGap(index, total, device, title) {
       gaps.classList.toggle('none', !total);
       const position = index < 0 ? plural(total, 'gap') : positionText(index, total);
-      gapAt.textContent = escapeInvisible(`${position} on ${device}`);
-      gapAt.title = escapeInvisible(`${plural(total, 'gap')} on ${title}`);
+      gapPosition.textContent = escapeInvisible(`${position} on ${device}`);
+      gapPosition.title = escapeInvisible(`${plural(total, 'gap')} on ${title}`);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {
@@ -216,6 +224,6 @@ export function createToolbar(on) {
   };
 }
 
-/** `3 of 60`, `60`, `none` @param {number} at -1 before the first @param {number} total */
-const positionText = (at, total) =>
-  total === 0 ? 'none' : at < 0 ? count(total) : `${count(at + 1)} of ${count(total)}`;
+/** `3 of 60`, `60`, `none` @param {number} index -1: not at any item @param {number} total */
+const positionText = (index, total) =>
+  total === 0 ? 'none' : index < 0 ? count(total) : `${count(index + 1)} of ${count(total)}`;

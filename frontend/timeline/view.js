@@ -17,14 +17,13 @@ import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
 import { frameSpan } from './scale.js';
-import { find, laneAt } from './scene.js';
+import { findSlice, laneAt } from './scene.js';
 import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
-import { ofWindow, selectionText, selectionValue } from './selection.js';
+import { windowSelection, selectionText, selectionValue } from './selection.js';
 
-/** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
@@ -33,23 +32,23 @@ export function timelineView(app) {
   const { live, link } = app;
   /** @type {Ready|null} */
   let session = null;
-  let first = true;
-  let listed = false;
-  /** The finding that the panel shows. */
-  let panelFinding = '';
+  let awaitsFirstSlices = true;
+  let isTableShown = false;
+  /** The link's finding when the panel was drawn. */
+  let drawnFinding = '';
   /** @type {(() => void)|null} */
   let removeKeys = null;
   const name = () => session?.session.name ?? '';
-  const ready = () => {
-    if (!first) return;
-    first = false;
+  const reportReady = () => {
+    if (!awaitsFirstSlices) return;
+    awaitsFirstSlices = false;
     app.setState();
     void loadFindings();
   };
 
   const retry = () => {
-    feeds.again();
-    waits.again();
+    feeds.allowRetry();
+    waits.allowRetry();
     lanes.request();
     showPanel();
   };
@@ -61,13 +60,13 @@ export function timelineView(app) {
       action: { label: 'Try again', run: retry },
     });
     live.announceError(error.message);
-    ready();
+    reportReady();
   };
   const model = createModel(link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
   const feeds = createFeeds(model, {
     arrived(host) {
       lanes.request();
-      if (host) ready();
+      if (host) reportReady();
     },
     failed,
   });
@@ -80,10 +79,10 @@ export function timelineView(app) {
   });
   const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle } = navigation;
   const shownHosts = createShownHosts(app, state, () => session);
-  const { deviceName, shortName, beside, requestHosts } = shownHosts;
+  const { deviceName, shortName, comparedHost, requestHosts } = shownHosts;
   const waits = createWaits(model, {
     session: () => session,
-    short: shortName,
+    shortName,
     arrived: () => lanes.request(),
     failed,
     open,
@@ -92,14 +91,15 @@ export function timelineView(app) {
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
     chosen: app.tracedSelection,
-    // Aligned rows have no place for gaps.
+    // Gaps are not drawn while device rows are aligned.
     slices: () => (state.align ? feeds.slices() : gaps.addTo(feeds.slices())),
     frame({ scale }, rows) {
-      feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
-      if (!first) waits.want(scale);
+      feeds.ensure(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
+      if (!awaitsFirstSlices) waits.ensure(scale);
     },
     waits,
-    height: (natural) => splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.needs),
+    height: (natural) =>
+      splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.neededPx),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
@@ -108,22 +108,24 @@ export function timelineView(app) {
     session: () => session,
     devices: () => app.tracedSelection().devices,
     say: live.announceNow,
-    name: deviceName,
-    count: (at, total, device) =>
-      toolbar.setGap(at, total, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)),
+    deviceName,
+    position(index, total, device) {
+      const shortDevice = session?.devices.find(({ id }) => id === device)?.name ?? device;
+      toolbar.setGap(index, total, shortDevice, deviceName(device));
+    },
     open,
-    beside,
+    comparedHost,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
   const strip = createOverviewStrip({
-    window: model.look,
+    window: model.setWindow,
     left: lanes.left,
     shown: () => state.window,
     devices: () => app.tracedSelection().devices,
     causes: () => gaps.strip,
   });
   const toolbar = createToolbar({
-    of: () => session?.of ?? {},
+    query: () => session?.query ?? {},
     from: () => state.window.start_ps,
     hit: open,
     error: failed,
@@ -163,7 +165,7 @@ export function timelineView(app) {
     openEvent: open,
     failed,
   });
-  let settling = false;
+  let isCompleting = false;
 
   fill(
     element,
@@ -177,19 +179,22 @@ export function timelineView(app) {
   );
   fill(app.skip, button('Timeline as table', showTable, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
-  /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
+  /**
+   * Adds details to the selection that the panel already shows.
+   * @param {Partial<import('./model.js').TimelineState>} patch
+   */
   function completeSelection(patch) {
-    settling = true;
+    isCompleting = true;
     model.set(patch);
-    settling = false;
+    isCompleting = false;
   }
 
   function toggleFlows() { model.set({ flows: !state.flows }); }
 
   function toggleAlign() { void align(!state.align); }
 
-  /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/routes').Overview>} */
-  const overview = () => getShared('overview', /** @type {Ready} */ (session).of);
+  /** The findings, and the steps with their device work. @returns {Promise<import('../lib/routes').Overview>} */
+  const overview = () => getShared('overview', /** @type {Ready} */ (session).query);
 
   const align = createAlign(model, app, {
     name,
@@ -198,11 +203,11 @@ export function timelineView(app) {
     failed,
   });
 
-  /** Only after the lanes: the findings take an analysis. */
+  /** Called once the lanes are drawn, because findings need an analysis. */
   async function loadFindings() {
     const requested = session;
     const answer = await overview().catch(() => null);
-    if (requested?.of !== session?.of || !session || !answer) return;
+    if (requested?.query !== session?.query || !session || !answer) return;
     panel.findings(answer.findings);
     if (!answer.ranks || session.ranks) return;
     session = { ...session, ranks: answer.ranks };
@@ -214,9 +219,9 @@ export function timelineView(app) {
     const { selection } = state;
     const kind = selection?.kind;
     if (error.status !== 404 && error.status !== 400) failed(error);
-    // The same gap on another core may begin elsewhere: the window shows what is known.
+    // The same gap on another core may begin at another time: its window is shown instead.
     else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) {
-      model.select(ofWindow(selection.start_ps, selection.end_ps));
+      model.select(windowSelection(selection.start_ps, selection.end_ps));
     } else {
       app.addNote({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
       model.select(null);
@@ -224,14 +229,14 @@ export function timelineView(app) {
   }
 
   function showPanel() {
-    listed = false;
-    panelFinding = link.state.fi ?? '';
+    isTableShown = false;
+    drawnFinding = link.state.fi ?? '';
     if (session) panel.select(session, state.selection, app.tracedSelection().hosts);
   }
 
   function showTable() {
     if (!session) return;
-    listed = true;
+    isTableShown = true;
     const rows = lanes.lanes.flatMap(({ kind, row, rows: laneRows }) =>
       kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : laneRows.map(({ id }) => id),
     );
@@ -245,36 +250,36 @@ export function timelineView(app) {
       toolbar.set(state, model.duration);
     }
     if (!changed.has('selection')) return;
-    gaps.count();
+    gaps.reportPosition();
     requestHosts();
-    if (settling) return;
+    if (isCompleting) return;
     showPanel();
     if (state.selection?.kind === 'window') live.announce('A window is selected.');
   });
 
   followPointer(lanes.element, {
     scene: lanes.scene,
-    select: ({ start_ps, end_ps }) => model.select(ofWindow(start_ps, end_ps)),
+    select: ({ start_ps, end_ps }) => model.select(windowSelection(start_ps, end_ps)),
     preview: (preview) => model.set({ preview }),
     pan,
     zoom,
     grips: () => (state.selection?.kind === 'window' ? state.selection : null),
     click(x, y) {
       const scene = lanes.scene();
-      const slice = find(scene, x, y);
+      const slice = findSlice(scene, x, y);
       const lane = laneAt(scene, y);
-      const wait = waits.at(scene, x, y);
+      const wait = waits.waitAt(scene, x, y);
       if (x < scene.scale.left || lane?.kind !== 'slices') toggle(lane);
       else if (wait) void waits.open(wait);
       else if (slice) selectSlice(slice);
     },
     frame(x, y) {
-      const slice = find(lanes.scene(), x, y);
-      if (slice) model.look(frameSpan(slice));
+      const slice = findSlice(lanes.scene(), x, y);
+      if (slice) model.setWindow(frameSpan(slice));
     },
     hover(x, y, event) {
       const scene = lanes.scene();
-      const slice = event && find(scene, x, y);
+      const slice = event && findSlice(scene, x, y);
       const { hover } = state;
       const isHovered = slice && hover && slice.lane.id === hover.lane.id && slice.start_ps === hover.start_ps;
       model.set({ hover: isHovered ? hover : slice, pointer: event && x >= scene.scale.left ? x : null });
@@ -284,12 +289,12 @@ export function timelineView(app) {
 
   /** @param {'next'|'previous'} direction */
   function occurrence(direction) {
-    const brief = state.detail?.occurrences[direction];
-    if (brief) open(brief);
+    const event = state.detail?.occurrences[direction];
+    if (event) open(event);
   }
 
   function clearSearchOrSelection() {
-    if (listed) showPanel();
+    if (isTableShown) showPanel();
     else if (toolbar.text) toolbar.search('');
     else model.select(null);
   }
@@ -301,7 +306,7 @@ export function timelineView(app) {
     across: cursor.across,
     enter,
     frame: frameSelection,
-    whole: showSession,
+    showSession,
     search: toolbar.focusSearch,
     askTime: toolbar.askTime,
     step: (direction) => cursor.step(direction, session?.rows ?? []),
@@ -314,38 +319,38 @@ export function timelineView(app) {
   });
 
   /**
-   * Rows of gaps and of scopes come when the server has found them, maybe before the first frame.
-   * @param {boolean} more
+   * Shows the session's rows. Rows of gaps and of scopes arrive later than the others, maybe before the first frame.
+   * @param {boolean} more whether the rows are more of the same session
    */
   function openRows(more) {
     if (!session) return;
     lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
     moreHosts.draw(session);
-    gaps.count();
+    gaps.reportPosition();
     if (state.align) void align(true, true);
   }
 
   async function loadScopes() {
     const requested = session;
     if (!requested?.more_rows) return;
-    const { rows } = await get('scopes', requested.of).catch(() => requested);
+    const { rows } = await get('scopes', requested.query).catch(() => requested);
     if (requested !== session) return;
     session = { ...requested, rows };
     openRows(true);
   }
 
-  function fromLink() {
+  function applyLink() {
     if (!session) return;
     const stale = model.open(session.session.duration_ps);
     toolbar.set(state, model.duration);
-    toolbar.search(link.state.q ?? '', first);
-    // A gap is shown where it is.
+    toolbar.search(link.state.q ?? '', awaitsFirstSlices);
+    // A gap is shown at its recorded time.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
     requestHosts();
-    const [opened] =
+    const [openedDevice] =
       [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
-    const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
+    const device = state.selection?.kind === 'gap' ? state.selection.device : openedDevice;
     if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.addNote({ id: 'stale', message: stale.join(' ') });
   }
@@ -354,7 +359,7 @@ export function timelineView(app) {
     element,
     open(next) {
       session = next;
-      first = true;
+      awaitsFirstSlices = true;
       panel.leave();
       feeds.clear();
       waits.clear();
@@ -362,7 +367,7 @@ export function timelineView(app) {
       strip.open(next);
       requestAnimationFrame(() => {
         const { selection } = state;
-        fromLink();
+        applyLink();
         if (selection === state.selection) showPanel();
         openRows(false);
       });
@@ -373,16 +378,17 @@ export function timelineView(app) {
       lanes.request();
       if (!state.selection) showPanel();
     },
-    move: fromLink,
+    move: applyLink,
     show(on) {
       lanes.show(on);
       app.skip.hidden = !on;
       if (on) {
         removeKeys ??= app.keys.add(keys);
-        // Another view may have selected something here.
+        // Another view may have changed the timeline's selection or finding.
         const { sel } = link.state;
-        if (!first && selectionValue(sel) && sel !== selectionText(state.selection)) fromLink();
-        else if (!first && panelFinding !== (link.state.fi ?? '')) showPanel();
+        if (awaitsFirstSlices) return;
+        if (selectionValue(sel) && sel !== selectionText(state.selection)) applyLink();
+        else if (drawnFinding !== (link.state.fi ?? '')) showPanel();
       } else {
         removeKeys?.();
         removeKeys = null;

@@ -1,7 +1,4 @@
-/**
- * Where cores wait in collectives for other hosts: brought for what the lanes show, and of one collective for all who
- * take part.
- */
+/** Waits of cores for other hosts in collectives: those in the shown span, and those of all cores in one collective. */
 
 import { get, createLatestChannel } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
@@ -12,76 +9,78 @@ import { laneAt } from './scene.js';
 /** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./layout.js').Lane} Lane */
 /**
- * The op of a collective on a core, which waits `until_ps` for the last host.
+ * The op of a collective on a core.
  * @typedef {object} Op
  * @property {string} device
  * @property {number} depth
  * @property {number} start_ps
- * @property {number} until_ps
+ * @property {number} until_ps end of its wait for the last host; its start if it does not wait
  * @property {number} end_ps
  * @property {string} name
- * @property {string} last
+ * @property {string} last the host that arrives last
  */
 /** An op as drawn; `late` is the short name of the last host. @typedef {Op & {lane: Lane, late: string}} Bar */
 
-/** @param {Waits} waits @returns {Op[]} */
-export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
+/**
+ * Rows of ops, from columns.
+ * @param {Pick<Collective['cores'], 'device'|'depth'|'start_ps'|'waits_ps'|'end_ps'>} columns
+ * @param {(at: number) => string} nameAt
+ * @param {(at: number) => string} lastAt
+ * @returns {Op[]}
+ */
+const opRows = ({ device, depth, start_ps, waits_ps, end_ps }, nameAt, lastAt) =>
   device.map((id, at) => ({
     device: id,
     depth: depth[at],
     start_ps: start_ps[at],
     until_ps: start_ps[at] + waits_ps[at],
     end_ps: end_ps[at],
-    name: names[name[at]],
-    last: names[last[at]],
+    name: nameAt(at),
+    last: lastAt(at),
   }));
 
-/** @param {Collective} collective @returns {Op[]} */
-export const opsOfCollective = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
-  device.map((id, at) => ({
-    device: id,
-    depth: depth[at],
-    start_ps: start_ps[at],
-    until_ps: start_ps[at] + waits_ps[at],
-    end_ps: end_ps[at],
-    name,
-    last,
-  }));
+/** @param {Waits} waits */
+export const opsOfWaits = (waits) =>
+  opRows(waits, (at) => waits.names[waits.name[at]], (at) => waits.names[waits.last[at]]);
+
+/** @param {Collective} collective */
+const opsOfCollective = ({ name, last, cores }) => opRows(cores, () => name, () => last);
 
 /**
- * Ops with the lanes that show them: that of the device's ops, or of its runs where those are all that is shown of it.
- * @param {Op[]} ops @param {Lane[]} lanes @param {(host: string) => string} short @returns {Bar[]}
+ * Ops with the lanes that show them: the lane of the device's ops, or of its runs if the device has no lanes of ops.
+ * @param {Op[]} ops @param {Lane[]} lanes @param {(host: string) => string} shortName @returns {Bar[]}
  */
-export function barsOf(ops, lanes, short) {
+export function barsOf(ops, lanes, shortName) {
   const deviceLanes = lanes.filter(({ kind, row }) => kind === 'slices' && row.device);
   const keyOf = (/** @type {Lane} */ { row, depth }) => `${depth} ${row.device}`;
-  const [runs, shown] = ['modules', 'ops'].map(
+  const [runLanes, opLanes] = ['modules', 'ops'].map(
     (kind) => new Map(deviceLanes.filter(({ row }) => row.kind === kind).map((lane) => [keyOf(lane), lane])),
   );
   return ops.flatMap((op) => {
     const lane =
-      shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
-    return lane ? [{ ...op, lane, late: short(op.last) }] : [];
+      opLanes.get(`${op.depth} ${op.device}`) ??
+      (opLanes.has(`0 ${op.device}`) ? undefined : runLanes.get(`0 ${op.device}`));
+    return lane ? [{ ...op, lane, late: shortName(op.last) }] : [];
   });
 }
 
-/** Texts for a wait, longest first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
+/** Candidates for the text of a wait, the longest first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
 export function waitTexts({ start_ps, until_ps, late }) {
   const wait = `waits ${timeText(until_ps - start_ps, 1)}`;
   return [`${wait} for ${late}`, wait];
 }
 
 /**
- * From the late host's op to where the waiting for it ends, one arrow for each other host.
+ * Arrows from the late host's op to the ends of the waits for it, one for each waiting host.
  * @param {Bar[]} bars of one collective
- * @param {string} device where the arrows begin, if it is among them
+ * @param {string} device of the op from which the arrows begin, if it is one of the late host's
  * @returns {import('./paint.js').Arrow[]}
  */
 export function waitArrows(bars, device) {
   const late = bars.filter(({ lane, last }) => lane.row.host === last);
   const from = late.find((bar) => bar.device === device) ?? late[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
-  const first = waiting.filter(
+  const firstWaits = waiting.filter(
     ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
   );
   const endpoint = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
@@ -91,7 +90,10 @@ export function waitArrows(bars, device) {
     end_ps: ps,
   });
   return from
-    ? first.map(({ lane, until_ps }) => ({ from: endpoint(from.lane, from.start_ps), to: endpoint(lane, until_ps) }))
+    ? firstWaits.map(({ lane, until_ps }) => ({
+        from: endpoint(from.lane, from.start_ps),
+        to: endpoint(lane, until_ps),
+      }))
     : [];
 }
 
@@ -99,43 +101,47 @@ export function waitArrows(bars, device) {
  * @param {import('./model.js').Model} model
  * @param {object} on
  * @param {() => import('../lib/types').Ready|null} on.session
- * @param {(host: string) => string} on.short
- * @param {() => void} on.arrived
+ * @param {(host: string) => string} on.shortName
+ * @param {() => void} on.arrived called after waits have arrived
  * @param {(error: Error) => void} on.failed
- * @param {(brief: import('../lib/routes').EventSummary) => void} on.open
+ * @param {(summary: import('../lib/routes').EventSummary) => void} on.open opens an event
  */
 export function createWaits(model, on) {
   const channel = createLatestChannel('waits');
   /**
-   * The loaded ops with their session, span and time per pixel.
-   * @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
+   * The loaded ops with their session's query as JSON, their span, and `step`, the time per pixel.
+   * @type {{query: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
    */
   let loaded = null;
   let pendingKey = '';
   /** Hosts wait for each other only where there are several. */
   const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
-  /** Hosts with rows, if not all are in memory; a single one follows from the device. */
-  const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
-  // Aligned rows move by their own steps, so waits would not match the ops.
+  /** The `hosts` argument: the hosts with rows, if not all are in memory. */
+  const hostsWithRows = () => on.session()?.query.hosts ?? on.session()?.chosen?.join();
+  // Aligned rows are moved by step, so waits would not match their ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
-  const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
+  const current = () => (loaded?.query === JSON.stringify(on.session()?.query) ? loaded.ops : []);
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) =>
-    isShown() ? barsOf(ops, lanes, on.short) : [];
+    isShown() ? barsOf(ops, lanes, on.shortName) : [];
 
-  /** @param {Record<string, any>} query @returns {Promise<Collective|null>} */
+  /**
+   * A collective; null if hosts do not wait for each other in it, or if the request fails.
+   * @param {Record<string, any>} query
+   * @returns {Promise<Collective|null>}
+   */
   async function fetchCollective(query) {
     if (!hasSeveralHosts()) return null;
-    const stays = model.stays();
+    const isCurrent = model.trackSelection();
     try {
-      return (await get('collective', { ...on.session()?.of, hosts: hostsWithRows(), ...query })).collective;
+      return (await get('collective', { ...on.session()?.query, hosts: hostsWithRows(), ...query })).collective;
     } catch (error) {
-      if (stays()) on.failed(/** @type {Error} */ (error));
+      if (isCurrent()) on.failed(/** @type {Error} */ (error));
       return null;
     }
   }
 
   /**
-   * The wait under a point of the canvas.
+   * The wait at a point of the canvas.
    * @param {import('./scene.js').Scene} scene
    * @param {number} x
    * @param {number} y
@@ -147,34 +153,34 @@ export function createWaits(model, on) {
     );
   }
 
-  const textOf = (/** @type {Bar|null|undefined} */ bar) => (bar ? waitTexts(bar)[0] : '');
+  const longText = (/** @type {Bar|null|undefined} */ bar) => (bar ? waitTexts(bar)[0] : '');
 
   return {
-    /** @param {import('./scale.js').Scale} scale */
-    want(scale) {
+    /** Requests the waits in the shown span unless they are loaded. @param {import('./scale.js').Scale} scale */
+    ensure(scale) {
       const { duration } = model;
       const step = resolution(scale.psPerPx);
-      const of = JSON.stringify(on.session()?.of);
+      const query = JSON.stringify(on.session()?.query);
       const covers =
-        loaded?.of === of &&
+        loaded?.query === query &&
         loaded.step === step &&
         loaded.start_ps <= Math.max(0, scale.start_ps) &&
         loaded.end_ps >= Math.min(duration, scale.end_ps);
       const span = fetchSpan(scale, scale.psPerPx, duration);
-      const key = of + JSON.stringify(span);
+      const key = query + JSON.stringify(span);
       if (!isShown() || covers || key === pendingKey) return;
       pendingKey = key;
       channel
-        .get({ ...on.session()?.of, ...span })
+        .get({ ...on.session()?.query, ...span })
         .then((waits) => {
-          loaded = { of, ...span, step, ops: opsOfWaits(waits) };
+          loaded = { query, ...span, step, ops: opsOfWaits(waits) };
           pendingKey = '';
           on.arrived();
         })
         .catch(on.failed);
     },
     /** Lets the next frame repeat a failed request. */
-    again() {
+    allowRetry() {
       pendingKey = '';
     },
     /** Clears the waits when another session opens. */
@@ -183,42 +189,47 @@ export function createWaits(model, on) {
       pendingKey = '';
       channel.cancel();
     },
-    /** The loaded waits. @param {Lane[]} lanes */
+    /** The loaded waits in lanes. @param {Lane[]} lanes */
     bars: (lanes) => bars(current(), lanes),
-    /** The collective that the selected gap delays. @param {Lane[]} lanes */
+    /** The ops of the collective that the selected gap delays, in lanes. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsOfCollective(model.state.delayed) : [], lanes),
-    at: waitAt,
-    /** Text of the wait under a point. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
-    textAt: (scene, x, y) => textOf(waitAt(scene, x, y)),
-    /** Text of an op that waits. @param {import('./scene.js').DrawnSlice} found */
+    waitAt,
+    /**
+     * Text of the wait at a point; empty without one.
+     * @param {import('./scene.js').Scene} scene
+     * @param {number} x
+     * @param {number} y
+     */
+    textAt: (scene, x, y) => longText(waitAt(scene, x, y)),
+    /** Text of an op's wait; empty without one. @param {import('./scene.js').DrawnSlice} slice */
     textOf: ({ lane, start_ps }) =>
-      textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
-    /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
+      longText(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
+    /** Opens the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {
       const session = on.session();
       const row = session?.rows.find((candidate) => candidate.device === device && candidate.kind === 'ops')?.id;
-      const stays = model.stays();
+      const isCurrent = model.trackSelection();
       const event =
         row &&
         (await get('event', { session: session?.session.name, row, depth, start_ps }).catch((error) => {
-          if (stays()) on.failed(error);
+          if (isCurrent()) on.failed(error);
         }));
-      if (event && stays()) on.open(event);
+      if (event && isCurrent()) on.open(event);
     },
     /**
      * The collective of the op at `start_ps`; null if hosts do not wait for each other in it.
      * @param {string} device
      * @param {number} start_ps
      */
-    ofOp: (device, start_ps) => fetchCollective({ device, start_ps }),
+    fetchCollectiveOfOp: (device, start_ps) => fetchCollective({ device, start_ps }),
     /**
-     * The collective that a gap delays, which is marked while the gap is selected.
+     * The collective that a gap delays, which is outlined while the gap is selected.
      * @param {{device: string, start_ps: number, duration_ps: number}} gap
      */
-    async ofGap({ device, start_ps, duration_ps }) {
-      const stays = model.stays();
+    async fetchDelayed({ device, start_ps, duration_ps }) {
+      const isCurrent = model.trackSelection();
       const delayed = await fetchCollective({ device, start_ps, end_ps: start_ps + duration_ps });
-      if (stays()) model.set({ delayed });
+      if (isCurrent()) model.set({ delayed });
       return delayed;
     },
   };

@@ -1,6 +1,6 @@
 """Contradictions between the clocks of a host and its devices: effects that come before their causes.
 
-A run cannot begin before it was enqueued, and the host cannot be told of its end before it began. Differences below
+A run cannot begin before it was enqueued, and the host cannot be notified of its end before it began. Differences below
 `CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
 """
 

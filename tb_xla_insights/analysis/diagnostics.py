@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
-from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.errors import Diagnostic, Severity
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time, share
@@ -55,11 +55,11 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
     for trace in session.traces:
         host = trace.host if has_several_hosts else None
         for id_, severity, message in _host_diagnostics(trace, framework):
-            diagnostics.append(Diagnostic(id_, severity, message, host))  # type: ignore[arg-type]
+            diagnostics.append(Diagnostic(id_, severity, message, host))
     return diagnostics
 
 
-def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
+def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Severity, str]]:
     """Yields id, severity and message of one host's diagnostics."""
     if _is_one_compilation(trace):
         return  # nothing could run and no step begin, so nothing is missing
@@ -115,11 +115,8 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
         text = "No event of PyTorch/XLA, JAX or TensorFlow was recognised, so advice is general."
         yield "unknown_framework", "info", text
     if _has_low_host_level(trace):
-        yield (
-            "low_host_level",
-            "warning",
-            "The host was traced at level 1: no step markers, transfers and op events. Capture with host level 2.",
-        )
+        text = "The host was traced at level 1, without step markers, transfers and op events."
+        yield "low_host_level", "warning", f"{text} Capture with --host-level 2."
     dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED_EVENTS_STATS)
     if dropped:
         yield (
@@ -190,8 +187,9 @@ def _is_damaged(trace: Trace) -> bool:
     return any(diagnostic.id in _DAMAGE_IDS for diagnostic in trace.diagnostics)
 
 
-def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, str, str]]:
-    """Yields the diagnostics about the joins between the host's calls and the devices' runs."""
+def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, Severity, str]]:
+    """Yields id, severity and message of the diagnostics about the joins between the host's calls and the devices'
+    runs."""
     runs = find_launches(trace).runs
     if trace.devices and not (runs.join != NONE).any():
         yield (

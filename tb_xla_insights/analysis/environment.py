@@ -12,11 +12,11 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Environment, Framework, Runtime
 
-_XLA = re.compile(
+_TORCH_XLA = re.compile(
     r"(StepMarker|Sync(Live)?TensorsGraph(Internal)?|XLATensor::Compile|XLAGraphExecutor::Compile)(#|$)"
     r"|(PjRt|Ifrt|Xrt)ComputationClient::|tf_pytorchxla/"
 )
-_TPU = re.compile(r"aten::|Optimizer\.step#|ApplyMemoryThrottling|ScalarBuffer_")
+_TORCH_TPU = re.compile(r"aten::|Optimizer\.step#|ApplyMemoryThrottling|ScalarBuffer_")
 _JAX = re.compile(r"PjitFunction\(|trace_to_jaxpr|np\.asarray\(jax\.Array\)|ArrayImpl\.|jit_\w")
 _TENSORFLOW = re.compile(
     r"ExecutorState::Process|ExecutorPropagateOutputs|EagerExecute|IteratorGetNext|FunctionRun"
@@ -74,8 +74,8 @@ def environment_label(framework: Framework, runtime: Runtime, accelerator: str, 
 def framework_of(session: SessionTrace) -> Framework:
     """Returns the session's framework: the first one whose names events or threads have."""
     patterns: dict[Framework, re.Pattern[str]] = {
-        "torch_xla": _XLA,
-        "torch_tpu": _TPU,
+        "torch_xla": _TORCH_XLA,
+        "torch_tpu": _TORCH_TPU,
         "jax": _JAX,
         "tensorflow": _TENSORFLOW,
     }
@@ -94,7 +94,7 @@ def _has_match(session: SessionTrace, pattern: re.Pattern[str]) -> bool:
 @memoised
 def is_torch_xla(trace: Trace) -> bool:
     """Whether a host's events or threads have names that only PyTorch/XLA gives."""
-    return any(map(_XLA.match, _names(trace)))
+    return any(map(_TORCH_XLA.match, _names(trace)))
 
 
 def has_scopes(trace: Trace) -> bool:

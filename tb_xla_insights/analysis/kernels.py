@@ -350,6 +350,10 @@ def _index_of(values: Int32, value: int32_t) -> cython.Py_ssize_t:
     return low if low < len(values) and values[low] == value else -1
 
 
+_MAX_PATH_EVENTS = cython.declare(cython.int, 10_000)
+"""The limit of events on a causal path: the flows of a damaged file may form a circle."""
+
+
 def fill_causal_paths(
     events: Int32, flags: Int16, metadata_index: Int32, parent: Int32, consumer: Int32, producer: Int32,
     boundaries: Int64, open_after: Int32, first_row: Int64, is_driving: Bools, is_host: Bools, runs: Int32,
@@ -361,7 +365,7 @@ def fill_causal_paths(
         for i in range(len(events)):
             row = events[i]
             steps = hop = 0
-            while row >= 0 and steps < 10_000:
+            while row >= 0 and steps < _MAX_PATH_EVENTS:
                 steps += 1
                 flag = flags[metadata_index[row]]
                 line = _count_up_to(first_row, row) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,17 @@ _FRAME = re.compile(r"\$(\S+:\d+) (.+)")
 _PROGRAM = re.compile(r"^(.*)\((-?\d{1,20})\)$", re.ASCII)
 
 
-def program_of(name: str) -> tuple[str, str]:
-    """Returns program and id of a module's name `program(id)`; the id is empty if the name has none."""
-    match = _PROGRAM.match(name)
-    return (match[1], match[2]) if match else (name, "")
+class ProgramName(NamedTuple):
+    """A program's name and its id, a decimal string, which is empty if none is recorded."""
+
+    name: str
+    id: str
+
+
+def parse_program_name(text: str) -> ProgramName:
+    """Parses the name of a module, such as `program(id)`."""
+    match = _PROGRAM.match(text)
+    return ProgramName(match[1], match[2]) if match else ProgramName(text, "")
 
 
 def frame_name(name: str) -> str:

@@ -25,13 +25,13 @@ def describe_unknown_names(trace: Trace) -> str | None:
     time_of_name: Counter[str] = Counter()
     for line in trace.lines_with("driving", "autograd", "executor", "client", "compiler", "transfer"):
         rows = trace.lines[line].rows
-        is_chosen = is_unknown[trace.metadata_index[rows]]
-        if is_chosen.any():
+        in_unknown = is_unknown[trace.metadata_index[rows]]
+        if in_unknown.any():
             self_ps = self_times(
                 trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], rows.start
             )
             for metadata_index, time_ps in zip(
-                trace.metadata_index[rows][is_chosen].tolist(), self_ps[is_chosen].tolist(), strict=True
+                trace.metadata_index[rows][in_unknown].tolist(), self_ps[in_unknown].tolist(), strict=True
             ):
                 time_of_name[names[metadata_index]] += time_ps
     start, end = trace.span_ps

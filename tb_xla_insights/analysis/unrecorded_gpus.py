@@ -19,7 +19,7 @@ _MIN_AMD_ID = 1000
 
 
 def gpus_without_work(trace: Trace) -> list[tuple[str, int]]:
-    """Returns the names of such GPUs, and the number of known launches on each.
+    """Returns the names of the GPUs whose work is not recorded, and the number of known launches on each.
 
     The driver's calls record their device (`device_id`), and a kernel has the `correlation_id` of its call. A device
     has lost its kernels if none of its calls led to anything on any device and it recorded no other kernels. Copies

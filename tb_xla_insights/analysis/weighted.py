@@ -18,7 +18,7 @@ def weighted_mean(values: Iterable[tuple[float | None, int]]) -> float | None:
 
 def weighted_median(values: Iterable[tuple[int, int]]) -> int:
     """The median of `(value, weight)` pairs, as if each value occurred `weight` times; the lower one of two in the
-    middle."""
+    middle. Raises ValueError if no value has a weight."""
     ordered = sorted(values)
     remaining = (sum(weight for _, weight in ordered) - 1) // 2
     for value, weight in ordered:

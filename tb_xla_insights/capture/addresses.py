@@ -30,7 +30,7 @@ def parse_addresses(text: str) -> tuple[str, ...]:
 
 
 def host_name(address: str) -> str:
-    """The name of a capture's file, as of other clients: `localhost:9012` -> `localhost_9012`."""
+    """The name of a capture's file, as other clients form it: `localhost_9012` for `localhost:9012`."""
     return re.sub(r"[^A-Za-z0-9.-]", "_", address.replace("[", "").replace("]", ""))
 
 

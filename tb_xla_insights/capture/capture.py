@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.capture_route import CapturedHost, CaptureProgress, CaptureState
 
 _RETRY_SECONDS = 1.0
+"""The time between two attempts."""
 _MAX_VISIBILITY_DELAY_SECONDS = 5.0
 """The longest delay until a file that another machine wrote to a shared disk is visible here."""
 
@@ -59,7 +60,7 @@ class Capture:
         path = paths.expand(logdir)
         if not path:
             raise InputError("no LOGDIR; name a directory that the profiled process can write to")
-        # Absolute, as the server's working directory is another.
+        # Absolute, since the server has another working directory.
         self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
@@ -155,8 +156,8 @@ class Capture:
         except InputError as error:
             host.state, host.message = "error", str(error)
         except Exception as error:  # an unexpected error fails this host only
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            host.state, host.message = "error", f"{host.address}: the capture failed ({reason})"
+            detail = " ".join(f"{type(error).__name__}: {error}".split())
+            host.state, host.message = "error", f"{host.address}: the capture failed ({detail})"
 
     def _attempt_with_retries(self, host: Host, server: Server) -> None:
         for retries_left in range(self.options.retries, -1, -1):
@@ -179,15 +180,15 @@ class Capture:
             self._requests[host.address] = server, request
         self._requested_at, host.state = self._clock(), "tracing"
         try:
-            empty = request.result().empty_trace
+            is_empty = request.result().empty_trace
         except grpc.FutureCancelledError:
             return Problem("cancelled")
         except grpc.RpcError as error:
             if not is_too_long(error):
                 return refusal(host.address, self.directory, error)
-            empty = False
+            is_empty = False
         path = f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
-        if empty:
+        if is_empty:
             _remove(path)
             return Problem(
                 f"{host.address}: the trace is empty; capture while training runs, longer, or at a higher level",

@@ -134,8 +134,8 @@ def is_too_long(error: grpc.RpcError) -> bool:
     """Whether the server answered, but with more than `_MAX_RESPONSE_BYTES`."""
     import grpc
 
-    too_long = "larger than max" in (error.details() or "")
-    return too_long and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    is_exhausted: bool = error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    return is_exhausted and "larger than max" in (error.details() or "")
 
 
 def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:

@@ -12,20 +12,23 @@ Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) 
 part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
 A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on.
 
-Tags describe events beside their class:
-- synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
-  `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
-- executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it), `enqueue` (it enters the
-  device's queue), `gpu_run` (its kernels enter a GPU's streams), `jitted_call` (a call of a compiled function: where no
-  execute call is recorded it tells which runs are one launch's), `dynamo` and `dynamo_part`, `completion`,
-  `dispatch_then_wait` with `ends_dispatch` (what is left of the first once the second has ended is waiting)
-- waits: `holds`, `backpressure`
-- compilations: `compile_call` (one compilation, as it is asked for), `compile_part` (a phase of one, on any thread)
-- others: `graph_order` (a graph is put in order: outside of synchronisations the bridge of torch.compile asks for its
-  hash), `function_run` (TensorFlow's own mark of a step), `loader`, `loading_frame` (a Python function that loads),
-  `profiler` (the profiler's own work), `torch_op`, `python_tracer`
-- without a class: `pass` (a compiler pass, it belongs to what encloses it), `plumbing` (no work of the host's own),
-  `device_work` (a device at work on a host thread), `rendezvous`
+Tags are properties of events in addition to their class:
+- synchronisations: `step_marker`, `sync` (one synchronisation), `schedule` (hands the graph of a synchronisation over),
+  `read` (fetches a value from the device), `graph_order` (orders a graph; outside of synchronisations, the bridge of
+  torch.compile does so to get the graph's hash)
+- executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it; `run_start` prepares and
+  starts the run), `enqueue` (puts the program into the device's queue), `gpu_run` (puts the program's kernels into a
+  GPU's streams), `jitted_call` (a call of a compiled function; if no execute call is recorded, it shows which runs
+  belong to one launch), `dynamo` and `dynamo_part` (an execution that torch.compile launches, and its parts),
+  `dispatch_then_wait` and `ends_dispatch` (when an event of the second kind ends, the one of the first kind around it
+  only waits)
+- waits: `blocks` (waits for an asynchronous result)
+- compilations: `compile_call` (one requested compilation), `compile_part` (a phase of one, on any thread)
+- Python: `python_tracer` (a frame of the Python tracer), `loader` (an event of a data loader), `loading_frame` (a frame
+  of a function that loads; assigned by its name), `profiler` (the profiler's own work)
+- TensorFlow: `function_run` (carries the mark of a step's root, but is none)
+- without a class: `pass` (a compiler pass, part of the compilation around it), `plumbing` (no work of the host),
+  `device_work` (a device at work on a host thread)
 """
 
 from __future__ import annotations
@@ -70,6 +73,8 @@ _LISTS = ("names", "prefixes", "suffixes")
 
 @dataclass(frozen=True)
 class _Entry:
+    """The class (-1: none) and the tags of one name, prefix or suffix."""
+
     class_index: int
     tags: frozenset[str]
 
@@ -85,11 +90,11 @@ class Catalog:
     _names: dict[str, _Entry] = field(default_factory=dict)
     _prefixes: dict[str, _Entry] = field(default_factory=dict)
     _suffixes: dict[str, _Entry] = field(default_factory=dict)
-    _optional: tuple[str, ...] = ()
-    _starts: tuple[str, ...] = ()
-    _ends: tuple[str, ...] = ()
-    _start_sizes: Sequence[int] = ()
-    _end_sizes: Sequence[int] = ()
+    _optional_prefixes: tuple[str, ...] = ()
+    _all_prefixes: tuple[str, ...] = ()
+    _all_suffixes: tuple[str, ...] = ()
+    _prefix_lengths: Sequence[int] = ()
+    _suffix_lengths: Sequence[int] = ()
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
     def class_index(self, name: str) -> int:
@@ -127,43 +132,49 @@ class Catalog:
             if _LOADING_FUNCTION.fullmatch(frame[2]):
                 return _LOADING_FRAME
         entry = self._match(name)
-        for prefix in self._optional:
+        for prefix in self._optional_prefixes:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
         if name not in self._names and (match := _WITH_MODULE.fullmatch(name)):
-            named = self._match(_CORE_INDEX.sub("[core] ", match[1]))
-            entry = named if named.tags & _NAME_MODULES else entry
+            without_module = self._match(_CORE_INDEX.sub("[core] ", match[1]))
+            entry = without_module if without_module.tags & _NAME_MODULES else entry
         return entry
 
     def _match(self, name: str) -> _Entry:
         if name in self._names:
             return self._names[name]
-        # Most names in a capture match no prefix and no suffix, which one call each decides.
-        if name.startswith(self._starts):
+        # Most names in a capture have no prefix and no suffix of the table, which one call each decides.
+        if name.startswith(self._all_prefixes):
             return next(
-                self._prefixes[prefix] for n in self._start_sizes if (prefix := name[:n]) in self._prefixes
+                self._prefixes[prefix]
+                for length in self._prefix_lengths
+                if (prefix := name[:length]) in self._prefixes
             )
-        if name.endswith(self._ends):
+        if name.endswith(self._all_suffixes):
             return next(
-                self._suffixes[suffix] for n in self._end_sizes if (suffix := name[-n:]) in self._suffixes
+                self._suffixes[suffix]
+                for length in self._suffix_lengths
+                if (suffix := name[-length:]) in self._suffixes
             )
         return _UNKNOWN
 
     def _add(self, table: Mapping[str, Any]) -> None:
         for group in table["groups"]:
-            kind = CLASS_INDEX[group["class"]] if "class" in group else -1
-            entry = _Entry(kind, frozenset(group.get("tags", ())))
-            for store, key in (
+            class_index = CLASS_INDEX[group["class"]] if "class" in group else -1
+            entry = _Entry(class_index, frozenset(group.get("tags", ())))
+            for entries, key in (
                 (self._names, "names"),
                 (self._prefixes, "prefixes"),
                 (self._suffixes, "suffixes"),
             ):
-                store.update(dict.fromkeys(group.get(key, ()), entry))
-        self._starts, self._ends = tuple(self._prefixes), tuple(self._suffixes)
-        self._start_sizes, self._end_sizes = (
-            sorted(set(map(len, entries)), reverse=True) for entries in (self._starts, self._ends)
+                entries.update(dict.fromkeys(group.get(key, ()), entry))
+        self._all_prefixes, self._all_suffixes = tuple(self._prefixes), tuple(self._suffixes)
+        self._prefix_lengths, self._suffix_lengths = (
+            sorted(set(map(len, texts)), reverse=True) for texts in (self._all_prefixes, self._all_suffixes)
         )
-        self._optional = tuple(dict.fromkeys([*self._optional, *table.get("optional_prefixes", ())]))
+        self._optional_prefixes = tuple(
+            dict.fromkeys([*self._optional_prefixes, *table.get("optional_prefixes", ())])
+        )
 
 
 def load_catalog(extra: str | None = None) -> Catalog:
@@ -198,25 +209,25 @@ def _problem(table: Any) -> str | None:
     """The first problem of a user's table with its position, None if it is valid."""
     if not isinstance(table, dict) or not isinstance(table.get("groups"), list):
         return 'top level: an object with a list "groups" is expected'
-    if not _texts(table.get("optional_prefixes", [])):
-        return "optional_prefixes: a list of texts is expected"
+    if not _is_list_of_texts(table.get("optional_prefixes", [])):
+        return "optional_prefixes: a list of non-empty texts is expected"
     for number, group in enumerate(table["groups"]):
-        place = f"groups[{number}]"
+        path = f"groups[{number}]"
         if not isinstance(group, dict):
-            return f"{place}: an object is expected"
+            return f"{path}: an object is expected"
         if "class" in group and group["class"] not in CLASSES[:-1]:
             return (
-                f"{place}.class: {group['class']!r:.60} is not a class; use one of {', '.join(CLASSES[:-1])}"
+                f"{path}.class: {group['class']!r:.60} is not a class; use one of {', '.join(CLASSES[:-1])}"
             )
         if "class" not in group and not group.get("tags"):
-            return f'{place}: a "class" or "tags" is expected'
+            return f'{path}: a "class" or "tags" is expected'
         for key in (*_LISTS, "tags"):
-            if not _texts(group.get(key, [])):
-                return f"{place}.{key}: a list of texts that are not empty is expected"
+            if not _is_list_of_texts(group.get(key, [])):
+                return f"{path}.{key}: a list of non-empty texts is expected"
         if not any(group.get(key) for key in _LISTS):
-            return f'{place}: at least one of "names", "prefixes" and "suffixes" is expected'
+            return f'{path}: at least one of "names", "prefixes" and "suffixes" is expected'
     return None
 
 
-def _texts(value: Any) -> bool:
+def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) and text for text in value)

@@ -1,1 +1,4 @@
-"""The command line: one module per command, and `main`, which runs them."""
+"""The command line: `main`, and a module per command.
+
+The module of a command has `add_to`, which adds its options to a parser, and `run`, which returns the exit code.
+"""

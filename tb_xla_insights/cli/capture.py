@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
 INCOMPLETE = 3
+"""The exit code if some of the servers returned no trace."""
 _PROGRESS_INTERVAL_S = 0.25
 _OPTIONS = {
     "duration_ms": "duration of the trace",
@@ -49,7 +50,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             default=getattr(Options, name),
             help=f"{text} (default: %(default)s)",
         )
-    common.add_json(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -103,7 +104,7 @@ def _progress_line(capture: Capture, with_elapsed: bool) -> str:
     seconds = f"{progress['elapsed_ms'] / 1000:.1f} of {total:.1f}" if with_elapsed else f"{total:.1f}"
     line = f"{activity} {servers}"
     if progress["state"] != "waiting":
-        line += f" · {seconds}{THIN}s"
+        line += f" · {seconds}{NARROW_SPACE}s"
     return f"{line} · {progress['message']}" if progress["message"] else line
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing, reading
 
 if TYPE_CHECKING:
     from tb_xla_insights.compare.pairs import SessionSteps
@@ -47,14 +47,14 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "(default: 3 %%, up to which they count as equal)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a JSON file with further host event names")
-    common.add_scheduler(parser)
-    common.add_json(parser)
+    arguments.add_scheduler(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
 def _samples_pair(text: str) -> tuple[float, float]:
     first, comma, second = text.partition(",")
-    return common.samples(first), common.samples(second if comma else first)
+    return arguments.parse_samples(first), arguments.parse_samples(second if comma else first)
 
 
 def _worse_share(text: str) -> float:
@@ -77,10 +77,10 @@ def run(options: Any) -> int:
     document: dict[str, Any] = {}
     if options.a:
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
-        with common.reading(a), common.reading(b):
+        with reading.show_progress(a), reading.show_progress(b):
             document |= a.compare(b, options.samples_per_step)
         for session in (a, b):
-            common.warn(session)
+            reading.print_warnings(session)
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
@@ -111,7 +111,7 @@ def _is_worse(document: dict[str, Any], share: float) -> bool:
 
 def _read(options: Any, path: str, name: str | None) -> Any:
     session = {"path": path, "session": name, "catalog": options.catalog, "scheduler": options.scheduler}
-    return common.read(argparse.Namespace(**session))
+    return reading.read_session(argparse.Namespace(**session))
 
 
 def _steps_to_time(options: Any, path: str) -> SessionSteps:
@@ -119,9 +119,9 @@ def _steps_to_time(options: Any, path: str) -> SessionSteps:
 
     session = _read(options, path, None)
     if not session.hosts.is_streamed:
-        common.warn(session)
+        reading.print_warnings(session)
         return session_steps(session.trace)
-    with common.reading(session):
+    with reading.show_progress(session):
         report = session.report()
-    common.warn(session)
+    reading.print_warnings(session)
     return report_steps(session.hosts.files.path, report["steps"], report["recorded"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
 from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
@@ -39,67 +39,71 @@ _MIN_SHARE = 0.001
 def print_comparison(out: Console, document: Document) -> None:
     """Prints the parts of a comparison that the document has: two sessions, a table of pairs, or both."""
     if "a" in document:
-        _sessions(out, document)
+        _print_sessions(out, document)
     if "pairs" in document:
-        _pairs(out, document["pairs"])
+        _print_pairs(out, document["pairs"])
 
 
-def _sessions(out: Console, document: Document) -> None:
-    common.print_paragraph(out, document["verdict"]["text"], style="bold")
+def _print_sessions(out: Console, document: Document) -> None:
+    elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for letter in "ab":
         side, name = document[letter], "path" if has_same_name else "name"
         counts = [plural(side[f"{noun}s"], noun) for noun in ("step", "device")]
-        common.print_paragraph(
+        elements.print_paragraph(
             out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
         )
     if document["chance"]["text"]:
-        common.print_paragraph(out, document["chance"]["text"])
+        elements.print_paragraph(out, document["chance"]["text"])
     out.print()
-    _measures(out, document["measures"])
+    _print_measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
-    _differences(out, CLASS_DIFFERENCES, classes, summed=True)
+    _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)
     phases = [
         (row["path"].rpartition("/")[2], row["host"]) for row in document["annotations"] if row["phase"]
     ]
-    _differences(out, PHASE_DIFFERENCES, phases)
-    _device_work(out, document["device_work"])
+    _print_differences(out, PHASE_DIFFERENCES, phases)
+    _print_device_work(out, document["device_work"])
     gaps = document["gaps"]
     idle = [(label(row["class"]), row) for row in gaps["classes"]] + [(SHORT_GAPS, gaps["small"])]
-    _differences(out, IDLE_DIFFERENCES, idle, summed=True)
-    _differences(out, OVERHEAD_DIFFERENCES, _programs(document["programs"]))
-    _differences(out, COMPILE_DIFFERENCES, [(row["module"], row) for row in document["compiles"]])
+    _print_differences(out, IDLE_DIFFERENCES, idle, summed=True)
+    _print_differences(out, OVERHEAD_DIFFERENCES, _overhead_rows(document["programs"]))
+    _print_differences(out, COMPILE_DIFFERENCES, [(row["module"], row) for row in document["compiles"]])
     if document["lazy_dynamo"]:
-        _lazy_dynamo(out, document["lazy_dynamo"])
+        _print_lazy_dynamo(out, document["lazy_dynamo"])
 
 
-def _device_work(out: Console, work: Document) -> None:
+def _print_device_work(out: Console, work: Document) -> None:
     """Prints device time by annotation and by op: notable differences first, then the largest others."""
     cells = {"path": lambda row: row["path"] or "no annotation"}
-    _step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
+    _print_step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
     cells = {
         "name": lambda row: units.cut_middle(op_names_text(row)),
         "annotation": lambda row: (row["annotation"] or "no annotation").rpartition("/")[2],
     }
-    _step_differences(out, OP_DIFFERENCES, work["ops"], cells)
+    _print_step_differences(out, OP_DIFFERENCES, work["ops"], cells)
 
 
-def _step_differences(
+def _print_step_differences(
     out: Console, definition: Definition, rows: Sequence[Document], cells: Mapping[str, Callable[[Any], str]]
 ) -> None:
-    listed = [row for row in rows if row["difference_ps"]]
-    if not listed:
+    differing_rows = [row for row in rows if row["difference_ps"]]
+    if not differing_rows:
         return
-    shown = sorted(listed, key=lambda row: not _is_notable(row))[: common.ROWS]
-    more = f"; {common.ROWS} of {units.count(len(listed))}" if len(listed) > common.ROWS else ""
+    shown_rows = sorted(differing_rows, key=lambda row: not _is_notable(row))[: elements.MAX_ROWS]
+    count_note = (
+        f"; {elements.MAX_ROWS} of {units.count(len(differing_rows))}"
+        if len(differing_rows) > elements.MAX_ROWS
+        else ""
+    )
     cells = {
         **cells,
         **_CELLS,
         "of_step": _step_share_text,
         "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
-    out.print(common.table(definition, shown, cells, title=definition.title + more))
+    out.print(elements.table(definition, shown_rows, cells, title=definition.title + count_note))
 
 
 def _step_share_text(row: Document) -> str:
@@ -114,7 +118,7 @@ def _is_notable(row: Document) -> bool:
     return row["verdict"] in ("worse", "better") and abs(row["of_step"]) >= _MIN_SHARE
 
 
-def _programs(rows: Sequence[Document]) -> list[tuple[str, Document]]:
+def _overhead_rows(rows: Sequence[Document]) -> list[tuple[str, Document]]:
     return [
         (
             row["program"] if row["match"] != "base" else f"{row['program']} / {row['program_b']}",
@@ -124,12 +128,12 @@ def _programs(rows: Sequence[Document]) -> list[tuple[str, Document]]:
     ]
 
 
-def _measures(out: Console, rows: Sequence[Document]) -> None:
-    cells = {"a": lambda row: _value(row, "a"), "b": lambda row: _value(row, "b"), **_CELLS}
-    out.print(common.table(MEASURES, rows, cells))
+def _print_measures(out: Console, rows: Sequence[Document]) -> None:
+    cells = {"a": lambda row: _value_text(row, "a"), "b": lambda row: _value_text(row, "b"), **_CELLS}
+    out.print(elements.table(MEASURES, rows, cells))
 
 
-def _value(row: Document, letter: str) -> str:
+def _value_text(row: Document, letter: str) -> str:
     if row["unit"] == "ps":
         return units.time_text(row[f"{letter}_ps"])
     value = row[letter]
@@ -140,7 +144,7 @@ def _value(row: Document, letter: str) -> str:
     return units.MISSING if value is None else f"{value:.2f}" if value % 1 else units.count(int(value))
 
 
-def _ratio(value: float | None) -> str:
+def _ratio_text(value: float | None) -> str:
     return units.MISSING if value is None else ratio_text(value)
 
 
@@ -149,23 +153,25 @@ def _verdict_text(row: Document) -> str:
 
 
 _CELLS: Mapping[str, Callable[[Any], str]] = {
-    "ratio": lambda row: _ratio(row["ratio"]),
+    "ratio": lambda row: _ratio_text(row["ratio"]),
     "verdict": _verdict_text,
 }
 
 
-def _differences(
+def _print_differences(
     out: Console, definition: Definition, rows: Sequence[tuple[str, Document]], summed: bool = False
 ) -> None:
     """Prints A, B, B - A and B / A of times with their verdicts; with a total if the rows are parts of a whole."""
-    named = [{**row, "name": name} for name, row in rows if row["a_ps"] or row["b_ps"]]
-    if not named:
+    named_rows = [{**row, "name": name} for name, row in rows if row["a_ps"] or row["b_ps"]]
+    if not named_rows:
         return
-    shown = named if summed else named[: common.ROWS]
-    more = f"; the first {common.ROWS} of {len(named)}" if len(shown) < len(named) else ""
+    shown_rows = named_rows if summed else named_rows[: elements.MAX_ROWS]
+    count_note = (
+        f"; the first {elements.MAX_ROWS} of {len(named_rows)}" if len(shown_rows) < len(named_rows) else ""
+    )
     sums = None
     if summed:
-        a, b = (sum(row[key] or 0 for row in named) for key in ("a_ps", "b_ps"))
+        a, b = (sum(row[key] or 0 for row in named_rows) for key in ("a_ps", "b_ps"))
         sums = {
             "name": "all",
             "a_ps": a,
@@ -173,31 +179,31 @@ def _differences(
             "difference_ps": b - a,
             "ratio": b / a if a else None,
         }
-    out.print(common.table(definition, shown, _CELLS, title=definition.title + more, sums=sums))
+    out.print(elements.table(definition, shown_rows, _CELLS, title=definition.title + count_note, sums=sums))
 
 
-def _lazy_dynamo(out: Console, document: Document) -> None:
+def _print_lazy_dynamo(out: Console, document: Document) -> None:
     kinds = ("lazy", "dynamo")
     steps: list[Document] = []
     for kind in kinds:
         row = document["step"][document[kind]]
         steps.append({**row, "kind": kind, "executions": f"{round(row['executions'] or 0, 2):g}"})
-    ratios = {f"{key}_ps": _ratio(ratio) for key, ratio in document["speedup"].items()}
-    out.print(common.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
+    ratios = {f"{key}_ps": _ratio_text(ratio) for key, ratio in document["speedup"].items()}
+    out.print(elements.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
     executions = [
         {**row, "program": f"{kind}: {row['program']}", "per_step": f"{row['per_step'] or 0:g}"}
         for kind in kinds
         for row in document["executions"][document[kind]]
     ]
     cells = {"device_ps": lambda row: _precise_ms(row["device_ps"])}
-    out.print(common.table(LAZY_DYNAMO_EXECUTIONS, executions, cells))
+    out.print(elements.table(LAZY_DYNAMO_EXECUTIONS, executions, cells))
     between = [
         {**gap, "before": f"{kind}: {gap['before']}"}
         for kind in kinds
-        for gap in document["between"][document[kind]][: common.ROWS]
+        for gap in document["between"][document[kind]][: elements.MAX_ROWS]
     ]
     if between:
-        out.print(common.table(BETWEEN_EXECUTIONS, between))
+        out.print(elements.table(BETWEEN_EXECUTIONS, between))
 
 
 def _precise_ms(ps: int | None) -> str:
@@ -208,25 +214,25 @@ _PAIR_VERDICT_TEXTS = VERDICT_TEXTS | {"few": "too few steps"}
 """Each pair has its own sessions, and no sentence says whether their steps are enough."""
 
 
-def _pairs(out: Console, pairs: Document) -> None:
+def _print_pairs(out: Console, pairs: Document) -> None:
     """Prints the table of pairs. Each column of speed-ups is followed by one of verdicts, left out if empty."""
     definition = pair_table(pairs["columns"])
     rows = [
         {
             "model": row["model"],
-            **{f"speedup_{n}": _speedup(value) for n, value in enumerate(row["speedups"])},
+            **{f"speedup_{index}": _speedup_text(value) for index, value in enumerate(row["speedups"])},
             **{
-                f"verdict_{n}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
-                for n, pair in enumerate(row["pairs"])
+                f"verdict_{index}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
+                for index, pair in enumerate(row["pairs"])
             },
         }
         for row in pairs["rows"]
     ]
     counts = sorted(set(pairs["counts"]))
     name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
-    means = {f"speedup_{n}": _speedup(mean) for n, mean in enumerate(pairs["means"])}
-    out.print(common.table(definition, rows, sums={"model": name, **means}))
+    means = {f"speedup_{index}": _speedup_text(mean) for index, mean in enumerate(pairs["means"])}
+    out.print(elements.table(definition, rows, sums={"model": name, **means}))
 
 
-def _speedup(value: float | None) -> str:
+def _speedup_text(value: float | None) -> str:
     return units.MISSING if value is None else ratio_text(value, 3)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.report.condensed import condensed_device_rows, steps_across_hosts
 from tb_xla_insights.report.host_rows import host_rows
 from tb_xla_insights.tables.devices import DEVICES, HOSTS, STEPS_OF_HOSTS
@@ -21,21 +21,21 @@ def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     """Prints the devices with the lowest duty cycles, the others and all; times are means per core."""
     title = f"Devices ({units.count(len(devices))} cores; those far below the median; times per core)"
     rows = condensed_device_rows(devices, duty)
-    out.print(common.table(DEVICES.without("modules", "ops"), rows, title=title))
+    out.print(elements.table(DEVICES.without("modules", "ops"), rows, title=title))
 
 
 def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
     """Prints a comparison of hosts: the length of their steps, how often they arrive last at collectives, and their
     difference from the median host."""
     if len(hosts) > 1:
-        out.print(common.table(HOSTS, host_rows(hosts)))
+        out.print(elements.table(HOSTS, host_rows(hosts)))
 
 
 def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
     """Prints steps of many hosts by number: those with the longest time on any host, in order of number."""
     across_hosts = steps_across_hosts(steps)
-    longest = sorted(across_hosts, key=lambda step: -step.longest["duration_ps"])[: common.ROWS]
-    more = f"; the {common.ROWS} longest" if len(across_hosts) > common.ROWS else ""
+    longest = sorted(across_hosts, key=lambda step: -step.longest["duration_ps"])[: elements.MAX_ROWS]
+    more = f"; the {elements.MAX_ROWS} longest" if len(across_hosts) > elements.MAX_ROWS else ""
     rows = [
         {
             **step.longest,
@@ -47,4 +47,4 @@ def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
             longest, key=lambda step: step.longest["index"] if step.number is None else step.number
         )
     ]
-    out.print(common.table(STEPS_OF_HOSTS, rows, title=f"{title}{more})"))
+    out.print(elements.table(STEPS_OF_HOSTS, rows, title=f"{title}{more})"))

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing, reading
 from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    common.add_session(parser)
+    arguments.add_session(parser)
     parser.add_argument(
         "--format",
         required=True,
@@ -31,9 +31,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     existing = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
-    session = common.read(options, outputs=[options.output, *existing])
+    session = reading.read_session(options, outputs=[options.output, *existing])
     if not session.hosts.is_streamed:
-        common.warn(session)
+        reading.print_warnings(session)
     if options.format == "chrome":
         summary = _export_chrome(session, options.output)
         # A pipe, device or link may be stdout itself (`-o /dev/stdout`), so the summary is then printed to stderr.
@@ -43,10 +43,10 @@ def run(options: Any) -> int:
     from tb_xla_insights.export import tables
 
     write = tables.write_csv if options.format == "csv" else tables.write_parquet
-    with common.reading(session):
+    with reading.show_progress(session):
         lines = write(session, options.output)
     if session.hosts.is_streamed:
-        common.warn(session)
+        reading.print_warnings(session)
     for line in lines:
         printing.print_line(line)
     return 0
@@ -60,11 +60,11 @@ def _export_chrome(session: Any, path: Path) -> str:
         replace_atomically(path) as temporary_path,
         _open_output(temporary_path, path.suffix == ".gz") as file,
     ):
-        with common.reading(session):
+        with reading.show_progress(session):
             trace = session.trace_if_small
             count = write_chrome_of_hosts(session, file) if trace is None else write_chrome(trace, file)
         if session.hosts.is_streamed:
-            common.warn(session)
+            reading.print_warnings(session)
     return f"{path}: {count} events"
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,44 +18,44 @@ Document = Mapping[str, Any]
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 
 
-def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
+def print_early_executions(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
     """Prints the early executions in order of time."""
     if not rows:
         return
-    more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
+    more = f"; the first {elements.MAX_ROWS}" if len(rows) > elements.MAX_ROWS else ""
     title = f"{EARLY_EXECUTIONS.title} ({units.count(len(rows))}{more}; device and idle time: all cores)"
 
     def step_text(row: Document) -> str:
         return units.step_name(row["step"], None if row["step"] is None else steps[row["step"]]["number"])
 
-    definition = common.without_single_host(EARLY_EXECUTIONS, rows)
+    definition = elements.without_single_host(EARLY_EXECUTIONS, rows)
     cells = {"step": step_text, "trigger": lambda row: _TRIGGERS[row["trigger"]]}
-    out.print(common.table(definition, rows[: common.ROWS], cells, title=title))
+    out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
 
 def print_executions(out: Console, rows: Sequence[Document], launching: Document) -> None:
     """Prints mean times per run and their spread, the fixed cost of an execution, and the host's lead."""
     if not rows:
         return
-    means = [mean_run(row) for row in rows[: common.ROWS]]
-    out.print(common.table(EXECUTIONS.without("overhead_share"), means))
-    notes = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
+    means = [mean_run(row) for row in rows[: elements.MAX_ROWS]]
+    out.print(elements.table(EXECUTIONS.without("overhead_share"), means))
+    notes = [*_lead_notes(launching["lead"]), *_fixed_cost_notes(launching["fixed"])]
     if any(set(row["joins"]) != {"exact"} for row in rows):
         notes.append(
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
         )
     for note in notes:
-        common.print_paragraph(out, note)
+        elements.print_paragraph(out, note)
     if notes:
         out.print()
 
 
-def _lead(lead: Document | None) -> list[str]:
+def _lead_notes(lead: Document | None) -> list[str]:
     if lead is None:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
     median, low, high = (
-        f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("median_ps", "min_ps", "max_ps")
+        f"{units.time_in(lead[key], unit)}{NARROW_SPACE}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
     span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
     if lead["median_ps"] >= 0:
@@ -66,7 +66,7 @@ def _lead(lead: Document | None) -> list[str]:
     return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
 
 
-def _fixed(fixed: Document | None) -> list[str]:
+def _fixed_cost_notes(fixed: Document | None) -> list[str]:
     if fixed is None:
         return []
     runs = f"fitted to {units.count(fixed['runs'])} runs"
@@ -81,28 +81,28 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     """Prints the compilations in order of time."""
     if not rows:
         return
-    more = f"; the first {common.ROWS}" if len(rows) > common.ROWS else ""
-    table = common.table(
-        common.without_single_host(COMPILES, rows),
-        [compile_row(row) for row in rows[: common.ROWS]],
+    more = f"; the first {elements.MAX_ROWS}" if len(rows) > elements.MAX_ROWS else ""
+    table = elements.table(
+        elements.without_single_host(COMPILES, rows),
+        [compile_row(row) for row in rows[: elements.MAX_ROWS]],
         {
             "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
-            "graphs_of_same_name": _kin_text,
+            "graphs_of_same_name": _same_name_graphs_text,
         },
         title=f"{COMPILES.title} ({units.count(len(rows))}{more}; idle time: all cores)",
     )
     out.print(table)
 
 
-def _kin_text(row: Document) -> str:
+def _same_name_graphs_text(row: Document) -> str:
     """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
     graphs = row["graphs_of_same_name"]
-    shown = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
-    return ", ".join([*shown, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
+    names = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
+    return ", ".join([*names, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
 
 
 def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
     """Prints the transfers by direction."""
     rows = transfer_rows(transfers)
     if any(row["count"] for row in rows):
-        out.print(common.table(TRANSFERS, rows))
+        out.print(elements.table(TRANSFERS, rows))

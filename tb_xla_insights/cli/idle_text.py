@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.devices import GAP_PATTERNS, GAPS, IDLE
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def print_idle(
 ) -> None:
     """Prints how the mean step divides into work and idle time, the host's activity during the idle time, and its
     activity before the first and after the last run if that is long."""
-    _step_idle(out, step_idle, [row["steps"] for row in hosts if row["steps"]])
+    _print_step_idle(out, step_idle, [row["steps"] for row in hosts if row["steps"]])
     if outside is not None and outside["text"]:
-        common.print_paragraph(out, outside["text"])
+        elements.print_paragraph(out, outside["text"])
         out.print()
 
 
-def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
+def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
     from tb_xla_insights.report.figures import (
         SHORT_GAPS,
@@ -51,22 +51,25 @@ def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
         steps_of_hosts_text,
     )
 
-    idle = step_idle["idle_ps"]
-    if idle is not None:
-        step, worked, rest = step_texts(step_idle, 3)
-        whole = steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
-        over = f"{whole}, mean {step}" if step_idle["steps"] else "First to last run"
+    if step_idle["idle_ps"] is not None:
+        step, work, idle = step_texts(step_idle, 3)
+        step_count = (
+            steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
+        )
+        scope = f"{step_count}, mean {step}" if step_idle["steps"] else "First to last run"
         waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
-        common.print_paragraph(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
+        elements.print_paragraph(
+            out, f"{scope}: a core works for {work}{waits} and is idle for {idle} of it."
+        )
     if note := left_out_note(step_idle):
-        common.print_paragraph(out, note)
+        elements.print_paragraph(out, note)
     if not idle_rows(step_idle):
         out.print()
         return
     rows, sums = idle_table(step_idle)
-    cells = {"class": lambda row: common.class_text(row["class"]) if row["class"] else SHORT_GAPS}
+    cells = {"class": lambda row: elements.class_text(row["class"]) if row["class"] else SHORT_GAPS}
     out.print(
-        common.table(
+        elements.table(
             IDLE, rows, cells, sums={**sums, "class": "all"}, title=f"{IDLE.title} ({basis_text(step_idle)})"
         )
     )
@@ -85,28 +88,26 @@ def print_input(out: Console, pipeline: Document, hosts: int) -> None:
     )
     head = _INPUT_VERDICTS[pipeline["verdict"]]
     if pipeline["late_hosts"]:
-        head = (
-            f"Loading on {_names(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
-        )
-    common.print_paragraph(
+        head = f"Loading on {_names_text(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
+    elements.print_paragraph(
         out, f"{head}: {idle if pipeline['idle_ps'] else 'no idle time'} is spent waiting for data{infeed}."
     )
     driving = "the driving thread" if hosts == 1 else "driving threads"
-    common.print_paragraph(out, f"{_source(pipeline, driving)}.")
+    elements.print_paragraph(out, f"{_loader_text(pipeline, driving)}.")
     for activity, key in (("Loading", "load"), ("Sending to devices", "send")):
         if pipeline[f"{key}_hidden"] is not None:
             time, hidden = units.time_text(pipeline[f"{key}_ps"]), units.share(pipeline[f"{key}_hidden"])
-            common.print_paragraph(
+            elements.print_paragraph(
                 out, f"{activity} takes {time}; during {hidden} of that some device works."
             )
     out.print()
 
 
-def _names(hosts: Sequence[str]) -> str:
+def _names_text(hosts: Sequence[str]) -> str:
     return hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more"
 
 
-def _source(pipeline: Document, driving: str) -> str:
+def _loader_text(pipeline: Document, driving: str) -> str:
     """What loads the data, and the time that batches take on the driving threads. Only that time if no loader is
     recorded: the driving thread may load, or wait for a thread that does."""
     from tb_xla_insights.analysis.findings.base import plural
@@ -129,16 +130,21 @@ def _source(pipeline: Document, driving: str) -> str:
 
 def print_gaps(out: Console, document: Document) -> None:
     """Prints the gaps by the programs around them, and the longest gaps."""
-    _patterns(out, document["gaps"]["patterns"])
-    _gaps(out, document)
+    _print_patterns(out, document["gaps"])
+    _print_longest_gaps(out, document)
 
 
-def _patterns(out: Console, patterns: Sequence[Document]) -> None:
-    if patterns:
-        out.print(common.table(GAP_PATTERNS.without("by_class_ps"), patterns[: common.ROWS]))
+def _print_patterns(out: Console, gaps: Document) -> None:
+    from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
+
+    if gaps["patterns"]:
+        rows = patterns_with_kind(gaps)[: elements.MAX_ROWS]
+        out.print(elements.table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": cause_text}))
 
 
-def _gaps(out: Console, document: Document) -> None:
+def _print_longest_gaps(out: Console, document: Document) -> None:
+    from tb_xla_insights.report.gap_text import cause_text
+
     gaps = document["gaps"]
     if not gaps["items"]:
         return
@@ -151,10 +157,15 @@ def _gaps(out: Console, document: Document) -> None:
     def whole_host_text(gap: Document) -> str:
         return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
 
-    table = common.table(
+    table = elements.table(
         GAPS.without("before", "after"),
-        gaps["items"][: common.ROWS],
-        {"device": device_text, "step": common.step_text, "all_cores_idle_ps": whole_host_text},
+        gaps["items"][: elements.MAX_ROWS],
+        {
+            "device": device_text,
+            "step": elements.step_text,
+            "all_cores_idle_ps": whole_host_text,
+            "cause": cause_text,
+        },
         title=f"{GAPS.title} ({units.count(gaps['count'])} on all cores, the longest)",
     )
     out.print(table)

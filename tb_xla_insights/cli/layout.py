@@ -112,23 +112,23 @@ class FittingTable:
         ]
         candidates = [column for n, column in enumerate(columns) if not (n and column.is_empty)]
         gap = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
-        shown, left_out = _choose_columns(candidates, total_width, gap)
-        widths = _widths(shown, total_width, gap)
+        shown_columns, left_out_columns = _choose_columns(candidates, total_width, gap)
+        widths = _widths(shown_columns, total_width, gap)
         if self.title:
             yield Text("\n".join(wrap(self.title, total_width)), style="bold")
         # The gap is part of each column, because releases of rich disagree about padding at the edges.
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-        gaps = [" " * (gap - 1) * bool(n) for n in range(len(shown))]
-        for column, prefix, width in zip(shown, gaps, widths, strict=True):
+        gaps = [" " * (gap - 1) * bool(n) for n in range(len(shown_columns))]
+        for column, prefix, width in zip(shown_columns, gaps, widths, strict=True):
             head = _wrap_cell(column.head, width, prefix)
             table.add_column(
                 head, justify="left" if column.is_text else "right", width=len(prefix) + width, no_wrap=True
             )
-        for row in zip(*(column.cells for column in shown), strict=True):
+        for row in zip(*(column.cells for column in shown_columns), strict=True):
             table.add_row(*map(_wrap_cell, row, widths, gaps))
         yield table
-        if left_out:
-            heads = ", ".join(column.head.partition(",")[0] for column in left_out)
+        if left_out_columns:
+            heads = ", ".join(column.head.partition(",")[0] for column in left_out_columns)
             yield Text(
                 "\n".join(wrap(f"A wider terminal also shows: {heads}.", total_width, hanging="   ")),
                 style="dim",
@@ -157,16 +157,19 @@ def _choose_columns(
         return not is_optional, not column.is_zero, column.priority if is_optional else -n
 
     removable = sorted(range(1, len(columns)), key=removal_order)
-    chosen, removed = set(range(len(columns))), []
+    chosen_indices, removed_indices = set(range(len(columns))), []
     for n in removable:
-        if width_of(chosen, in_one_line=columns[n].is_zero and columns[n].priority < LAST) > total_width:
-            chosen.remove(n)
-            removed.append(n)
-    for n in reversed(removed):  # removing a wide column may leave enough width for narrow ones
-        if not columns[n].is_zero and width_of(chosen | {n}) <= total_width:
-            chosen.add(n)
-    return [columns[n] for n in sorted(chosen)], [
-        column for n, column in enumerate(columns) if n not in chosen
+        if (
+            width_of(chosen_indices, in_one_line=columns[n].is_zero and columns[n].priority < LAST)
+            > total_width
+        ):
+            chosen_indices.remove(n)
+            removed_indices.append(n)
+    for n in reversed(removed_indices):  # removing a wide column may leave enough width for narrow ones
+        if not columns[n].is_zero and width_of(chosen_indices | {n}) <= total_width:
+            chosen_indices.add(n)
+    return [columns[n] for n in sorted(chosen_indices)], [
+        column for n, column in enumerate(columns) if n not in chosen_indices
     ]
 
 

@@ -13,7 +13,8 @@ from tb_xla_insights.report.sidecars import sidecar_files
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:
-    """Why one of the output files must not be written, also under another name or link; None if all may be."""
+    """Why an output must not be written: it is an input, perhaps under another name or link. None if all may be
+    written."""
     for output in outputs:
         if is_capture(os.path.realpath(output)):
             return f"{output} is named like a capture, *{SUFFIX}; give another file"

@@ -55,9 +55,9 @@ def progress_note(line_after: Callable[[float], str]) -> Iterator[None]:
     done = threading.Event()
 
     def rewrite_until_done() -> None:
-        began = time.monotonic()
+        start = time.monotonic()
         while not done.wait(0.3):
-            rewrite_note(line_after(time.monotonic() - began))
+            rewrite_note(line_after(time.monotonic() - start))
 
     thread = threading.Thread(target=rewrite_until_done, daemon=True)
     thread.start()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 
@@ -23,59 +23,59 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     """Prints the keys `annotations` and `propagation` of a report; nothing without annotations."""
     if not rows:
         return
-    whole = propagation["device_ps"]
-    shown: list[Document] = [
+    total_ps = propagation["device_ps"]
+    shown_rows: list[Document] = [
         {**row, "path": "  " * row["path"].count("/") + _leaf(row["path"]), "lost": row["lost"] or ""}
         for row in rows[:_MAX_ANNOTATIONS]
     ]
     if len(rows) > _MAX_ANNOTATIONS:
-        shown.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
-    bare = propagation["bare_ps"] + propagation["none_ps"]
-    shown.append({"path": "no annotation", "device_ps": bare})
-    out.print(common.table(ANNOTATIONS, shown, sums={"path": "all ops", "device_ps": whole}))
-    if whole:
-        _origins(out, propagation)
-        _order(out, [program for program in propagation["programs"] if program["phases"]])
-        _ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"])
-        _ops(out, SHARED_OPS, propagation["shared_ops"])
-    _lost(out, rows)
+        shown_rows.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
+    unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]
+    shown_rows.append({"path": "no annotation", "device_ps": unannotated_ps})
+    out.print(elements.table(ANNOTATIONS, shown_rows, sums={"path": "all ops", "device_ps": total_ps}))
+    if total_ps:
+        _print_origins(out, propagation)
+        _print_order(out, [program for program in propagation["programs"] if program["phases"]])
+        _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"])
+        _print_ops(out, SHARED_OPS, propagation["shared_ops"])
+    _print_lost(out, rows)
 
 
-def _origins(out: Console, propagation: Document) -> None:
-    whole = propagation["device_ps"]
+def _print_origins(out: Console, propagation: Document) -> None:
+    total_ps = propagation["device_ps"]
     names = ("direct", "recovered", "bare", "none")
-    shares = units.shares([propagation[f"{name}_ps"] for name in names], whole)
+    shares = units.shares([propagation[f"{name}_ps"] for name in names], total_ps)
     parts = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
-    common.print_paragraph(out, f"Of {units.time_text(whole)} in ops, all cores: {', '.join(parts)}.")
+    elements.print_paragraph(out, f"Of {units.time_text(total_ps)} in ops, all cores: {', '.join(parts)}.")
     out.print()
 
 
-def _order(out: Console, programs: Sequence[Document]) -> None:
+def _print_order(out: Console, programs: Sequence[Document]) -> None:
     if not programs:
         return
-    out.print(common.table(PHASES, programs[: common.ROWS]))
+    out.print(elements.table(PHASES, programs[: elements.MAX_ROWS]))
 
 
-def _ops(out: Console, definition: Definition, rows: Sequence[Document]) -> None:
+def _print_ops(out: Console, definition: Definition, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    longest = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
+    longest = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
     cells = {"op": lambda row: units.cut_middle(row.get("name") or row["op"]), "parts": _parts_text}
     title = f"{definition.title} (all cores{longest})"
-    out.print(common.table(definition, rows[: common.ROWS], cells, title=title))
+    out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
 
 def _parts_text(row: Document) -> str:
     return ", ".join(f"{_leaf(part['path'])} {units.share(part['share'])}" for part in row["parts"])
 
 
-def _lost(out: Console, rows: Sequence[Document]) -> None:
+def _print_lost(out: Console, rows: Sequence[Document]) -> None:
     """Prints a line per reason: the annotations lost for it, and the remedy."""
     from tb_xla_insights.analysis.propagation.lost import ADVICE
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
         names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
-        common.print_paragraph(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
+        elements.print_paragraph(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
     if any(row["lost"] for row in rows):
         out.print()
 

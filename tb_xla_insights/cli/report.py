@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, printing, reading
 from tb_xla_insights.cli.duty import DUTY
 
 FINDINGS = 1
@@ -16,7 +16,8 @@ FINDINGS = 1
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    common.add_path(parser)
+    arguments.add_session(parser)
+    arguments.add_json(parser)
     parser.add_argument(
         "--all-gaps", action="store_true", help="every gap from 10 µs on, not only the 1,000 longest"
     )
@@ -40,14 +41,14 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples-per-step",
         metavar="N",
-        type=common.samples,
+        type=arguments.parse_samples,
         help="samples per step, of all devices together, for the throughput in samples per second (default: the "
         "recorded number)",
     )
     parser.add_argument(
         "--peaks",
         metavar="FLOPS,BYTES",
-        type=common.peaks,
+        type=arguments.parse_peaks,
         help="peak FLOP/s and bytes/s of one device, such as 918e12,1638e9 (default: the capture's, or those of known "
         "devices)",
     )
@@ -56,16 +57,16 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     # np.unique imports numpy.ma at its first call.
-    session = common.read(
+    session = reading.read_session(
         options,
         meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"),
         outputs=[options.html] if options.html else (),
     )
-    with common.reading(session):
+    with reading.show_progress(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with printing.ignore_closed_pipe():
         if options.json:
-            common.warn(session)
+            reading.print_warnings(session)
             printing.print_json(document)
         elif options.html is None:
             from tb_xla_insights.cli.report_text import print_report
@@ -86,7 +87,7 @@ def _write_page(document: Any, path: Path) -> None:
     page = report_html(document)
     with (
         report_write_errors(path, "give a file that can be written with --html"),
-        replace_atomically(path) as place,
+        replace_atomically(path) as temporary_path,
     ):
-        place.write_text(page, encoding="utf-8", errors="backslashreplace")
+        temporary_path.write_text(page, encoding="utf-8", errors="backslashreplace")
     printing.print_note(f"{path}: the report as a page")

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, elements, printing
 from tb_xla_insights.tables.sidecars import SESSIONS
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     parser.add_argument("logdir", metavar="LOGDIR", help="a logdir; local or a URL")
-    common.add_json(parser)
+    arguments.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -24,15 +24,15 @@ def run(options: Any) -> int:
     """Raises InputError if there is no session."""
     from tb_xla_insights.logdir.sessions import sessions_at
 
-    listed = sessions_at(options.logdir)
-    if listed.note:
-        printing.print_note(listed.note)
+    listing = sessions_at(options.logdir)
+    if listing.note:
+        printing.print_note(listing.note)
     if options.json:
         printing.print_json(
             {
                 "logdir": options.logdir,
-                "sessions": [_document(session) for session in listed.sessions],
-                "note": listed.note,
+                "sessions": [_session_document(session) for session in listing.sessions],
+                "note": listing.note,
             }
         )
         return 0
@@ -41,16 +41,16 @@ def run(options: Any) -> int:
             "name": session.name if index == 0 else "",
             "host": host.name,
             "bytes": host.file.bytes if _has_size(host.file) else "",
-            "modified": units.moment(host.file.modified_ns),
+            "modified": units.utc_text(host.file.modified_ns),
         }
-        for session in listed.sessions
+        for session in listing.sessions
         for index, host in enumerate(session.hosts)
     ]
-    printing.console().print(common.table(SESSIONS, rows))
+    printing.console().print(elements.table(SESSIONS, rows))
     return 0
 
 
-def _document(session: Any) -> dict[str, Any]:
+def _session_document(session: Any) -> dict[str, Any]:
     return {
         "name": session.name,
         "path": session.path,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
 
 if TYPE_CHECKING:
@@ -27,46 +27,46 @@ _MAX_REASONS = 8
 def print_sidecars(out: Console, document: Document) -> None:
     """Prints the report's keys `metrics` and `recorded`, if present."""
     if document.get("recorded"):
-        common.print_paragraph(out, _recorded(document["recorded"]))
+        elements.print_paragraph(out, _recording_text(document["recorded"]))
     metrics = document["metrics"]
     if metrics is None:
         if document.get("recorded"):
             out.print()
         return
     if metrics["against_trace"]:
-        out.print(_against_trace(metrics))
-    if counters := _counters(metrics):
+        out.print(_counts_table(metrics))
+    if counters := _counter_texts(metrics):
         cleared = "; torch.compile cleared the others" if metrics["cleared"] else ""
-        common.print_paragraph(
+        elements.print_paragraph(
             out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}"
         )
     if metrics["dynamo"]:
-        _dynamo(out, metrics["dynamo"])
+        _print_dynamo(out, metrics["dynamo"])
     if metrics["debug"]:
         debug = metrics["debug"]
-        common.print_paragraph(
+        elements.print_paragraph(
             out,
             f"Debug log: {units.count(debug['compilations'])} compilations and {units.count(debug['executions'])} "
             f"executions; {units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} "
             "of them are in the capture.",
         )
     for advice in metrics["advice"]:
-        common.print_paragraph(out, f"PyTorch/XLA says: {advice}")
+        elements.print_paragraph(out, f"PyTorch/XLA says: {advice}")
     out.print()
 
 
-def _counters(metrics: Document) -> list[str]:
+def _counter_texts(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
-    shown = []
+    texts = []
     at_least = "at least " if metrics["cleared"] else ""
     names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not at_least)]
     for name in [*names, *(f"aten::{op}" for op in metrics["fallbacks"])]:
         in_capture = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
-        shown.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
-    return shown
+        texts.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
+    return texts
 
 
-def _against_trace(metrics: Document) -> Any:
+def _counts_table(metrics: Document) -> Any:
     definition = COUNTS_AGAINST_TRACE if metrics["difference"] else COUNTS_AGAINST_TRACE.without("since")
     rows = [
         {
@@ -77,19 +77,19 @@ def _against_trace(metrics: Document) -> Any:
         }
         for row in metrics["against_trace"]
     ]
-    return common.table(definition, rows, title=f"{definition.title} ({metrics['file']})")
+    return elements.table(definition, rows, title=f"{definition.title} ({metrics['file']})")
 
 
-def _dynamo(out: Console, dynamo: Document) -> None:
-    common.print_paragraph(
+def _print_dynamo(out: Console, dynamo: Document) -> None:
+    elements.print_paragraph(
         out, f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}"
     )
     for reason in dynamo["reasons"][:_MAX_REASONS]:
         place = f" at {reason['place']}" if reason["place"] else ""
-        common.print_paragraph(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
+        elements.print_paragraph(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
 
 
-def _recorded(recorded: Document) -> str:
+def _recording_text(recorded: Document) -> str:
     versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
     version_texts = [f"{name} {version}" for name, version in versions.items()]
     return (

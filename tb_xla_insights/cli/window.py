@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common, printing
+from tb_xla_insights.cli import arguments, elements, printing, reading
 from tb_xla_insights.cli.window_condensed import (
     condense_threads,
     needs_condensing,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMES = 3
-"""Events of a thread and ops of an annotation that are named; `--json` has more."""
+"""The most events of a thread, and ops of an annotation, that are named; `--json` has more."""
 
 _MAX_TIME_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
@@ -40,7 +40,8 @@ _MAX_TIME_PS = 10**18
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
-    common.add_path(parser)
+    arguments.add_session(parser)
+    arguments.add_json(parser)
     for name, position in (("start", "first"), ("end", "last")):
         parser.add_argument(
             f"--{name}-ms",
@@ -59,17 +60,17 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def run(options: Any) -> int:
     if options.end_ms <= options.start_ms:
         options.parser.error("--end-ms must be greater than --start-ms")
-    session = common.read(options)
+    session = reading.read_session(options)
     try:
-        with common.reading(session):
+        with reading.show_progress(session):
             answer = session.window(options.start_ms, options.end_ms, options.device)
     except NoDeviceError as error:
         options.parser.error(str(error))
-    common.warn(session)
+    reading.print_warnings(session)
     if options.json:
         printing.print_json(answer)
     else:
-        _print(printing.console(), answer, condensed=needs_condensing(answer) and not options.all)
+        print_window(printing.console(), answer, condensed=needs_condensing(answer) and not options.all)
     return 0
 
 
@@ -83,39 +84,42 @@ def _milliseconds(text: str) -> int:
     return ps
 
 
-def _print(out: Console, answer: Window, condensed: bool) -> None:
+def print_window(out: Console, answer: Window, condensed: bool) -> None:
+    """Prints a window; of many hosts and devices, if `condensed`, the outliers by name and the others together."""
     duration = answer["duration_ps"]
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
-    out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
+    out.print(f"Window  {start} – {end}{units.NARROW_SPACE}ms, {units.time_text(duration)} long\n")
     unit = units.column_unit([duration])
-    named, others = split_hosts(answer) if condensed else (answer["hosts"], [])
-    for host in named:
+    named_hosts, other_hosts = split_hosts(answer) if condensed else (answer["hosts"], [])
+    for host in named_hosts:
         parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
-        shown = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
+        rounded_times = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
         rows = [
             {"class": name, "ps": rounded, "share": ps / duration}
-            for (ps, name), rounded in zip(parts, shown, strict=True)
+            for (ps, name), rounded in zip(parts, rounded_times, strict=True)
         ]
         title = f"What {host['host']} did"
-        out.print(common.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
-    print_other_hosts(out, others, duration, unit, len(named))
-    _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
+        out.print(elements.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
+    print_other_hosts(out, other_hosts, duration, unit, len(named_hosts))
+    _print_threads(
+        out, condense_threads(answer["threads"], named_hosts) if condensed else answer["threads"], unit
+    )
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
     _print_ops(out, answer["annotations"], answer["devices"])
-    _print_top(out, answer["top"], unit)
+    _print_events(out, answer["top"], unit)
 
 
 def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
-    definition = common.without_single_host(WINDOW_THREADS, threads)
+    definition = elements.without_single_host(WINDOW_THREADS, threads)
     cells = {"by_class_ps": _class_times, "top": _event_times}
-    out.print(common.table(definition, threads, cells, time_units={"busy_ps": unit}))
+    out.print(elements.table(definition, threads, cells, time_units={"busy_ps": unit}))
 
 
 def _class_times(thread: Mapping[str, Any]) -> str:
-    classes = [common.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
+    classes = [elements.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
     if thread["no_class_ps"]:
         classes.append(f"none {units.time_text(thread['no_class_ps'])}")
     return ", ".join(classes)
@@ -131,7 +135,7 @@ def _event_times(thread: Mapping[str, Any]) -> str:
 def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None:
     if devices:
         time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-        out.print(common.table(WINDOW_DEVICES, devices, time_units=time_units))
+        out.print(elements.table(WINDOW_DEVICES, devices, time_units=time_units))
 
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
@@ -140,32 +144,33 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
 
     if not any(row["count"] for row in annotations):
         return
-    rows = [
-        {"path": row["path"], "self_ps": row["inside_ps"], "count": _count_inside(row["path"], annotations)}
-        | {"own": {"self_ps": row["self_ps"], "count": row["count"], "names": _op_names(row)}}
+    tree = [
+        {
+            "path": row["path"],
+            "self_ps": row["inside_ps"],
+            "count": _count_inside(row["path"], annotations),
+            "own": {"self_ps": row["self_ps"], "count": row["count"], "top_ops": _op_names(row)},
+        }
         for row in annotations
     ]
-    lines = [
-        (row["name"], row["count"], row["self_ps"], row.get("names", ""))
-        for row in fit_rows(rows, common.ROWS)
-    ]
-    if len(lines) > common.ROWS:
-        lines, rest = lines[: common.ROWS - 1], lines[common.ROWS - 1 :]
-        count, time = sum(line[1] for line in rest), sum(line[2] for line in rest)
-        lines.append((f"{units.count(len(rest))} others", count, time, ""))
-    times = [ps for _, _, ps, _ in lines]
+    rows = fit_rows(tree, elements.MAX_ROWS)
+    if len(rows) > elements.MAX_ROWS:
+        rows, unlisted_rows = rows[: elements.MAX_ROWS - 1], rows[elements.MAX_ROWS - 1 :]
+        unlisted_sums = {key: sum(row[key] for row in unlisted_rows) for key in ("count", "self_ps")}
+        rows.append({"name": f"{units.count(len(unlisted_rows))} others", **unlisted_sums})
+    times = [row["self_ps"] for row in rows]
     total_ps = sum(times)
     time_units = {"self_ps": units.column_unit(times)}
     shares = units.shares(times, total_ps) if any(times) else [None] * len(times)
     rounded = units.rounded_parts(times, total_ps, units.PS_PER[time_units["self_ps"]] // 1000)
-    shown = [
-        {"path": name, "count": count, "self_ps": ps, "share": share, "top_ops": names}
-        for (name, count, _, names), ps, share in zip(lines, rounded, shares, strict=True)
+    table_rows = [
+        {**row, "path": row["name"], "self_ps": ps, "share": share}
+        for row, ps, share in zip(rows, rounded, shares, strict=True)
     ]
     # An op of several annotations counts in each.
     ops = sum(device["ops"] for device in devices)
     sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0}
-    out.print(common.table(WINDOW_ANNOTATIONS, shown, sums=sums, time_units=time_units))
+    out.print(elements.table(WINDOW_ANNOTATIONS, table_rows, sums=sums, time_units=time_units))
 
 
 def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:
@@ -184,7 +189,7 @@ def _op_names(row: Mapping[str, Any]) -> str:
     return ", ".join([*names, f"{units.count(more)} more"] if more else names)
 
 
-def _print_top(out: Console, top: list[NameTime], unit: str) -> None:
+def _print_events(out: Console, top: list[NameTime], unit: str) -> None:
     cells = {"name": lambda event: units.cut_middle(event["name"])}
     time_units = dict.fromkeys(("total_ps", "self_ps"), unit)
-    out.print(common.table(WINDOW_EVENTS, top, cells, time_units=time_units))
+    out.print(elements.table(WINDOW_EVENTS, top, cells, time_units=time_units))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
@@ -42,8 +42,10 @@ def split_outliers(
         for row_times in times_of_rows
     ]
     farthest = sorted(range(len(rows)), key=lambda index: -deviations[index])[:MAX_NAMED]
-    named = [index for index in farthest if deviations[index] > WARNING_SHARE * duration_ps]
-    return [rows[index] for index in named], [row for index, row in enumerate(rows) if index not in named]
+    outliers = [index for index in farthest if deviations[index] > WARNING_SHARE * duration_ps]
+    return [rows[index] for index in outliers], [
+        row for index, row in enumerate(rows) if index not in outliers
+    ]
 
 
 def split_hosts(answer: Row) -> tuple[list[Row], list[Row]]:
@@ -55,7 +57,9 @@ def split_hosts(answer: Row) -> tuple[list[Row], list[Row]]:
     )
 
 
-def print_other_hosts(out: Console, hosts: Sequence[Row], duration_ps: int, unit: str, named: int) -> None:
+def print_other_hosts(
+    out: Console, hosts: Sequence[Row], duration_ps: int, unit: str, named_count: int
+) -> None:
     """Prints per class the median host's time, the least and the most."""
     if not hosts:
         return
@@ -74,25 +78,27 @@ def print_other_hosts(out: Console, hosts: Sequence[Row], duration_ps: int, unit
                 }
             )
     rows.sort(key=lambda row: -row["median_ps"])
-    title = f"What {units.count(len(hosts))} {'other ' if named else ''}hosts did, by class"
+    title = f"What {units.count(len(hosts))} {'other ' if named_count else ''}hosts did, by class"
     time_units = dict.fromkeys(("median_ps", "min_ps", "max_ps"), unit)
-    out.print(common.table(WINDOW_CLASSES_OF_HOSTS, rows, title=title, time_units=time_units))
+    out.print(elements.table(WINDOW_CLASSES_OF_HOSTS, rows, title=title, time_units=time_units))
 
 
-def condense_threads(threads: Sequence[Row], named: Sequence[Row]) -> list[Row]:
+def condense_threads(threads: Sequence[Row], named_hosts: Sequence[Row]) -> list[Row]:
     """The threads of the named hosts; of the other hosts, for each name and role, the thread with the median busy time
     in place of all."""
-    named_hosts = {row["host"] for row in named}
+    host_names = {row["host"] for row in named_hosts}
     groups: dict[tuple[str, str], list[Row]] = {}
     for thread in threads:
-        if thread["host"] not in named_hosts:
+        if thread["host"] not in host_names:
             groups.setdefault((thread["name"], thread["role"]), []).append(thread)
-    shown = [thread for thread in threads if thread["host"] in named_hosts]
+    condensed_threads = [thread for thread in threads if thread["host"] in host_names]
     for group in groups.values():
         median = sorted(group, key=lambda row: row["busy_ps"])[(len(group) - 1) // 2]
         hosts = len({row["host"] for row in group})
-        shown.append({**median, "host": f"median of {units.count(hosts)}" if hosts > 1 else median["host"]})
-    return shown
+        condensed_threads.append(
+            {**median, "host": f"median of {units.count(hosts)}" if hosts > 1 else median["host"]}
+        )
+    return condensed_threads
 
 
 def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, unit: str) -> None:
@@ -106,20 +112,20 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
         _merged_row(group, _name_range(group), group[0]["host"]) | {"devices": group}
         for group in groups.values()
     ]
-    named, rest = split_outliers(merged, lambda row: [row["busy_ps"], row["stall_ps"]], duration_ps)
-    others = [device for row in rest for device in row["devices"]]
-    rows = [*named]
-    if others:
-        label = f"{units.count(len(others))} {'others' if named else 'devices'}, median"
-        rows.append(_merged_row(others, label, "") | {"devices": others})
+    outliers, other_rows = split_outliers(merged, lambda row: [row["busy_ps"], row["stall_ps"]], duration_ps)
+    other_devices = [device for row in other_rows for device in row["devices"]]
+    rows = [*outliers]
+    if other_devices:
+        label = f"{units.count(len(other_devices))} {'others' if outliers else 'devices'}, median"
+        rows.append(_merged_row(other_devices, label, "") | {"devices": other_devices})
     time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-    out.print(common.table(WINDOW_DEVICES, rows, time_units=time_units))
-    if len(others) > 1:
-        busy = [device["busy_ps"] for device in others]
-        low, high = (others[busy.index(extreme)] for extreme in (min(busy), max(busy)))
-        common.print_paragraph(
+    out.print(elements.table(WINDOW_DEVICES, rows, time_units=time_units))
+    if len(other_devices) > 1:
+        busy = [device["busy_ps"] for device in other_devices]
+        low, high = (other_devices[busy.index(extreme)] for extreme in (min(busy), max(busy)))
+        elements.print_paragraph(
             out,
-            f"Of {'these' if not named else 'the others'}, {low['id']} is busy for the least time, "
+            f"Of {'these' if not outliers else 'the others'}, {low['id']} is busy for the least time, "
             f"{units.time_text(min(busy))}, and {high['id']} for the most, {units.time_text(max(busy))}.",
         )
         out.print()
@@ -138,10 +144,10 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
             "self_ps": self_ps,
         }
         for row, ops in ops_of_rows
-        for op, (count, self_ps) in ops[: common.ROWS]
+        for op, (count, self_ps) in ops[: elements.MAX_ROWS]
     ]
     if op_rows:
-        out.print(common.table(WINDOW_OPS, op_rows))
+        out.print(elements.table(WINDOW_OPS, op_rows))
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli import common
+from tb_xla_insights.cli import elements
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,12 +16,12 @@ Document = Mapping[str, Any]
 
 def print_work(out: Console, ops: Sequence[Document], work: Document) -> None:
     """Prints the keys `ops` and `device_work` of a report; nothing if there are no ops."""
-    from tb_xla_insights.report.work_tables import by_annotation, by_op, peaks_text
+    from tb_xla_insights.report.work_tables import peaks_text, work_by_annotation, work_by_op
 
     if not work["total"]["self_ps"]:
         return
-    for content in (by_annotation(work, common.ROWS), by_op(ops, work, common.ROWS)):
+    for table in (work_by_annotation(work, elements.MAX_ROWS), work_by_op(ops, work, elements.MAX_ROWS)):
         cells = {"op": lambda row: units.cut_middle(row["op"])}
-        out.print(common.table(content.definition, content.rows, cells, sums=content.total))
-    common.print_paragraph(out, peaks_text(work))
+        out.print(elements.table(table.definition, table.rows, cells, sums=table.total))
+    elements.print_paragraph(out, peaks_text(work))
     out.print()

@@ -14,7 +14,7 @@ from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
-from tb_xla_insights.report.host_parts import parts_of_hosts
+from tb_xla_insights.report.view_data import view_data_of_hosts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
@@ -101,8 +101,8 @@ class _SessionWork:
     """The ops of one session, each with its time per step and core. `programs`: other names for its programs."""
 
     def __init__(self, session: SessionTotals, programs: Mapping[str, str]) -> None:
-        self._hosts: list[OpTimes] = parts_of_hosts(session.session, "op_times")
-        self._steps_of_hosts: list[int] = parts_of_hosts(session.session, "steps")
+        self._hosts: list[OpTimes] = view_data_of_hosts(session.session, "op_times")
+        self._steps_of_hosts: list[int] = view_data_of_hosts(session.session, "steps")
         self._programs = programs
         self.no_time: Floats = np.zeros(sum(self._steps_of_hosts))
         self._rows: dict[Key, Op] = {

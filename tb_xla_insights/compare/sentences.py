@@ -11,7 +11,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
-from tb_xla_insights.units import MISSING, THIN, brief_time, brief_times, count, rate, samples, share
+from tb_xla_insights.units import MISSING, NARROW_SPACE, brief_time, brief_times, count, rate, samples, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, CompareVerdict
@@ -207,7 +207,9 @@ def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> s
 
 
 def _step_count_text(session: SessionTotals, name: str) -> str:
-    steps = f"{count(len(session.steps))}{THIN}{'step' if len(session.steps) == 1 else 'steps'} in {name}"
+    steps = (
+        f"{count(len(session.steps))}{NARROW_SPACE}{'step' if len(session.steps) == 1 else 'steps'} in {name}"
+    )
     blocks = session.sample.block_count
     return steps if blocks == len(session.steps) else f"{steps} ({count(blocks)} with all hosts together)"
 

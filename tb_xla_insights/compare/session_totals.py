@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.cached import whole_report
-from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.throughput import throughput
+from tb_xla_insights.report.view_data import view_data_of_hosts
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
@@ -84,7 +84,7 @@ class SessionTotals:
         """Whether the driving thread itself runs most programs, as on a CPU."""
         on_thread, total = (
             sum(column)
-            for column in zip((0, 0), *parts_of_hosts(self.session, "driving_thread_runs"), strict=True)
+            for column in zip((0, 0), *view_data_of_hosts(self.session, "driving_thread_runs"), strict=True)
         )
         return bool(2 * on_thread > total)
 
@@ -158,8 +158,8 @@ class SessionTotals:
         """Per host, the number of its steps, and its annotations."""
         return list(
             zip(
-                parts_of_hosts(self.session, "steps"),
-                parts_of_hosts(self.session, "annotation_times"),
+                view_data_of_hosts(self.session, "steps"),
+                view_data_of_hosts(self.session, "annotation_times"),
                 strict=True,
             )
         )

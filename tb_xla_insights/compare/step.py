@@ -90,7 +90,7 @@ def _runs(trace: Trace, start: int, end: int) -> list[StepRun]:
     rows = rows[(runs.start_ps[rows] < end) & (runs.end_ps[rows] > start)][:_MAX_ROWS]
     return [
         {
-            "program": launches.programs[runs.program[row]][0],
+            "program": launches.programs[runs.program[row]].name,
             "start_ps": int(runs.start_ps[row]),
             "duration_ps": int(runs.end_ps[row] - runs.start_ps[row]),
         }

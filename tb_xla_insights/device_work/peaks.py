@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.trace.model import Device, Trace
+from tb_xla_insights.trace.device import Device
+from tb_xla_insights.trace.model import Trace
 
 Row = dict[str, Any]
 

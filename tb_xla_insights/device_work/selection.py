@@ -57,7 +57,7 @@ class Selection:
 def select(session: SessionTrace, device: str | None, step: str | None, default_host: int = 0) -> Selection:
     """Returns what a link selects among the hosts in memory. The default device is the first core with ops of the host
     at index `default_host`; the default step is the one of median length among the steps with recorded device work."""
-    traces = dict(session.numbered())
+    traces = dict(session.numbered_traces())
     devices_of_host = _parse_device(traces, device)
     is_replaced = device is not None and devices_of_host is None
     if devices_of_host is None:

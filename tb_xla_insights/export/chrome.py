@@ -76,8 +76,8 @@ def _write(
 
 
 class _TrackEvents(NamedTuple):
-    """A track's events. `head` is the index of each event's name and category in `heads`; `arguments` are the events'
-    `args`, if any."""
+    """A track's events. `heads` are the distinct pairs of name and category, `head` has the index of each event's pair,
+    and `arguments` the events' `args`, if any."""
 
     label: str
     heads: Sequence[tuple[str, str]]
@@ -162,8 +162,8 @@ def _merged_lanes(track: Track) -> list[_MergedLane]:
 
 def _is_inside(lane: Lane, outer: Lane) -> bool:
     """Whether every slice of a lane is within a slice of the outer lane."""
-    at = np.searchsorted(outer.start, lane.start, "right") - 1
-    return bool(np.all((at >= 0) & (outer.end[at] >= lane.end)))
+    index = np.searchsorted(outer.start, lane.start, "right") - 1
+    return bool(np.all((index >= 0) & (outer.end[index] >= lane.end)))
 
 
 def _merge_lanes(lanes: Sequence[Lane]) -> _MergedLane:
@@ -191,12 +191,12 @@ def _durations(times: _NestedTimes) -> tuple[Int64, NDArray[np.bool_]]:
         start, duration = times.start_ps[lane], durations[lane]
         limit = np.append(start[1:], np.iinfo(np.int64).max)
         if depth:
-            at = np.searchsorted(outer_start, start, "right") - 1
-            limit = np.minimum(limit, outer_end[at])
+            outer_index = np.searchsorted(outer_start, start, "right") - 1
+            limit = np.minimum(limit, outer_end[outer_index])
             has_space = limit > start + duration
-            ends_late = (start // _PS_PER_NS + _truncated_ns(duration, has_space) > outer_end_ns[at]) & (
-                duration >= _PS_PER_NS
-            )
+            ends_late = (
+                start // _PS_PER_NS + _truncated_ns(duration, has_space) > outer_end_ns[outer_index]
+            ) & (duration >= _PS_PER_NS)
             duration = np.where(ends_late, duration // _PS_PER_NS * _PS_PER_NS - 1, duration)
             duration = np.clip(duration, 0, np.maximum(0, limit - start))
         outer_start, outer_end = start, start + duration

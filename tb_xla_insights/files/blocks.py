@@ -26,7 +26,7 @@ MAX_CACHE_BYTES = 128 << 20
 """The size limit of the cache for blocks of closed files, which later readers of these files use."""
 
 _POLL_S = 0.2
-_SIGNAL_POLL_S = 0.2
+"""How often waiting is interrupted, to handle signals and requests to stop."""
 
 T = TypeVar("T")
 
@@ -45,24 +45,25 @@ def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
     The call runs in a daemon thread, so a call that never returns blocks neither the caller nor the process's exit.
     """
     result: Future[T] = Future()
-    threading.Thread(target=_call_into, args=(result, call), daemon=True).start()
+    threading.Thread(target=_resolve, args=(result, call), daemon=True).start()
     limit = STALL_TIMEOUT_S if seconds is None else seconds
     deadline = time.monotonic() + limit
     # A signal that arrives between Python's check for signals and the wait is handled only after the wait.
-    while not wait([result], min(_SIGNAL_POLL_S, max(0.0, deadline - time.monotonic()))).done:
+    while not wait([result], min(_POLL_S, max(0.0, deadline - time.monotonic()))).done:
         if time.monotonic() >= deadline:
             raise StalledError(f"no answer for {limit:g} s")
     return result.result()
 
 
-def _call_into(result: Future[Any], call: Callable[[], Any]) -> None:
+def _resolve(result: Future[Any], call: Callable[[], Any]) -> None:
+    """Stores what a call returns or raises in a future."""
     try:
         result.set_result(call())
     except BaseException as error:  # raised in the waiting thread
-        result.set_exception(_to_raise(error))
+        result.set_exception(_as_exception(error))
 
 
-def _to_raise(error: BaseException) -> Exception:
+def _as_exception(error: BaseException) -> Exception:
     """The exception to raise in the waiting thread; a request cancelled in its own thread becomes an OSError."""
     return error if isinstance(error, Exception) else OSError(f"{type(error).__name__} {error}".strip())
 
@@ -79,29 +80,30 @@ class Blocks:
     """The blocks of a file of `size` bytes.
 
     `fetch(start, end)` requests a range from the store; a store that returns the whole file instead gets one request.
-    `arrived` is called with the number of bytes that have arrived. Once `stop` returns True, readers stop waiting. The
-    first failure fails all blocks that have not arrived: more requests would not help.
+    `on_bytes` is called with the number of bytes that have arrived. Once `should_stop` returns True, readers stop
+    waiting. `whole` prefetches all blocks of a file of up to MAX_PREFETCH_BYTES. The first failure fails all blocks
+    that have not arrived: more requests would not help.
     """
 
     def __init__(
         self,
         size: int,
         fetch: Callable[[int, int], bytes],
-        arrived: Callable[[int], None] = lambda _: None,
-        stop: Callable[[], bool] = lambda: False,
+        on_bytes: Callable[[int], None] = lambda _: None,
+        should_stop: Callable[[], bool] = lambda: False,
         *,
         whole: bool = False,
     ) -> None:
         self.size = size
         self._block_count = -(-size // BLOCK_BYTES)
-        self._fetch, self._on_bytes, self._stop = fetch, arrived, stop
+        self._fetch, self._on_bytes, self._should_stop = fetch, on_bytes, should_stop
         self._prefetch_all = whole and size <= MAX_PREFETCH_BYTES
         self._lock = threading.Lock()
         self._blocks: dict[int, Future[memoryview]] = {}
         self._requested: set[int] = set()
         self._queued: deque[int] = deque()
         self._failure: Exception | None = None
-        self._workers = self._bytes_arrived = 0
+        self._threads = self._bytes_arrived = 0
         # One request at first: a store that ignores ranges would answer each request with the whole file.
         self._max_requests = 1
         self._last_arrival = time.monotonic()
@@ -174,13 +176,14 @@ class Blocks:
     def _sequential_blocks(self, number: int) -> int:
         """The number of requested blocks directly before this one: a sequential reader is likely to continue."""
         return next(
-            (run for run in range(MAX_REQUESTS) if number - run - 1 not in self._requested), MAX_REQUESTS
+            (count for count in range(MAX_REQUESTS) if number - count - 1 not in self._requested),
+            MAX_REQUESTS,
         )
 
     def _await_block(self, block: Future[memoryview]) -> memoryview:
         began = time.monotonic()
         while not wait([block], min(_POLL_S, STALL_TIMEOUT_S)).done:
-            if self._stop():
+            if self._should_stop():
                 raise StoppedError
             if time.monotonic() - max(began, self._last_arrival) >= STALL_TIMEOUT_S:
                 raise StalledError(f"no answer for {STALL_TIMEOUT_S:g} s")
@@ -195,15 +198,15 @@ class Blocks:
 
     def _start_threads(self) -> None:
         """Starts threads for the queued blocks."""
-        for _ in range(min(self._max_requests - self._workers, len(self._queued))):
-            self._workers += 1
+        for _ in range(min(self._max_requests - self._threads, len(self._queued))):
+            self._threads += 1
             threading.Thread(target=self._fetch_queued, daemon=True).start()
 
     def _fetch_queued(self) -> None:
         while True:
             with self._lock:
                 if not self._queued:
-                    self._workers -= 1
+                    self._threads -= 1
                     return
                 number = self._queued.popleft()
             start, end = number * BLOCK_BYTES, min((number + 1) * BLOCK_BYTES, self.size)
@@ -213,7 +216,7 @@ class Blocks:
                     raise OSError(f"the store sent {len(data)} of {end - start} requested bytes")
             except BaseException as error:  # raised in the waiting thread
                 with self._lock:
-                    self._failure = _to_raise(error)
+                    self._failure = _as_exception(error)
                     self._fail_pending(self._failure)
                 continue
             with self._lock:
@@ -261,13 +264,15 @@ class BlockCache:
     def put(self, file: tuple[str, str], cached: CachedBlocks) -> None:
         """Adds blocks of a file, identified by its path and fingerprint."""
         with self._lock:
-            if before := self._files.pop(file, None):
-                cached = CachedBlocks(cached.size, before.blocks | cached.blocks)
+            if earlier := self._files.pop(file, None):
+                cached = CachedBlocks(cached.size, earlier.blocks | cached.blocks)
             self._files[file] = cached
-            used = sum(len(block) for entry in self._files.values() for block in entry.blocks.values())
-            while used > MAX_CACHE_BYTES:
+            total_bytes = sum(
+                len(block) for content in self._files.values() for block in content.blocks.values()
+            )
+            while total_bytes > MAX_CACHE_BYTES:
                 _, oldest = self._files.popitem(last=False)
-                used -= sum(map(len, oldest.blocks.values()))
+                total_bytes -= sum(map(len, oldest.blocks.values()))
 
     def get(self, file: tuple[str, str]) -> CachedBlocks | None:
         with self._lock:

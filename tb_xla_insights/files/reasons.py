@@ -7,7 +7,8 @@ _MISSING_STATUS = (404, 410)
 
 
 def reason(error: Exception, *, listing: bool = False) -> str:
-    """A one-line message for an error of an operating or file system about a file, or with `listing` a directory."""
+    """A one-line message for an error of the operating system or of a file system, about a file or, with `listing`,
+    about a directory."""
     text = " ".join(_text(_underlying(error)).split())
     if is_missing(error):
         return f"no such file{' or directory' if listing else ''}; check the path"

@@ -29,7 +29,7 @@ class RemoteFile(Source):
     for later readers of the file."""
 
     def __init__(
-        self, url: str, whole: bool, arrived: Callable[[int], None], stop: Callable[[], bool]
+        self, url: str, whole: bool, on_bytes: Callable[[int], None], should_stop: Callable[[], bool]
     ) -> None:
         self.path = url
         try:
@@ -47,7 +47,7 @@ class RemoteFile(Source):
             raise InputError(f"{url}: is a directory; name a .xplane.pb file")
         self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
         self.fingerprint = f"{self.size}-{self._identity[1]}"
-        self._blocks = Blocks(self.size, self._fetch, arrived, stop, whole=whole)
+        self._blocks = Blocks(self.size, self._fetch, on_bytes, should_stop, whole=whole)
         self._blocks.put(cached.blocks if cached else split_into_blocks(content or b""))
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
@@ -58,10 +58,10 @@ class RemoteFile(Source):
         except Exception as error:
             raise InputError(f"{self.path}: byte {offset}: {reason(error)}") from error
 
-    def check(self) -> None:
+    def check_unchanged(self) -> None:
         try:
             info = call_with_timeout(self._info)
-        except Exception:  # the file is gone by now, but was read completely
+        except Exception:  # the file was removed after it had been read completely
             return
         if _identity(info) != self._identity:
             raise InputError(CHANGED_MESSAGE.format(self.path))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once it is written"
-STOPPED_MESSAGE = "{}: not read, reading was stopped before; reload the session to read it"
+STOPPED_MESSAGE = "{}: not read, because reading was stopped; reload the session to read it"
+
+_BINARY = getattr(os, "O_BINARY", 0)
+"""Without this flag, Windows translates line ends."""
 
 
 class Source(ABC):
@@ -46,8 +50,8 @@ class Source(ABC):
         buffer = np.empty(max(0, min(length, self.size - offset)), np.uint8)
         return buffer[: self.read_into(offset, buffer)]
 
-    def check(self) -> None:  # noqa: B027  local files are checked at each read
-        """Raises InputError if the file was replaced while it was read, for remote files."""
+    def check_unchanged(self) -> None:  # noqa: B027  local files are checked at each read
+        """Raises InputError if a remote file was replaced while it was read."""
 
     def cache_ranges(self, ranges: Iterable[tuple[int, int]]) -> None:  # noqa: B027  the system caches local files
         """Caches ranges (offset, length) for later readers of the file."""
@@ -66,9 +70,10 @@ class _LocalFile(Source):
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._descriptor = os.open(path, os.O_RDONLY | _BINARY)
         except OSError as error:
             raise InputError(f"{path}: {reason(error)}") from error
+        self._position_lock = threading.Lock()
         status = os.fstat(self._descriptor)
         self.size = status.st_size
         self.fingerprint = local_fingerprint(status)
@@ -78,7 +83,7 @@ class _LocalFile(Source):
         filled = 0
         try:
             while filled < len(buffer):
-                count = os.preadv(self._descriptor, [buffer.data[filled:]], offset + filled)
+                count = self._read_at(offset + filled, buffer.data[filled:])
                 if count == 0:
                     break
                 filled += count
@@ -88,6 +93,17 @@ class _LocalFile(Source):
         if modified != self._modified:  # earlier reads returned other content
             raise InputError(CHANGED_MESSAGE.format(self.path))
         return filled
+
+    def _read_at(self, offset: int, buffer: memoryview) -> int:
+        """Reads once from `offset`, at most the buffer's length. Returns the number of bytes, 0 at the end of the
+        file."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self._descriptor, [buffer], offset)
+        with self._position_lock:  # Windows reads only from the file's position, which all threads share
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            data = os.read(self._descriptor, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -112,18 +128,18 @@ def open_source(
     path: str,
     *,
     whole: bool = False,
-    arrived: Callable[[int], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
+    on_bytes: Callable[[int], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Source:
     """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError if that fails.
 
-    A remote file is fetched block by block: `whole` prefetches all of it, `arrived` is called with the number of bytes
-    that have arrived, and once `stop` returns True, reading bytes that have not arrived raises InputError.
+    A remote file is fetched block by block: `whole` prefetches all of it, `on_bytes` is called with the number of bytes
+    that have arrived, and once `should_stop` returns True, reading bytes that have not arrived raises InputError.
     """
     if is_url(path):
         from tb_xla_insights.files.remote import RemoteFile
 
-        return RemoteFile(path, whole, arrived, stop)
+        return RemoteFile(path, whole, on_bytes, should_stop)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
         raise InputError(f"{path}: is a directory; name a .xplane.pb file")

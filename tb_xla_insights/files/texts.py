@@ -9,7 +9,9 @@ import stat
 from typing import Any, NoReturn
 
 MAX_TEXT_BYTES = 8_000_000
-"""Of one file."""
+"""The size limit of one file."""
+
+
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -18,7 +20,8 @@ _BYTE_ORDER_MARKS = (
 
 
 class TextError(ValueError):
-    """Why a file is no valid text, as a short phrase; `at` is the position, as in `, line 3, column 2`, if known."""
+    """Why a file is not valid text, as a short phrase; `at` is the position, such as `, line 3, column 2`, empty if
+    unknown."""
 
     def __init__(self, reason: str, at: str = "") -> None:
         super().__init__(reason)
@@ -31,17 +34,22 @@ def read_text(path: str) -> str:
     A pipe is read to its end, and is empty without a writer; a device is read up to the limit. Raises TextError and
     OSError.
     """
-    # Without O_NONBLOCK, opening a pipe would wait for its writer.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0, opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_TEXT_BYTES:
-            os.set_blocking(file.fileno(), True)
+            if hasattr(os, "O_NONBLOCK"):
+                os.set_blocking(file.fileno(), True)
             content = bytearray()
             while chunk := file.read(MAX_TEXT_BYTES + 1 - len(content)):
                 content += chunk
             if len(content) <= MAX_TEXT_BYTES:
                 return decode_text(bytes(content))
     raise TextError(f"larger than {MAX_TEXT_BYTES // 10**6} MB")
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Opens a file; a pipe also without a writer, for which opening would otherwise wait. Windows has no such flag."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decode_text(content: bytes, errors: str = "strict") -> str:

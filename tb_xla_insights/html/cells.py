@@ -17,7 +17,8 @@ from tb_xla_insights.html.page import figure_list, findings_card, report_html
 from tb_xla_insights.report.figures import headline_figures
 
 _MAX_ROWS = 20
-_MAX_PARTS = 3
+_MAX_TIMES = 3
+"""The most times by class in a cell."""
 _MAX_CELL_CHARS = 48
 """The most characters of a cell; the whole text is its title."""
 
@@ -84,11 +85,11 @@ def table_cell(rows: Sequence[Row]) -> Markup:
     column."""
     if not rows:
         return _cell(element("p", "No rows."))
-    shown = list(islice(rows, _MAX_ROWS))
-    keys = dict.fromkeys(key for row in shown for key in row)
-    note = f"The first {_MAX_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(shown) else None
+    first_rows = list(islice(rows, _MAX_ROWS))
+    keys = dict.fromkeys(key for row in first_rows for key in row)
+    note = f"The first {_MAX_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(first_rows) else None
     return _cell(
-        table(shown, *(_column(key, [row.get(key) for row in shown]) for key in keys)),
+        table(first_rows, *(_column(key, [row.get(key) for row in first_rows]) for key in keys)),
         element("p", note, class_="note") if note else None,
     )
 
@@ -106,10 +107,8 @@ def _cell(*children: Child) -> Markup:
 
 def _column(key: str, values: Sequence[Any]) -> Column:
     """The column of a key; the key itself is the title of the heading."""
-    words, present = (
-        key.removesuffix("_ps").replace("_", " "),
-        [value for value in values if value is not None],
-    )
+    words = key.removesuffix("_ps").replace("_", " ")
+    present = [value for value in values if value is not None]
     if key.endswith("_ps") and all(isinstance(value, int) for value in present):
         unit = units.column_unit(present) if any(present) else "ms"
         return Column(_heading(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
@@ -135,7 +134,7 @@ def _number(key: str, value: float | None) -> str:
 
 
 def _text(key: str, value: Any) -> str:
-    """The text of a value that is no number: the largest parts of times by key, the length of lists."""
+    """The text of a value that is no number: of times by class or by device the largest ones, of lists the length."""
     if value is None or value in ("", [], {}):
         return units.MISSING
     if isinstance(value, bool):
@@ -149,7 +148,7 @@ def _text(key: str, value: Any) -> str:
 
 def _largest_times(times: Mapping[str, int]) -> str:
     """The largest times by class, or by device."""
-    largest = sorted(times, key=lambda name: -times[name])[:_MAX_PARTS]
+    largest = sorted(times, key=lambda name: -times[name])[:_MAX_TIMES]
     text = ", ".join(f"{label(name)} {units.time_text(times[name])}" for name in largest)
     return f"{text}, …" if len(times) > len(largest) else text
 

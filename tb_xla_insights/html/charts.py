@@ -43,9 +43,9 @@ def steps_chart(steps: Sequence[Row]) -> Markup:
     return element("svg", _PATTERNS, _scale(max_ps, y), bars, class_=class_, **box)
 
 
-def _bar(step: Row, left: float, pitch: float, y: Callable[[float], float], labelled: bool) -> Markup:
+def _bar(step: Row, left_x: float, pitch: float, y: Callable[[float], float], labelled: bool) -> Markup:
     width = min(46.0, pitch * 0.72)
-    x, middle = f"{left + (pitch - width) / 2:.1f}", f"{left + pitch / 2:.1f}"
+    x, middle = f"{left_x + (pitch - width) / 2:.1f}", f"{left_x + pitch / 2:.1f}"
     step_name = units.step_name(step["index"], step["number"])
     shapes, times, below_ps = [], [], 0
     for name in (name for name in CLASSES if name in step["host_ps"]):
@@ -76,7 +76,9 @@ def _scale(max_ps: int, y: Callable[[float], float]) -> Iterator[Markup]:
         line_y = y(number * interval * ps_per_unit)
         time = number * interval
         text = (
-            (units.count(int(time)) if interval >= 1 else f"{time:g}") if number else f"0{units.THIN}{unit}"
+            (units.count(int(time)) if interval >= 1 else f"{time:g}")
+            if number
+            else f"0{units.NARROW_SPACE}{unit}"
         )
         yield element("line", x1=_LEFT_MARGIN, x2=_WIDTH, y1=str(line_y), y2=str(line_y))
         yield element("text", text, x=_LEFT_MARGIN - 6, y=str(line_y + 4), text_anchor="end")

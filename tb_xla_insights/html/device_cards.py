@@ -20,12 +20,14 @@ def annotation_work_card(document: Row) -> Markup | None:
     work = document["device_work"]
     if not work["total"]["self_ps"]:
         return None
-    return _card(work_tables.by_annotation(work, _MAX_ROWS), element("p", work_tables.peaks_text(work)))
+    return _card(work_tables.work_by_annotation(work, _MAX_ROWS), element("p", work_tables.peaks_text(work)))
 
 
 def op_work_card(document: Row) -> Markup | None:
     work = document["device_work"]
-    return _card(work_tables.by_op(document["ops"], work, _MAX_ROWS)) if work["total"]["self_ps"] else None
+    return (
+        _card(work_tables.work_by_op(document["ops"], work, _MAX_ROWS)) if work["total"]["self_ps"] else None
+    )
 
 
 def _card(work: work_tables.WorkTable, *notes: Markup) -> Markup:

@@ -57,8 +57,8 @@ def columns_of(
     cells: Mapping[str, Callable[[Row], Child]] | None = None,
     time_units: Mapping[str, str] | None = None,
 ) -> dict[str, Column]:
-    """The columns of a table by key, with the units of times that fit `rows`, or `time_units`. `cells` composes the
-    cells of some columns, by key."""
+    """The columns of a table by key. `cells` composes the cells of some columns, by key; `time_units` replaces the
+    units that fit the largest times of `rows`."""
     time_units = definition.time_units(rows) | dict(time_units or {})
     return {
         column.key: Column(
@@ -108,8 +108,8 @@ def defined_table(
     sums: Row | None = None,
 ) -> Markup:
     """The rows in the columns of a definition (see `columns_of`); `sums` is a last row."""
-    measured = [*rows, *([sums] if sums is not None else [])]
-    return table(rows, *columns_of(definition, measured, cells).values(), sums=sums)
+    all_rows = [*rows, *([sums] if sums is not None else [])]
+    return table(rows, *columns_of(definition, all_rows, cells).values(), sums=sums)
 
 
 def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Markup:
@@ -118,10 +118,10 @@ def card(title: str, note: str | None, *children: Child | Iterable[Child], wide:
     return element("section", head, *children, class_="card wide" if wide else "card")
 
 
-def class_chip(name: str) -> Markup:
-    """The coloured square of a class, and its name."""
+def class_chip(name: str, text: str | None = None) -> Markup:
+    """The coloured square of a class, and its display name or another `text`."""
     square = element("i", class_=f"chip k-{name}", style=f"--k:var(--c-{name})")
-    return Markup(f"{square} {escape(label(name))}")
+    return Markup(f"{square} {escape(label(name) if text is None else text)}")
 
 
 def stacked_bar(parts: Mapping[str, int], size: str = "") -> Markup:

@@ -45,7 +45,7 @@ _CARDS = (
 def report_html(document: Row) -> str:
     """The page of a session's report, with the gaps that the document lists."""
     session = document["session"]
-    metas = (
+    meta_attributes = (
         {"charset": "utf-8"},
         {"name": "viewport", "content": "width=device-width"},
         {"name": "color-scheme", "content": "light dark"},
@@ -54,7 +54,7 @@ def report_html(document: Row) -> str:
     title = element("title", f"{session['name']} – XLA Insights")
     head = element(
         "head",
-        (element("meta", **attributes) for attributes in metas),
+        (element("meta", **attributes) for attributes in meta_attributes),
         title,
         element("style", Markup(style())),
     )
@@ -68,8 +68,8 @@ def report_html(document: Row) -> str:
         description,
         class_="verdict",
     )
-    parts = (card_of(document) for card_of in _CARDS)
-    main = element("main", findings_card(document), parts, _files(document))
+    cards = (build_card(document) for build_card in _CARDS)
+    main = element("main", findings_card(document), cards, _files_card(document))
     return Markup("<!doctype html>\n") + element(
         "html", head, element("body", _header(document), verdict, main), lang="en"
     )
@@ -82,7 +82,7 @@ def _header(document: Row) -> Markup:
     about: Sequence[Child] = (
         session["name"],
         environment["label"],
-        f"{units.moment(start)} UTC" if start else None,
+        f"{units.utc_text(start)} UTC" if start else None,
         units.time_text(session["duration_ps"]),
     )
     return element(
@@ -133,7 +133,7 @@ def _gain(gain: Gain) -> tuple[Child, ...]:
     return element("b", gain.share), f" {gain.basis} ", element("small", gain.change)
 
 
-def _files(document: Row) -> Markup:
+def _files_card(document: Row) -> Markup:
     hosts = defined_table(FILES, document["session"]["hosts"])
     notes = (
         element(

@@ -30,7 +30,7 @@ from tb_xla_insights.report.condensed import (
 )
 from tb_xla_insights.report.figures import SHORT_GAPS, basis_text, idle_rows, idle_table, left_out_note
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
-from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.gap_text import cause_text, gap_sentence, patterns_with_kind
 from tb_xla_insights.report.host_rows import host_rows
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.tables.devices import DEVICES, GAP_CHAIN, GAP_PATTERNS, GAPS, HOSTS, IDLE, STEPS
@@ -38,8 +38,8 @@ from tb_xla_insights.tables.devices import DEVICES, GAP_CHAIN, GAP_PATTERNS, GAP
 _MAX_CHAINS = 30
 """The most gaps, the longest first, whose chains are shown."""
 
-_VISIBLE_GAPS = 48
-"""The number of gaps that are visible without a click."""
+_MAX_VISIBLE_GAPS = 48
+"""The most gaps that are visible without a click."""
 
 _MAX_STEPS = 500
 _MAX_PATTERNS = 50
@@ -106,8 +106,8 @@ def steps_card(document: Row) -> Markup | None:
         return None
     hosts = len({step["host"] for step in steps})
     only_longest = hosts >= CONDENSED_FROM
-    chosen = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
-    rows = chosen[:_MAX_STEPS]
+    chosen_steps = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
+    rows = chosen_steps[:_MAX_STEPS]
     definition = STEPS if hosts > 1 else STEPS.without("host")
     cells = {"number": lambda row: units.step_name(row["index"], row["number"])}
     steps_table = defined_table(definition, rows, cells)
@@ -115,7 +115,7 @@ def steps_card(document: Row) -> Markup | None:
     legend = element("div", (element("span", class_chip(name)) for name in classes), class_="legend")
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
     selection = f"; for each step number, the longest of {hosts} hosts" if only_longest else ""
-    selection += f"; the first {_MAX_STEPS}" if len(chosen) > _MAX_STEPS else ""
+    selection += f"; the first {_MAX_STEPS}" if len(chosen_steps) > _MAX_STEPS else ""
     line = "the line is the device work that the step launched, of the busiest core"
     note = f"{units.count(len(steps))}{selection}; mean {units.time_text(mean)}; {line}"
     if document["throughput"]:
@@ -125,10 +125,10 @@ def steps_card(document: Row) -> Markup | None:
 
 
 def patterns_card(document: Row) -> Markup | None:
-    rows = document["gaps"]["patterns"][:_MAX_PATTERNS]
+    rows = patterns_with_kind(document["gaps"])[:_MAX_PATTERNS]
     if not rows:
         return None
-    patterns = defined_table(GAP_PATTERNS.without("by_class_ps"), rows)
+    patterns = defined_table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": _cause_chip})
     return card(GAP_PATTERNS.title, GAP_PATTERNS.note, patterns, wide=True)
 
 
@@ -138,20 +138,29 @@ def gaps_card(document: Row) -> Markup | None:
     if not rows:
         return None
     definition = GAPS.without("all_cores_idle_ps", "before")
-    cells = {"step": lambda row: units.step_name(row["step"], row["step_number"])}
+    cells = {
+        "step": lambda row: units.step_name(row["step"], row["step_number"]),
+        "cause": _cause_chip,
+    }
     columns = columns_of(definition, rows, cells).values()
     limit_note = f"; the {units.count(len(rows))} longest" if len(rows) < gaps["count"] else ""
     note = f"{units.count(gaps['count'])} from 10 µs up{limit_note}"
-    rest = rows[_VISIBLE_GAPS:]
-    more = element("details", element("summary", f"{units.count(len(rest))} more"), table(rest, *columns))
+    hidden_rows = rows[_MAX_VISIBLE_GAPS:]
+    hidden_gaps = element(
+        "details", element("summary", f"{units.count(len(hidden_rows))} more"), table(hidden_rows, *columns)
+    )
     heading = element("h2", "What led to the end of the longest")
-    chains = [_chain(gap, document) for gap in _one_per_runs(rows)[:_MAX_CHAINS]]
-    visible = table(rows[:_VISIBLE_GAPS], *columns)
-    return card(GAPS.title, note, visible, more if rest else None, heading, chains, wide=True)
+    chains = [_chain(gap, document) for gap in _one_per_pair_of_runs(rows)[:_MAX_CHAINS]]
+    visible = table(rows[:_MAX_VISIBLE_GAPS], *columns)
+    return card(GAPS.title, note, visible, hidden_gaps if hidden_rows else None, heading, chains, wide=True)
 
 
-def _one_per_runs(gaps: Sequence[Row]) -> list[Row]:
-    """The first of the gaps between the same two runs, which occur on each core."""
+def _cause_chip(row: Row) -> Markup:
+    return class_chip(row["cause"], cause_text(row))
+
+
+def _one_per_pair_of_runs(gaps: Sequence[Row]) -> list[Row]:
+    """The first of the gaps between the same two runs, which each core has."""
     first: dict[tuple[int | None, str | None, str | None], Row] = {}
     for gap in gaps:
         first.setdefault((gap["step"], gap["before"], gap["after"]), gap)
@@ -160,11 +169,12 @@ def _one_per_runs(gaps: Sequence[Row]) -> list[Row]:
 
 def _chain(gap: Row, document: Row) -> Markup:
     host = next(row["host"] for row in document["devices"] if row["id"] == gap["device"])
-    doing = gap_sentence(gap, document["environment"]["framework"])
+    several_hosts = len(document["session"]["hosts"]) > 1
+    causes = gap_sentence(gap, document["environment"]["framework"], host if several_hosts else None)
     findings = findings_of_gap(gap, host, document)
-    sentence = f"{why_gap(gap, findings, document)}{doing} {more_to_gain(gap, findings, document)}".strip()
+    sentence = f"{why_gap(gap, findings, document)}{causes} {more_to_gain(gap, findings, document)}".strip()
     duration = gap["duration_ps"]
-    start = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
-    pieces = defined_table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
+    start = f"{units.time_in(gap['start_ps'], 'ms')}{units.NARROW_SPACE}ms"
+    chain = defined_table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {start}")
-    return element("details", summary, element("p", sentence), pieces)
+    return element("details", summary, element("p", sentence), chain)

@@ -12,8 +12,8 @@ from tb_xla_insights.logdir.pod import reported_session
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
     from tb_xla_insights.pod.comparison import HostComparison
-    from tb_xla_insights.report.host_parts import HostParts
     from tb_xla_insights.report.merge import ReportMerger
+    from tb_xla_insights.report.view_data import ViewData
     from tb_xla_insights.trace.model import SessionTrace
 
 _MIN_INTERVAL_S = 2.0
@@ -38,17 +38,17 @@ class PartialReporter:
     """Builds reports of the hosts read so far and passes each to `show`.
 
     Reports are built after 1, 2, 4, … hosts, which together cost at most twice the last one, and in between as time
-    allows, so that one slow host does not hide the hosts read since. `parts` grows with the hosts."""
+    allows, so that one slow host does not hide the hosts read since. `extras` grows with the hosts."""
 
     def __init__(
         self,
         reader: SessionHosts,
-        parts: HostExtras[HostParts],
+        extras: HostExtras[ViewData],
         show: Callable[[PartialReport], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = reader
-        self._parts = parts
+        self._extras = extras
         self._show = show
         self._clock = clock
         self._reported_hosts = 0
@@ -57,7 +57,7 @@ class PartialReporter:
     def update(self, merged: ReportMerger) -> None:
         """Builds a report if one is due; called after every host and repeatedly while none arrives."""
         began = self._clock()
-        hosts = len(self._parts.results)
+        hosts = len(self._extras.results)
         is_power = hosts & (hosts - 1) == 0
         if hosts == self._reported_hosts or not (is_power or began >= self._next_report_at):
             return
@@ -65,7 +65,7 @@ class PartialReporter:
         from tb_xla_insights.report.partial import partial_report
 
         document = partial_report(self._reader.document(merged))
-        session = reported_session(self._reader.files, document, self._parts.in_session_order())
+        session = reported_session(self._reader.files, document, self._extras.in_session_order())
         comparison = self._reader.comparison
         assert comparison is not None, "set by `document`"
         self._show(PartialReport(session, comparison))

@@ -21,7 +21,7 @@ from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
-    from tb_xla_insights.report.host_parts import HostParts
+    from tb_xla_insights.report.view_data import ViewData
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 class Pod:
     """Reads hosts when a view shows them and evicts the least recently used ones beyond `budget` bytes (None: no
-    limit). `parts` belong to the hosts of the report, in the session's order; `hosts` built the report. Thread-safe."""
+    limit). `view_data` is that of the report's hosts, in the session's order; `hosts` built the report. Thread-safe."""
 
     def __init__(
         self,
         hosts: SessionHosts,
         report: Report,
-        parts: list[HostParts],
+        view_data: list[ViewData],
         budget: int | None = None,
     ) -> None:
         self.files = hosts.files
         self.report = report
-        self._parts = parts
+        self._view_data = view_data
         assert hosts.comparison is not None, "set by `SessionHosts.report`"
         self.comparison = hosts.comparison
         """The comparison of the hosts by their arrivals at collectives."""
@@ -106,8 +106,8 @@ class Pod:
     def _steps_before(self) -> list[int]:
         """The number of steps of all hosts before each host."""
         counts = [0]
-        for parts in self._parts[:-1]:
-            counts.append(counts[-1] + parts["steps"])
+        for data in self._view_data[:-1]:
+            counts.append(counts[-1] + data["steps"])
         return counts
 
     def _select(self, indices: tuple[int, ...]) -> LoadedHosts:
@@ -120,7 +120,7 @@ class Pod:
     def _build_selection(self, indices: tuple[int, ...], hosts: dict[int, HostTimeline]) -> LoadedHosts:
         from tb_xla_insights.timeline import Timeline
 
-        trace = reported_session(self.files, self.report, self._parts)
+        trace = reported_session(self.files, self.report, self._view_data)
         steps_before = self._steps_before()
         trace.traces = [host.trace for host in hosts.values()]
         trace.numbers = list(hosts)
@@ -171,7 +171,7 @@ class Pod:
 
         host = self._captures[index]
         trace = read_host(host.path, host.name, self._catalog)
-        host.check(trace)
+        host.check_unchanged(trace)
         trace.shift(host.shift_ps)
         return HostTimeline(index, trace, self.report["session"]["duration_ps"])
 
@@ -197,13 +197,13 @@ class Pod:
                     }
 
 
-def reported_session(files: Any, report: Report, parts: list[HostParts]) -> SessionTrace:
+def reported_session(files: Any, report: Report, view_data: list[ViewData]) -> SessionTrace:
     """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
     from tb_xla_insights.report.cached import cache_report
-    from tb_xla_insights.report.host_parts import cache_parts
+    from tb_xla_insights.report.view_data import cache_view_data
     from tb_xla_insights.trace.model import SessionTrace
 
-    session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])
-    cache_parts(session, parts)
+    session = SessionTrace(files.name, files.path, [], whole_session_ps=report["session"]["duration_ps"])
+    cache_view_data(session, view_data)
     cache_report(session, report)
     return session

@@ -179,15 +179,15 @@ def session_opener(
 
 
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    from tb_xla_insights.report.host_parts import host_parts
+    from tb_xla_insights.report.view_data import view_data
 
-    parts = HostExtras(host_parts)
+    extras = HostExtras(view_data)
 
     def show(partial_report: PartialReport) -> None:
         load.partial_report = partial_report
 
-    report = reader.report(on_progress=PartialReporter(reader, parts, show).update, extras=parts)
-    return Pod(reader, report, parts.in_session_order(), budget)
+    report = reader.report(on_progress=PartialReporter(reader, extras, show).update, extras=extras)
+    return Pod(reader, report, extras.in_session_order(), budget)
 
 
 class Store:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tb_xla_insights.record.recording import Recorder
@@ -40,23 +40,22 @@ class Recording:
     ) -> None:
         self.session: str | None = None
         self._recorder: Recorder | None = None
-        self._options = (
-            os.fspath(logdir) if logdir else None,
-            debug,
-            explain,
-            server,
-            samples,
-            python,
-            description,
-        )
+        self._logdir = os.fspath(logdir) if logdir else None
+        self._options: dict[str, Any] = {
+            "debug": debug,
+            "explain": explain,
+            "server": server,
+            "samples": samples,
+            "python": python,
+            "description": description,
+        }
 
     def start(self) -> None:
-        """Starts the trace. Raises InputError, in one line, if it cannot; so does `stop`."""
-        logdir, debug, explain, server, samples, python, description = self._options
-        if logdir:
+        """Starts the trace. Like `stop`, raises InputError, in one line, if that fails."""
+        if self._logdir:
             from tb_xla_insights.record.recording import Recorder
 
-            recorder = Recorder(logdir, debug, explain, server, samples, python, description)
+            recorder = Recorder(self._logdir, **self._options)
             recorder.start()
             self._recorder = recorder
 
@@ -72,12 +71,12 @@ class Recording:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
             self.stop()
         except Exception:
-            if kind is None:  # an exception of the training has precedence
+            if error is None:  # an exception of the training has precedence
                 raise
 
 

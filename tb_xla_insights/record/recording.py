@@ -25,7 +25,9 @@ from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 _log = logging.getLogger(__name__)
-_FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
+_FLAG_PREFIXES = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
+"""Prefixes of the environment variables that are saved as flags."""
+
 _POLL_SECONDS = 0.05
 
 
@@ -35,6 +37,7 @@ class Recorder:
     def __init__(
         self,
         logdir: str,
+        *,
         debug: bool,
         explain: Callable[[], object] | None,
         server: str | None,
@@ -72,7 +75,7 @@ class Recorder:
 
     def _begin(self) -> None:
         if self._explain is not None:
-            self._texts["dynamo_explain.txt"] = _explanation(self._explain())
+            self._texts["dynamo_explain.txt"] = _explanation_text(self._explain())
         self._tracer.wait()
         self._add_text("metrics_before.txt", self._tracer.metrics())
         self._sessions_before = self._sessions()
@@ -89,8 +92,8 @@ class Recorder:
                 self._debug.stop()
             if not isinstance(error, RuntimeError):
                 raise
-            reason = " ".join(str(error).split())
-            message = f"record: the profiler does not start ({reason}); end the other profile first"
+            detail = " ".join(str(error).split())
+            message = f"record: the profiler does not start ({detail}); end the other profile first"
             raise InputError(message) from error
 
     def stop(self) -> str:
@@ -115,7 +118,9 @@ class Recorder:
             "stopped_unix_ns": str(stopped),
             "python": platform.python_version(),
             "versions": versions(self._tracer.packages),
-            "flags": {name: os.environ[name] for name in sorted(os.environ) if name.startswith(_FLAGS)},
+            "flags": {
+                name: os.environ[name] for name in sorted(os.environ) if name.startswith(_FLAG_PREFIXES)
+            },
             "files": sorted(self._texts),
             SAMPLES_PER_STEP_KEY: self._samples,
         }
@@ -144,7 +149,8 @@ class Recorder:
         return {posixpath.basename(entry["name"].rstrip("/")) for entry in system.ls(root, detail=True)}
 
     def _session_directory(self) -> str:
-        """The directory of the new session, else of the last one, to which the profiler may have added a host."""
+        """The directory of the new session; if there is none, that of the last one, to which the profiler may have
+        added a host."""
         sessions = self._sessions()
         if not sessions:
             raise InputError(f"{self._logdir}: the profiler wrote nothing there; check its output")
@@ -174,18 +180,18 @@ def _session_names_now() -> set[str]:
     return {time.strftime("%Y_%m_%d_%H_%M_%S", now) for now in (time.localtime(), time.gmtime())}
 
 
-def _unwritable(logdir: str, reason: str | None) -> str:
+def _unwritable(path: str, detail: str | None) -> str:
     return (
-        f"{logdir}: the profile cannot be written ({reason}); name a directory that this process can write to"
+        f"{path}: the profile cannot be written ({detail}); name a directory that this process can write to"
     )
 
 
-def _explanation(explained: object) -> str:
+def _explanation_text(explanation: object) -> str:
     """The text of dynamo's explanation: PyTorch 2.0 returns a tuple with the text last, later versions an object."""
     texts = (
-        [item for item in explained if isinstance(item, str)]
-        if isinstance(explained, tuple)
-        else [str(explained)]
+        [item for item in explanation if isinstance(item, str)]
+        if isinstance(explanation, tuple)
+        else [str(explanation)]
     )
     return "\n".join(texts) + "\n"
 

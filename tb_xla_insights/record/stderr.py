@@ -7,8 +7,11 @@ import sys
 import threading
 
 _MAX_BYTES = 8_000_000
+"""The size limit of the text from stderr, and of that from the file."""
+
 _READ_BYTES = 1 << 16
 _DRAIN_SECONDS = 1.0
+"""How long to wait for the rest of the pipe."""
 
 
 class DebugText:
@@ -42,9 +45,9 @@ class DebugText:
         return bytes(self._captured).decode("utf-8", "replace") + self._new_file_text()
 
     def _forward(self) -> None:
-        while part := os.read(self._pipe_output, _READ_BYTES):
-            os.write(self._original, part)
-            self._captured += part[: max(0, _MAX_BYTES - len(self._captured))]
+        while chunk := os.read(self._pipe_output, _READ_BYTES):
+            os.write(self._original, chunk)
+            self._captured += chunk[: max(0, _MAX_BYTES - len(self._captured))]
 
     def _new_file_text(self) -> str:
         if not self._file or not os.path.isfile(self._file):  # such as /dev/stderr, which is already captured

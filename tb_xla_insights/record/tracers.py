@@ -15,6 +15,7 @@ from tb_xla_insights.errors import InputError
 _log = logging.getLogger(__name__)
 _FRAMEWORKS = ("torch_xla", "jax")
 _REFUSAL_SECONDS = 0.3
+"""How long to wait for the server's refusal of a capture."""
 
 
 class Tracer(Protocol):
@@ -73,7 +74,8 @@ class Jax:
         else:
             if not self._python:
                 _log.warning(
-                    "record: JAX %s records every Python call; from 0.6 on it need not", self._jax.__version__
+                    "record: JAX %s always records every Python call; JAX 0.6 and later can omit them",
+                    self._jax.__version__,
                 )
             profiler.start_trace(logdir)
 
@@ -140,9 +142,9 @@ def tracer(server: str | None, python: bool) -> Tracer:
         try:
             framework = TorchXla() if name == "torch_xla" else Jax(python)
         except (ImportError, OSError) as error:
-            reason = " ".join(str(error).split())
+            detail = " ".join(str(error).split())
             raise InputError(
-                f"record: {name} cannot be imported ({reason}); repair its installation"
+                f"record: {name} cannot be imported ({detail}); repair its installation"
             ) from error
         except InputError:
             if not server:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_CUT = {
+_CUT_STATES = {
     "start": "begun before the capture",
     "end": "unfinished",
     "both": "begun before the capture, unfinished",
 }
 
-_CUT_HEADING = {
+_CUT_HEADINGS = {
     "start": "begun before the capture",
     "end": "unfinished where the capture ends",
     "both": "longer than the capture",
@@ -23,7 +23,7 @@ UNKNOWN_GRAPH = "unknown graph"
 
 def compile_state(row: Mapping[str, Any]) -> str:
     """`warm-up`, `after warm-up, unfinished`."""
-    phrases = ("warm-up" if row["warm_up"] else "after warm-up", _CUT.get(row["cut"]))
+    phrases = ("warm-up" if row["warm_up"] else "after warm-up", _CUT_STATES.get(row["cut"]))
     return ", ".join(filter(None, phrases))
 
 
@@ -40,7 +40,7 @@ def compile_heading(row: Mapping[str, Any]) -> str:
     """`What is new in SyncTensorsGraph.608`, `jit_f: unfinished where the capture ends`."""
     name = row["module"] or row["graph"] or UNKNOWN_GRAPH
     if row["cut"]:
-        return f"{name}: {_CUT_HEADING[row['cut']]}"
+        return f"{name}: {_CUT_HEADINGS[row['cut']]}"
     return f"{name} was compiled in the warm-up" if row["warm_up"] else f"What is new in {name}"
 
 

@@ -1,4 +1,4 @@
-"""Condensed tables of many devices, hosts and steps: those that stand out by name, the others as one row.
+"""Condensed tables of many devices, hosts and steps: outliers by name, all others as one row.
 
 Tables are condensed from CONDENSED_FROM rows on; the report's document always has all rows."""
 
@@ -37,10 +37,8 @@ class DeviceGroup:
     duty: float
 
 
-def split_devices(
-    devices: Sequence[Row], definition: str
-) -> tuple[list[DeviceGroup], DeviceGroup | None, DeviceGroup]:
-    """The devices with the lowest duty cycles, all others (None without any), and all devices.
+def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceGroup], DeviceGroup | None]:
+    """The devices with the lowest duty cycles, and all others (None without any).
 
     The duty cycles are those by `definition`, a key of the report's `duty`. Cores of one host with equal duty cycles,
     to the tenth of a percent, form one group. A group is named if it is more than INFO_SHARE below the median device.
@@ -53,14 +51,15 @@ def split_devices(
     groups = [
         (_device_group(members, definition, host), members) for (host, _), members in devices_by_duty.items()
     ]
-    low = sorted(
+    low_groups = sorted(
         (pair for pair in groups if pair[0].duty < median - INFO_SHARE), key=lambda pair: pair[0].duty
     )
-    named = low[:MAX_NAMED_GROUPS]
-    named_devices = [device for _, members in named for device in members]
-    rest = [device for device in devices if not any(device is named for named in named_devices)]
-    others = _device_group(rest, definition, "") if rest else None
-    return [group for group, _ in named], others, _device_group(devices, definition, "")
+    named_groups = low_groups[:MAX_NAMED_GROUPS]
+    named_ids = {id(device) for _, members in named_groups for device in members}
+    other_devices = [device for device in devices if id(device) not in named_ids]
+    return [group for group, _ in named_groups], _device_group(
+        other_devices, definition, ""
+    ) if other_devices else None
 
 
 def _duty_cycle(rows: Sequence[Row]) -> float:
@@ -82,12 +81,12 @@ def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
         return [*hosts], []
     ordered = sorted(hosts, key=lambda row: -(row["others_wait_ps"] or 0))
     total_ps = sum(row["others_wait_ps"] or 0 for row in hosts)
-    named: list[Row] = []
+    named_hosts: list[Row] = []
     for row in ordered[:MAX_NAMED_HOSTS]:
-        if sum(host["others_wait_ps"] for host in named) >= _NAMED_WAIT_SHARE * total_ps:
+        if sum(host["others_wait_ps"] for host in named_hosts) >= _NAMED_WAIT_SHARE * total_ps:
             break
-        named.append(row)
-    return named, [row for row in hosts if not any(row is host for host in named)]
+        named_hosts.append(row)
+    return named_hosts, [row for row in hosts if not any(row is host for host in named_hosts)]
 
 
 def device_row(device: Row, definition: str) -> Row:
@@ -103,10 +102,10 @@ def device_row(device: Row, definition: str) -> Row:
 
 def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
     """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
-    named, others, _ = split_devices(devices, definition)
-    rows = [_group_row(_name_range(group.names), group) for group in named]
-    if others and named:
-        rows.append(_group_row(f"{units.count(len(others.names))} others", others))
+    named_groups, other_group = split_devices(devices, definition)
+    rows = [_group_row(_name_range(group.names), group) for group in named_groups]
+    if other_group and named_groups:
+        rows.append(_group_row(f"{units.count(len(other_group.names))} others", other_group))
     return [*rows, mean_device_row(devices, definition)]
 
 

@@ -11,6 +11,8 @@ Level 1 logs a block per compilation, level 2 also one per execution:
     Compilation Analysis:   mark_step (…/xla_model.py:840)
     Compilation Analysis: ----…
     Compilation Analysis: ====…
+
+Blocks of `Post Compilation Analysis`, with sizes in the device's memory, are skipped.
 """
 
 from __future__ import annotations
@@ -30,15 +32,15 @@ _LIBRARY = re.compile(
 
 _ADVICE = re.compile(r"\bpt-xla-profiler:(.*)")
 _UNLOWERED = re.compile(r"FRAME \(count=(\d{1,18})\):")
-_PARTS = ("cause", "graph", "frames")
-"""The parts of a block, by a word of their headings (for frames the singular)."""
+_SECTIONS = ("cause", "graph", "frames")
+"""The sections of a block, by a word of their headings (of frames in the singular)."""
 
 
 @dataclass
 class DebugText:
     """The content of one file: compilations and executions in order, the profiler's own advice, and lines that are not
-    understood. Of advice on a metric that is fetched too often the last one counts; advice on ops that are not lowered
-    has their number and place."""
+    understood. `advice` has the last line on each metric that is fetched too often; and the name of each op that is not
+    lowered, or its frame, with the number of its occurrences."""
 
     compilations: list[DebugLogBlock] = field(default_factory=list)
     executions: list[DebugLogBlock] = field(default_factory=list)
@@ -51,14 +53,14 @@ class _OpenBlock:
     """A block whose end has not been read yet."""
 
     line: int
-    part: str = ""
+    section: str = ""
     graph: str | None = None
     cause: list[str] = field(default_factory=list)
     frames: list[str] = field(default_factory=list)
 
     @property
     def has_begun(self) -> bool:
-        return bool(self.part)
+        return bool(self.section)
 
 
 def parse_debug(text: str, file: str = "") -> DebugText:
@@ -132,13 +134,13 @@ def _add_line(block: _OpenBlock, text: str) -> None:
         return
     if not text.startswith("  "):
         head = text.strip().rstrip(":").lower()
-        block.part = next((part for part in _PARTS if part.removesuffix("s") in head), head)
+        block.section = next((section for section in _SECTIONS if section.removesuffix("s") in head), head)
     elif text.strip().startswith("Graph Hash:"):
         block.graph = text.partition(":")[2].strip() or None
-        block.part = block.part or "graph"
-    elif block.part == "cause":
+        block.section = block.section or "graph"
+    elif block.section == "cause":
         block.cause.append(text.strip())
-    elif block.part == "frames" and _FRAME.fullmatch(text.strip()):  # dots stand for omitted frames
+    elif block.section == "frames" and _FRAME.fullmatch(text.strip()):  # dots stand for omitted frames
         block.frames.append(text.strip())
 
 

@@ -1,4 +1,4 @@
-"""Devices as columns for the page: of thousands of devices only the values that it draws."""
+"""Devices as columns for the page, with only the values that it draws, as a session may have thousands of devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 MAX_EXACT_ROWS = 256
-"""The most devices, or steps of several hosts, with exact times; of more, times have the digits that the page shows."""
+"""The most devices, or steps of several hosts, with exact times. Times of more are rounded to the digits that the page
+shows."""
 _TIME_DIGITS = 4
 """Digits of the longest span of devices; steps have one more."""
 
@@ -80,10 +81,10 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> Device
     }
 
 
-def common_unit_ps(times: Iterable[int], many: bool, digits: int = _TIME_DIGITS) -> int:
-    """The unit of a column of times: 1 ps, or of `many` times the power of ten in which the longest time has `digits`
-    digits."""
-    return 10 ** max(0, len(str(max(times, default=0))) - digits) if many else 1
+def common_unit_ps(times: Iterable[int], rounded: bool, digits: int = _TIME_DIGITS) -> int:
+    """The unit of a column of times: 1 ps, or for `rounded` times the power of ten in which the longest one has
+    `digits` digits."""
+    return 10 ** max(0, len(str(max(times, default=0))) - digits) if rounded else 1
 
 
 def rounded_to_unit(times: Iterable[int], unit: int) -> list[int]:

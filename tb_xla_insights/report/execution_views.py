@@ -35,15 +35,15 @@ from tb_xla_insights.report.compile_text import (
 )
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.host_parts import (
+from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
     empty_graph_row,
     idle_between_programs,
-    parts_of_hosts,
     sum_of_idle,
+    view_data_of_hosts,
 )
-from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -58,11 +58,13 @@ _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhe
 _MAX_RUNS = 2000
 _MAX_GRAPHS = 100
 _MAX_PROGRAM_PAIRS = 50
-_FROM_LOG = "from the debug log beside the trace"
-_DeviceIds = frozenset[str] | None
 _MAX_DEVICE_CHOICES = 16
-"""How many choices of devices have their sums cached with a session; n devices have 2^n. Those of the demo with eight
-take 13 kB each, and 50 ms to compute."""
+"""The most choices of devices whose sums are cached with a session, as n devices have 2^n choices. The sums of the demo
+session with eight devices take 13 kB, and 50 ms to compute."""
+_CAUSES_SOURCE = "from the debug log beside the trace"
+
+_DeviceIds = frozenset[str] | None
+"""The ids of chosen devices; None for all."""
 
 
 def executions(
@@ -85,35 +87,36 @@ def executions(
     device_ids = (
         None if devices is None else frozenset(devices).intersection(device.id for device in session.devices)
     )
-    common = _cached_executions(session, device_ids)
-    chosen = usual_step(report) if step is None else step
+    sums = _cached_executions(session, device_ids)
+    step_index = usual_step(report) if step is None else step
     return {
-        "executions": common["executions"],
-        "kinds": common["kinds"],
-        "per_step": common["per_step"],
-        "fit": common["fit"],
-        "between": common["between"],
-        "lead": common["lead"],
+        "executions": sums["executions"],
+        "kinds": sums["kinds"],
+        "per_step": sums["per_step"],
+        "fit": sums["fit"],
+        "between": sums["between"],
+        "lead": sums["lead"],
         "steps": _step_numbers(steps),
-        "step": chosen,
-        "runs": None if chosen is None else _runs_of_step(session, chosen, device_ids),
+        "step": step_index,
+        "runs": None if step_index is None else _runs_of_step(session, step_index, device_ids),
     }
 
 
 def _cached_executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     if device_ids is None:
-        return cached_view(session, "executions", lambda trace: _executions(trace, None))
+        return cached_view(session, "executions", lambda _: _executions(session, None))
     choices = cached_view(session, "executions of devices", lambda _: RecentResults(_MAX_DEVICE_CHOICES))
     return choices.get(device_ids, lambda: _executions(session, device_ids))
 
 
 def usual_step(report: Mapping[str, Any]) -> int | None:
-    """The step that views show by default, as an index into the report's `steps`: the step of median length, the
-    shorter one of two in the middle, of several hosts of the median host (`rank_hosts`); None without steps."""
+    """The step that views show by default, as an index into the report's `steps`: the step of median length, or the
+    shorter one of two in the middle. In a session of several hosts it is a step of the median host (`rank_hosts`). None
+    without steps."""
     durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
     if len(report["hosts"]) > 1:
         median = report["hosts"][rank_hosts(report)["median"]]["name"]
-        durations = [row for row in durations if row[2] == median] or durations
+        durations = [step for step in durations if step[2] == median] or durations
     durations.sort()
     return durations[(len(durations) - 1) // 2][1] if durations else None
 
@@ -142,17 +145,18 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     return {
         "executions": rows,
         "kinds": kinds,
-        "per_step": _runs_per_step_run(session, device_ids),
+        "per_step": _steps_of_cores(session, device_ids),
         "fit": fit,
         "between": _idle_between(session, device_ids),
         "lead": launch_costs["lead"],
     }
 
 
-def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
-    """`per_step` of `executions`."""
+def _steps_of_cores(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
+    """`per_step` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
+    runs of a whole step on a core."""
     counts = (
-        parts_of_hosts(session, "runs")
+        view_data_of_hosts(session, "runs")
         if device_ids is None
         else [count_runs(trace, device_ids) for trace in session.traces]
     )
@@ -164,10 +168,11 @@ def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float |
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
-    in the gaps there; the pair with most time first. `queued`: most time of the cause `wait` is that of queued gaps."""
+    in the gaps there; the pair with most time first. `queued`: the cause is `wait`, and queued gaps have most of its
+    time."""
     idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
-        parts_of_hosts(session, "idle_between")
+        view_data_of_hosts(session, "idle_between")
         if device_ids is None
         else [idle_between_programs(trace, device_ids) for trace in session.traces]
     )
@@ -207,7 +212,7 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
         "device": [trace.devices[device].id for device in runs.device[rows].tolist()],
         "start_ps": runs.start_ps[rows].tolist(),
         "duration_ps": (runs.end_ps - runs.start_ps)[rows].tolist(),
-        "program": [launches.programs[program][0] for program in runs.program[rows].tolist()],
+        "program": [launches.programs[program].name for program in runs.program[rows].tolist()],
         "kind": [KINDS[kind] for kind in launches.kind[runs.launch[rows]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
         "join": [JOINS[join] for join in runs.join[rows].tolist()],
@@ -244,7 +249,7 @@ def _compiles(session: SessionTrace) -> Compiles:
             for host, steps in groupby(report["steps"], key=lambda step: step["host"])
         ],
         "metrics": _metrics_counts(report["metrics"]),
-        "note": _FROM_LOG if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
+        "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
         "how_to_see_why": HOW_TO_SEE_WHY[tracer],
     }
 
@@ -297,7 +302,7 @@ def _graphs(session: SessionTrace) -> dict[str, Any]:
     """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
     graphs: dict[str, Any] = {}
     offset = 0
-    hosts = zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True)
+    hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
     for steps, graphs_of_host in hosts:
         for name, row in graphs_of_host.items():
             graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))

@@ -70,8 +70,8 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
 
 def _add_line(reason: dict[str, str | None], line: str) -> None:
     if part := _PART.match(line):
-        reason.setdefault(_KEYS[part[1]], None)
-        reason[_KEYS[part[1]]] = reason[_KEYS[part[1]]] or part[2]
+        key = _KEYS[part[1]]
+        reason[key] = reason.get(key) or part[2]
         return
     frame = _FRAME.search(line) or _OLD_FRAME.match(line)
     # The innermost frame is the last; a frame of torch itself counts only without any other.

@@ -4,7 +4,7 @@ joins of runs to launches. (docs/definitions.md, "Work and idle time of a step")
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import Figure
 
 Document = Mapping[str, Any]
-_REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
+_LEFT_OUT_REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
+
+SHORT_GAPS = "in gaps under 10 µs"
+"""The name of the row for short gaps in a table of idle time."""
 
 
 def headline_figures(report: Document) -> list[Figure]:
@@ -24,29 +27,42 @@ def headline_figures(report: Document) -> list[Figure]:
     devices, step_idle = report["devices"], report["step_idle"]
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = busy / span if span else None
-    texts = iter(step_texts(step_idle, 1))
-    basis = basis_text(step_idle)
-    note = left_out_note(step_idle)
-    rows: list[tuple[Literal["duty", "step", "work", "idle"], float | None, str, str, str | None]] = [
-        ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
-        ("step", step_idle["step_ps"], next(texts), _step_meaning(step_idle, report["hosts"]), note),
-        (
-            "work",
-            step_idle["work_ps"],
-            next(texts),
-            _work_meaning(step_idle, basis, _mean_wait_ps(report)),
-            note,
-        ),
-        ("idle", step_idle["idle_ps"], next(texts), f"idle {basis}{_idle_at_edges(step_idle)}", note),
-    ]
+    step, work, idle = step_texts(step_idle, 1)
+    basis, note = basis_text(step_idle), left_out_note(step_idle)
     return [
-        {"name": name, "value": value, "text": text, "meaning": meaning, "note": left_out}
-        for name, value, text, meaning, left_out in rows
+        {
+            "name": "duty",
+            "value": duty,
+            "text": units.share(duty),
+            "meaning": "duty cycle, first to last run",
+            "note": None,
+        },
+        {
+            "name": "step",
+            "value": step_idle["step_ps"],
+            "text": step,
+            "meaning": _step_meaning(step_idle, report["hosts"]),
+            "note": note,
+        },
+        {
+            "name": "work",
+            "value": step_idle["work_ps"],
+            "text": work,
+            "meaning": _work_meaning(step_idle, basis, _mean_wait_ps(report)),
+            "note": note,
+        },
+        {
+            "name": "idle",
+            "value": step_idle["idle_ps"],
+            "text": idle,
+            "meaning": f"idle {basis}{_edges_note(step_idle)}",
+            "note": note,
+        },
     ]
 
 
 def basis_text(step_idle: Document) -> str:
-    """What times of `step_idle` are means of."""
+    """What the times of `step_idle` refer to."""
     return "per step and core" if step_idle["steps"] else "per core, first to last run"
 
 
@@ -58,7 +74,9 @@ def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:
         return units.time_text(step, decimals), units.MISSING, units.MISSING
     unit = units.time_unit(work + idle)
     rounded = units.rounded_parts([work, idle], work + idle, units.PS_PER[unit] // 10**decimals)
-    texts = [f"{units.time_in(ps, unit, decimals)}{units.THIN}{unit}" for ps in (work + idle, *rounded)]
+    texts = [
+        f"{units.time_in(ps, unit, decimals)}{units.NARROW_SPACE}{unit}" for ps in (work + idle, *rounded)
+    ]
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 
@@ -98,7 +116,7 @@ def _work_meaning(step_idle: Document, basis: str, wait_for_hosts_ps: int) -> st
     return f"{noun} {basis}, {units.time_in(min(wait, work), unit, 1)} of it waits"
 
 
-def _idle_at_edges(step_idle: Document) -> str:
+def _edges_note(step_idle: Document) -> str:
     """The share of idle time that duty cycle and gaps leave out, if it is relevant."""
     sums = step_idle["all_cores"]
     if not sums or not sums["idle_ps"] or sums["edges_ps"] < INFO_SHARE * sums["idle_ps"]:
@@ -120,18 +138,18 @@ def left_out_note(step_idle: Document) -> str | None:
         return None
     if not step_idle["cores"]:
         return "No device work is recorded."
-    names = [f"{row['host']} {_REASONS[row['reason']]}" for row in hosts[:3]]
+    names = [f"{row['host']} {_LEFT_OUT_REASONS[row['reason']]}" for row in hosts[:3]]
     more = f", and {len(hosts) - 3} more hosts" if len(hosts) > 3 else ""
     return f"Left out: {', '.join(names)}{more}."
 
 
 def idle_rows(step_idle: Document) -> list[tuple[str | None, int, int]]:
-    """The parts of the devices' idle time, the largest first: class (None: in gaps under 10 µs), mean per step and
-    core, and sum over all cores, in ps. Empty without idle time."""
+    """The parts of the devices' idle time: class, mean per step and core, and sum over all cores, in ps. The largest
+    mean comes first, and last the time in gaps under 10 µs, whose class is None. Empty without idle time."""
     if not step_idle["idle_ps"]:
         return []
     total_by_class = step_idle["all_cores"]["by_class_ps"]
-    mean_by_class = sorted(step_idle["by_class_ps"].items(), key=lambda row: -row[1])
+    mean_by_class = sorted(step_idle["by_class_ps"].items(), key=lambda item: -item[1])
     rows: list[tuple[str | None, int, int]] = [(name, ps, total_by_class[name]) for name, ps in mean_by_class]
     small = step_idle["small_ps"], step_idle["all_cores"]["small_ps"]
     return [*rows, (None, *small)] if small[1] else rows
@@ -152,10 +170,6 @@ def idle_table(step_idle: Document) -> tuple[list[Document], Document]:
         strict=True,
     )
     return [dict(zip(("class", *sums), row, strict=True)) for row in columns], sums
-
-
-SHORT_GAPS = "in gaps under 10 µs"
-"""The class of the row for short gaps in a table of idle time."""
 
 
 def joins_text(joins: Mapping[Any, int]) -> str:

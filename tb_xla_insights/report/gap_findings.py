@@ -10,7 +10,7 @@ from tb_xla_insights.report.finding_text import leading_limit, limit_text
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import ExplainedGaps
 
-MAX_PLACES = 20
+_MAX_LISTED_GAPS = 20
 """The most gaps that a finding shows."""
 
 _MIN_EXPLAINED_SHARE = 0.01
@@ -24,11 +24,13 @@ _MIN_REASON_SHARE = 1 / 3
 """The smallest share of a gap that a mistake must explain to be its reason."""
 
 
-def more_to_gain(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]) -> str:
+def more_to_gain(
+    gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]
+) -> str:
     """The gain without the largest limit, as in the verdict, if the gap has a reason (`reason_of_gap`) and the limit
-    comes before the mistakes; else empty. `explained`: the findings of the gap."""
+    comes before the mistakes; else empty. `times_by_finding`: those of `findings_of_gap`."""
     limit = leading_limit(report)
-    if limit is None or reason_of_gap(gap, explained, report) is None:
+    if limit is None or reason_of_gap(gap, times_by_finding, report) is None:
         return ""
     return f"There is more to gain beyond that: {limit_text(limit, report['mistakes'])}."
 
@@ -38,41 +40,41 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
     straggler finding stands for findings that repeat why hosts are late (`repeated_findings`)."""
     findings = {finding["id"]: finding for finding in report["findings"]}
     straggler = findings.get("straggler", {}).get("evidence", {})
-    repeating = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
+    repeated = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
     for id_, ps in gap.get("explained_by", {}).items():
-        name = "straggler" if id_ in repeating else id_
+        name = "straggler" if id_ in repeated else id_
         if name in findings:
             times[name] = times.get(name, 0) + ps
     min_ps = _MIN_EXPLAINED_SHARE * gap["duration_ps"]
-    listed = ((id_, ps) for id_, ps in times.items() if ps >= min_ps)
-    return dict(sorted(listed, key=lambda pair: -pair[1]))
+    relevant_times = ((id_, ps) for id_, ps in times.items() if ps >= min_ps)
+    return dict(sorted(relevant_times, key=lambda pair: -pair[1]))
 
 
 def reason_of_gap(
-    gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]
+    gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
     """The finding that explains most of a gap, if that is a mistake and explains at least _MIN_REASON_SHARE of the gap;
     else None. A limit would only repeat what the host did. If the launch waited for most of the gap, what the host did
-    meanwhile is no reason. `explained`: the findings of the gap, most time first."""
+    meanwhile is no reason. `times_by_finding`: those of `findings_of_gap`."""
     waiting_ps = sum(link["duration_ps"] for link in gap.get("chain", ()) if link["meanwhile"])
-    if not explained or 2 * waiting_ps > gap["duration_ps"]:
+    if not times_by_finding or 2 * waiting_ps > gap["duration_ps"]:
         return None
-    id_, ps = next(iter(explained.items()))
+    id_, ps = next(iter(times_by_finding.items()))
     finding: Mapping[str, Any] = next(finding for finding in report["findings"] if finding["id"] == id_)
     is_reason = finding["kind"] == "mistake" and ps >= _MIN_REASON_SHARE * gap["duration_ps"]
     return finding if is_reason else None
 
 
-def why_gap(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mapping[str, Any]) -> str:
+def why_gap(gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]) -> str:
     """The first sentence about a gap: the title of its reason (`reason_of_gap`); empty without one."""
-    reason = reason_of_gap(gap, explained, report)
+    reason = reason_of_gap(gap, times_by_finding, report)
     return f"{reason['title']}. " if reason else ""
 
 
-def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
+def explained_gaps(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
     """The gaps that each finding explains: their number (`count`; one gap on several cores counts once), and the first
-    MAX_PLACES of them as `device`, `start_ps` and `duration_ps`.
+    _MAX_LISTED_GAPS of them as `device`, `start_ps` and `duration_ps`.
 
     The gaps in which the finding explains nearly its maximum (_SIMILAR_SHARE) come first, the longest before others;
     then the rest by the time explained. `gaps` are those of `gap_views.gaps`, with `by_finding_ps`."""
@@ -82,20 +84,20 @@ def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
             gaps_by_finding.setdefault(id_, []).append((ps, gap))
     return {
         id_: {
-            "count": len(explained),
+            "count": len(pairs),
             "places": [
                 {"device": gap["device"], "start_ps": gap["start_ps"], "duration_ps": gap["duration_ps"]}
-                for _, gap in _longest_of_most_explained(explained)[:MAX_PLACES]
+                for _, gap in _longest_of_most_explained(pairs)[:_MAX_LISTED_GAPS]
             ],
         }
-        for id_, explained in gaps_by_finding.items()
+        for id_, pairs in gaps_by_finding.items()
     }
 
 
 def _longest_of_most_explained(
-    explained: Iterable[tuple[int, Mapping[str, Any]]],
+    pairs: Iterable[tuple[int, Mapping[str, Any]]],
 ) -> list[tuple[int, Mapping[str, Any]]]:
-    """Pairs of the time that a finding explains in a gap and the gap, in the order of `places`."""
-    by_time = sorted(explained, key=lambda pair: -pair[0])
+    """Pairs of the time that a finding explains in a gap and the gap, in the order of `explained_gaps`."""
+    by_time = sorted(pairs, key=lambda pair: -pair[0])
     min_ps = _SIMILAR_SHARE * by_time[0][0]
     return sorted(by_time, key=lambda pair: -pair[1]["duration_ps"] if pair[0] >= min_ps else 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
+from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.units import brief_times
 
 if TYPE_CHECKING:
@@ -19,6 +20,26 @@ _MIN_DESCRIBED_SHARE = 0.8
 """The share of a gap that its sentence describes; the table beside it has the rest."""
 
 _Key = TypeVar("_Key")
+
+
+def cause_text(row: Mapping[str, Any]) -> str:
+    """The cause of a gap, or of a pattern with its `kind` (`patterns_with_kind`): the display name of the class; of a
+    queued gap that the device waits, for something other than the host."""
+    return "device waits" if row["kind"] == "queued" else label(row["cause"])
+
+
+def patterns_with_kind(gaps: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The patterns of a report's `gaps`, each with the `kind` of most time in the listed gaps that have its cause; None
+    if none is listed."""
+    times: dict[tuple[Any, ...], Counter[str]] = {}
+    for gap in gaps["items"]:
+        times.setdefault(_pattern_and_cause(gap), Counter())[gap["kind"]] += gap["duration_ps"]
+    kinds = {key: kind_times.most_common(1)[0][0] for key, kind_times in times.items()}
+    return [{**pattern, "kind": kinds.get(_pattern_and_cause(pattern))} for pattern in gaps["patterns"]]
+
+
+def _pattern_and_cause(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["before"], row["after"], row["inside_run"], row["cause"]
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:

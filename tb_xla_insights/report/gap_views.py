@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 MAX_GAPS = 1000
+"""The most items, and for each device the most gaps that they are built from."""
 
 _BUCKETS = 1000
 """Buckets of the strip over the whole session, as in `data/session`."""
@@ -40,8 +41,8 @@ _NO_GAP = 15
 
 
 def gaps(session: SessionTrace) -> GapsAnswer:
-    """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
-    (`by_finding_ps`) and its `reason`, which the first sentence about the gap names (see `gap_findings`).
+    """The document of `data/gaps`: the report's gaps without chains, each with the findings that explain it
+    (`by_finding_ps`) and its `reason`, the finding that the first sentence about it names (see `gap_findings`).
 
     The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
     `durations_ps`). `all_cores_idle_ps` (`all_cores_idle_by_device_ps` on each) is the time for which all cores of the
@@ -57,18 +58,18 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
     groups: list[GapItem] = []
     recent_groups: dict[tuple[Any, ...], list[GapItem]] = {}
     multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
-    listed = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
-    for gap in sorted(listed, key=lambda gap: gap["start_ps"]):
+    listed_gaps = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
+    for gap in sorted(listed_gaps, key=lambda gap: gap["start_ps"]):
         host = hosts[gap["device"]]
         all_cores_idle_ps = gap["all_cores_idle_ps"] if host in multi_core_hosts else None
         key = host, gap["step"], gap["before"], gap["after"], gap["kind"]
         candidates = reversed(recent_groups.get(key, []))
         group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
         if group is None:
-            explained = findings_of_gap(gap, host, report)
-            reason = reason_of_gap(gap, explained, report)
+            times_by_finding = findings_of_gap(gap, host, report)
+            reason = reason_of_gap(gap, times_by_finding, report)
             group = _item_without_cores(
-                gap, host, all_cores_idle_ps, explained, reason["id"] if reason else None
+                gap, host, all_cores_idle_ps, times_by_finding, reason["id"] if reason else None
             )
             groups.append(group)
             recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
@@ -166,13 +167,13 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     is the index of a host in memory; None without one.
 
     Raises InputError if no gap of the device begins at that instant."""
-    all_gaps = cached_view(session, "gap", _gaps_by_place)
+    all_gaps = cached_view(session, "gap", _gaps_by_start)
     row = all_gaps.get((device, start_ps))
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
         (number, trace.host)
-        for number, trace in session.numbered()
+        for number, trace in session.numbered_traces()
         if any(device_of_host.id == device for device_of_host in trace.devices)
     )
     chain = [
@@ -183,12 +184,12 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
         for link in row["chain"]
     ]
     document = gaps(session)
-    group = next((item for item in document["items"] if _has_place(item, device, start_ps)), None)
+    group = next((item for item in document["items"] if _includes_gap(item, device, start_ps)), None)
     cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [row["duration_ps"]])
     pattern_keys = [_pattern_key(pattern) for pattern in document["patterns"]]
     pattern = pattern_keys.index(_pattern_key(row))
     report = whole_report(session)
-    explained = findings_of_gap(row, host, report)
+    times_by_finding = findings_of_gap(row, host, report)
     findings = {finding["id"]: finding for finding in report["findings"]}
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
     sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
@@ -199,7 +200,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "by_finding_ps": explained,
+        "by_finding_ps": times_by_finding,
         "findings": [
             {
                 "id": id_,
@@ -207,10 +208,10 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
                 "title": findings[id_]["title"],
                 "advice": findings[id_]["advice"],
             }
-            for id_ in explained
+            for id_ in times_by_finding
         ],
-        "sentence": why_gap(row, explained, report) + sentence,
-        "more": more_to_gain(row, explained, report),
+        "sentence": why_gap(row, times_by_finding, report) + sentence,
+        "more": more_to_gain(row, times_by_finding, report),
         "gap_of_other_host": (
             _gap_of_host(session, row, name_of_other, list(all_gaps.values()))
             if name_of_other != host
@@ -277,12 +278,14 @@ def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
     return f" All cores of the host are idle for {together} of it; in the rest, some of them work."
 
 
-def _has_place(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
+def _includes_gap(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
+    """Whether an item of `data/gaps` includes the gap of a device that begins at `start_ps`."""
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
-def _gaps_by_place(session: SessionTrace) -> dict[tuple[str, int], Gap]:
-    """The gaps by device and start: all gaps of chosen hosts, the longest ones of the session for other hosts."""
-    chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
-    items = [*chosen, *whole_report(session)["gaps"]["items"]]
+def _gaps_by_start(session: SessionTrace) -> dict[tuple[str, int], Gap]:
+    """Gaps by device and start: all gaps of the hosts in memory if these are chosen hosts, and the longest gaps of the
+    session."""
+    gaps_of_chosen_hosts = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
+    items = [*gaps_of_chosen_hosts, *whole_report(session)["gaps"]["items"]]
     return {(item["device"], item["start_ps"]): item for item in items}

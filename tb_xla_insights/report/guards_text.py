@@ -49,19 +49,18 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
         match = _LINE.match(line) if "] [" in line else None
         if match is None:
             continue
+        # A prefix has a time that differs from line to line; the rest of it identifies the process.
         key = re.sub(r"\d{2,}", "", match["before"]), match["frame"]
-        limit, recompile = _LIMIT.search(match["text"]), _RECOMPILE.match(match["text"])
-        if limit or recompile:
-            current[key] = (
-                _Recompilation(limit=int(limit[1]))
-                if limit
-                else _Recompilation(recompile[1], recompile[2])
-                if recompile
-                else _Recompilation()
-            )
-            recompilations.append(current[key])
-        elif key in current:
-            _add_line(current[key], match["text"])
+        if limit := _LIMIT.search(match["text"]):
+            recompilation = _Recompilation(limit=int(limit[1]))
+        elif function := _RECOMPILE.match(match["text"]):
+            recompilation = _Recompilation(function[1], function[2])
+        else:
+            if key in current:
+                _add_line(current[key], match["text"])
+            continue
+        current[key] = recompilation
+        recompilations.append(recompilation)
     return [Guard(row.function, row.place, row.guard, row.source, row.limit, file) for row in recompilations]
 
 

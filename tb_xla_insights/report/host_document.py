@@ -44,7 +44,7 @@ SCHEMA_VERSION = 1
 
 
 def session_head(session: SessionTrace) -> SessionHead:
-    """The `session` part: times in ps, the epoch time as a decimal string because a double cannot hold it;
+    """The report's `session`: times in ps, the epoch time as a decimal string because a double cannot hold it;
     `description` is the text of the file beside the capture, None without one."""
     return {
         "name": session.name,
@@ -108,13 +108,13 @@ def host_report(
     }
     answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
-    propagation, scoped = answers["propagation"]
+    propagation, has_scopes = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
     findings: ExplainedFindingKeys = answers["findings"]
     explained = findings["explained_by"]
     for item in answers["gaps"]["items"]:
         item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
-    summary["environment"]["hlo_scopes"] |= scoped
+    summary["environment"]["hlo_scopes"] |= has_scopes
     summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA_VERSION,
@@ -141,11 +141,11 @@ def host_report(
 
 
 def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
-    """The report's keys about propagation and ops, and whether any op has a scope, its own or from the instructions
-    that it calls, or from a program that ran."""
+    """The report's keys about propagation and ops; and whether any op has a scope of its own or from the instructions
+    that it calls, or is of a program that ran with scopes."""
     document = propagation_report(session)
-    scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    scoped |= any(
+    has_scopes = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
+    has_scopes |= any(
         find_ops(trace).working
         for trace in session.traces
         if all(device.from_host_events for device in trace.devices)
@@ -155,7 +155,7 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
         "annotations": annotations,
         "propagation": {**document["propagation"], **session_ops(session)},
         **host_work(session, annotations),
-    }, scoped
+    }, has_scopes
 
 
 def execution_rows(session: SessionTrace) -> list[Execution]:

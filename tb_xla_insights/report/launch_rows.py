@@ -50,7 +50,8 @@ def compile_row(compilation: Row) -> Row:
 
 
 def transfer_rows(transfers: Mapping[str, Row]) -> list[Row]:
-    """The transfers by direction, each a class of host time; the size says if it is known of some only."""
+    """The transfers by direction, which is a class of host time. The size is a text, which says if some sizes are
+    unknown."""
     return [
         {
             **row,

@@ -197,8 +197,8 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
         if not row["agrees"]:
             singular, plural_noun = _NOUNS[row["operation"]]
             has_earlier = row["since"] is not None
-            counted = row["since"] if row["since"] is not None else row["metrics"] or 0
-            count = plural(counted, singular, plural_noun)
+            reported_count = row["since"] if row["since"] is not None else row["metrics"] or 0
+            count = plural(reported_count, singular, plural_noun)
             period = "since the one from before the trace" if has_earlier else "in all"
             yield Diagnostic(
                 "metrics_disagree",

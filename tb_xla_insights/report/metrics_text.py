@@ -16,9 +16,16 @@ _IGNORED_FIELDS = ("ValueRate", "Rate")
 # PyTorch/XLA prints 64-bit numbers in the C locale: at most 18 digits, a decimal point, no digit groups.
 _COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"(-?\d{1,18}(?:\.\d+)?)([KMGTP]?B)?", re.ASCII)
-_PART = re.compile(r"(\d{1,18}(?:\.\d+)?)(d|h|ms|us|m|s)", re.ASCII)
-_PS = {"d": 86_400 * 10**12, "h": 3_600 * 10**12, "m": 60 * 10**12, "s": 10**12, "ms": 10**9, "us": 10**6}
-_BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
+_TIME_PART = re.compile(r"(\d{1,18}(?:\.\d+)?)(d|h|ms|us|m|s)", re.ASCII)
+_PS_PER_UNIT = {
+    "d": 86_400 * 10**12,
+    "h": 3_600 * 10**12,
+    "m": 60 * 10**12,
+    "s": 10**12,
+    "ms": 10**9,
+    "us": 10**6,
+}
+_BYTES_PER_UNIT = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
 
 
 def parse_metrics(text: str, file: str = "") -> Metrics | None:
@@ -34,7 +41,7 @@ def parse_metrics(text: str, file: str = "") -> Metrics | None:
         terminated = number < len(lines) or text.endswith(("\n", "\r"))
         if head := _HEAD.match(line):
             report.begin(head[1], head[2], number)
-        elif report.open and (field := _FIELD.match(line)):
+        elif report.is_open and (field := _FIELD.match(line)):
             report.field(field[1], field[2], UnparsedLine(file, number, line.strip()), terminated)
         else:
             report.end()
@@ -54,7 +61,8 @@ class _Report:
         self._line = self._fields = 0
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
+        """Whether the last line is of a metric or counter."""
         return bool(self._kind)
 
     @property
@@ -87,19 +95,19 @@ class _Report:
 
     def _parse_metric_field(self, name: str, value: str) -> bool:
         empty: dict[str, Any] = {"samples": None, "total": None, "unit": None, "percentiles": {}}
-        entry = self.metrics.setdefault(self._name, empty)
+        metric = self.metrics.setdefault(self._name, empty)
         if name == "TotalSamples":
             number = parse_count(value)
-            entry["samples"] = number if number is None or number >= 0 else None
-            return entry["samples"] is not None
+            metric["samples"] = number if number is None or number >= 0 else None
+            return metric["samples"] is not None
         if name == "Accumulator":
-            entry["total"], entry["unit"] = parse_quantity(value)
-            return entry["total"] is not None
+            metric["total"], metric["unit"] = parse_quantity(value)
+            return metric["total"] is not None
         if name == "Percentiles":
             parts = [_PERCENTILE.fullmatch(part) for part in value.split(";")]
             values = {part[1]: parse_quantity(part[2])[0] for part in parts if part}
-            entry["percentiles"] = {name: value for name, value in values.items() if value is not None}
-            return len(entry["percentiles"]) == len(parts)
+            metric["percentiles"] = {name: value for name, value in values.items() if value is not None}
+            return len(metric["percentiles"]) == len(parts)
         return False
 
 
@@ -113,8 +121,8 @@ def parse_quantity(text: str) -> tuple[float | int | None, str | None]:
     `171.02KB`, `716.00`. The value is None if the text is not understood."""
     if match := _NUMBER.fullmatch(text):
         number = float(match[1])
-        return (round(number * _BYTES[match[2]]), "bytes") if match[2] else (number, None)
-    parts = _PART.findall(text)
+        return (round(number * _BYTES_PER_UNIT[match[2]]), "bytes") if match[2] else (number, None)
+    parts = _TIME_PART.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(round(float(number) * _PS[unit]) for number, unit in parts), "ps"
+        return sum(round(float(number) * _PS_PER_UNIT[unit]) for number, unit in parts), "ps"
     return None, None

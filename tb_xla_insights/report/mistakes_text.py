@@ -1,4 +1,4 @@
-"""What mistakes cost together, as a clause of the verdict."""
+"""The clause of the verdict on the joint cost of mistakes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
     costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms in a
     usual step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
 
-    A share of a step would depend on the number of steps in the capture for what happened once; the whole cost does
-    not."""
-    once = [mistake for mistake in mistakes if mistake.get("recurs") == "once"]
+    The cost of a mistake that occurred once is given whole, since its share of a step would depend on the number of
+    steps in the capture."""
+    single = [mistake for mistake in mistakes if mistake.get("recurs") == "once"]
     recurring = [mistake for mistake in mistakes if mistake.get("recurs") != "once"]
     step, usual, fixed = totals["step_ps"], totals.get("usual_step_ps"), totals["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
         return _cost_clause(mistakes, cost)
     if not recurring:
-        return _cost_clause(once, f"up to {time_text(steps * (step - fixed), 1)} once")
-    if not once or usual is None:
+        return _cost_clause(single, f"up to {time_text(steps * (step - fixed), 1)} once")
+    if not single or usual is None:
         return _cost_per_step(recurring, step, fixed, "a step", unfixed_step_ps=step)
     cost = f"up to {time_text(steps * (step - usual), 1)} once"
-    more = f"{once[0]['brief']} costs {cost}" if len(once) == 1 else f"{len(once)} more cost {cost}"
+    more = f"{single[0]['brief']} costs {cost}" if len(single) == 1 else f"{len(single)} more cost {cost}"
     return f"{_cost_per_step(recurring, usual, fixed, 'in a usual step', unfixed_step_ps=step)}; {more}"
 
 
@@ -39,12 +39,12 @@ def _cost_per_step(
     fixed_step_ps = mistakes[0].get("step_if_fixed_ps") if len(mistakes) == 1 else None
     # One relevant mistake, but the replay without all mistakes gains more than its own fix.
     gains_more = fixed_step_ps is not None and part_text(unfixed_step_ps - fixed_step_ps, step_ps) != cost
-    return _cost_clause(mistakes, f"up to {cost} {step_name}", is_all=not gains_more)
+    return _cost_clause(mistakes, f"up to {cost} {step_name}", all_listed=not gains_more)
 
 
-def _cost_clause(mistakes: Sequence[Mapping[str, Any]], cost: str, is_all: bool = True) -> str:
-    """`A mistake costs …: a compile in step 5`. With several, or if not `is_all` of them are listed, `first: …`."""
+def _cost_clause(mistakes: Sequence[Mapping[str, Any]], cost: str, all_listed: bool = True) -> str:
+    """`A mistake costs …: a compile in step 5`. With several, or unless `all_listed`, `first: …`."""
     number, name = len(mistakes), mistakes[0]["brief"]
-    if number == 1 and is_all:
+    if number == 1 and all_listed:
         return f"A mistake costs {cost}: {name}"
     return f"{'Mistakes' if number == 1 else f'{number} mistakes'} cost {cost}, first: {name}"

@@ -1,5 +1,5 @@
-"""Parser of the file that `record` writes about its circumstances; values of another type are ignored, since any
-program may have written the file."""
+"""Parser of the file in which `record` describes a recording. Values of the wrong type are ignored, since any program
+may have written the file."""
 
 from __future__ import annotations
 

@@ -8,12 +8,11 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.sidecars import (
     DESCRIPTION_FILE,
     RECORD_FILE,
-    DebugLogBlock,
     GraphBreaks,
     Guard,
     Metrics,
@@ -41,6 +40,14 @@ _WORDS_BEFORE = {"before", "start", "begin", "pre"}
 _WORDS_AFTER = {"after", "stop", "end", "post", "final"}
 
 
+class _TextFile(NamedTuple):
+    """The name and the text of a file; `is_cut` if the text ends at the size limit."""
+
+    name: str
+    text: str
+    is_cut: bool
+
+
 def read_sidecars(session: SessionTrace) -> Sidecars:
     """Reads the sidecar files of a session's captures, once per session. Problems with these files are no errors, since
     the user did not ask for them; they are reported in `unread`.
@@ -57,70 +64,70 @@ def read_sidecars(session: SessionTrace) -> Sidecars:
 
 
 def _read(session: SessionTrace) -> Sidecars:
-    reports: list[Metrics] = []
-    breaks: GraphBreaks | None = None
-    guards: list[Guard] = []
-    compilations: list[DebugLogBlock] = []
-    executions: list[DebugLogBlock] = []
-    advice: list[str] = []
+    contents: list[_Contents] = []
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
     unread: list[UnparsedLine] = []
-    for name, text, cut in _texts(session, unread):
-        if name == RECORD_FILE:
+    for file in _text_files(session, unread):
+        if file.name == RECORD_FILE:
             from tb_xla_insights.report.record_text import parse_record  # few captures have this file
 
-            values, unread_values = parse_record(text, name)
+            values, unread_values = parse_record(file.text, file.name)
             recorded = recorded or values
             unread += unread_values
-            continue
-        if name == DESCRIPTION_FILE:
-            description = description or _description(text)
-            continue
-        try:
-            report, explained, log, failed_guards = _parse(_LONG_LINE.sub(r"\1…", text), name)
-        except Exception as error:  # a fault in a parser must not prevent the report
-            _log.exception("%s cannot be read", escape_text(name))
-            unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
-            continue
-        unread_lines = [
-            *(report.unread if report else ()),
-            *(explained.unread if explained else ()),
-            *log.unread,
-        ]
-        if report or explained or failed_guards or log.compilations or log.executions or log.advice:
-            files.append(name)
-            unread += [
-                *unread_lines,
-                *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
-            ]
-        reports += [report] if report else []
-        breaks = breaks or explained
-        guards += failed_guards
-        compilations += log.compilations
-        executions += log.executions
-        advice += [text for text in log.advice if text not in advice]
-    before, after = _pair_reports(reports)
+        elif file.name == DESCRIPTION_FILE:
+            description = description or _description(file.text)
+        elif content := _parse(file, unread):
+            files.append(file.name)
+            contents.append(content)
+    before, after = _pair_reports([content.report for content in contents if content.report])
     return Sidecars(
-        after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
+        metrics=after,
+        before=before,
+        breaks=next((content.breaks for content in contents if content.breaks), None),
+        guards=[guard for content in contents for guard in content.guards],
+        compilations=[block for content in contents for block in content.log.compilations],
+        executions=[block for content in contents for block in content.log.executions],
+        advice=[*dict.fromkeys(line for content in contents for line in content.log.advice)],
+        recorded=recorded,
+        files=files,
+        unread=unread,
+        description=description,
     )
 
 
-def _parse(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
-    """Parses a file's text as each of the formats; several may apply, or none."""
+class _Contents(NamedTuple):
+    """The contents of one file in each of the formats; several may apply."""
+
+    report: Metrics | None
+    breaks: GraphBreaks | None
+    log: DebugText
+    guards: list[Guard]
+
+
+def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
+    """Parses a file; None if no format applies. Adds the lines that are not understood to `unread`."""
     # Imported here because most captures have no such files.
     from tb_xla_insights.report.debug_text import parse_debug
     from tb_xla_insights.report.explain_text import parse_explain
     from tb_xla_insights.report.guards_text import parse_guards
     from tb_xla_insights.report.metrics_text import parse_metrics
 
-    return (
-        parse_metrics(text, name),
-        parse_explain(text, name),
-        parse_debug(text, name),
-        parse_guards(text, name),
-    )
+    name, text = file.name, _LONG_LINE.sub(r"\1…", file.text)
+    try:
+        report, breaks = parse_metrics(text, name), parse_explain(text, name)
+        log, guards = parse_debug(text, name), parse_guards(text, name)
+    except Exception as error:  # a fault in a parser must not prevent the report
+        _log.exception("%s cannot be read", escape_text(name))
+        unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
+        return None
+    if not (report or breaks or guards or log.compilations or log.executions or log.advice):
+        return None
+    unread += [*(report.unread if report else ()), *(breaks.unread if breaks else ()), *log.unread]
+    if file.is_cut:
+        unread.append(UnparsedLine(name, file.text.count("\n") + 1, "what follows is not read"))
+    return _Contents(report, breaks, log, guards)
 
 
 def _pair_reports(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
@@ -146,17 +153,18 @@ def _description(text: str) -> str | None:
     return f"{line[:_MAX_DESCRIPTION_CHARS]}…" if len(line) > _MAX_DESCRIPTION_CHARS else line or None
 
 
-def _texts(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
-    """Iterates over the name and text of each file, and whether the text is cut at the size limit. Adds files that
-    cannot be read to `unread`."""
+def _text_files(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
+    """Iterates over the files of all directories. Adds those that cannot be read to `unread`."""
     remaining = _MAX_TOTAL_CHARS
     for directory in _directories(trace.path for trace in session.traces):
         with suppress(Exception):  # each file system raises its own exceptions
-            for name, text, cut in _read_directory(directory, unread):
-                yield name, text, cut
-                remaining -= len(text)
+            for file in _read_directory(directory, unread):
+                yield file
+                remaining -= len(file.text)
                 if remaining <= 0:
-                    unread.append(UnparsedLine(name, 0, "files after it are not read: too much text in all"))
+                    unread.append(
+                        UnparsedLine(file.name, 0, "files after it are not read: too much text in all")
+                    )
                     return
 
 
@@ -175,6 +183,7 @@ def _directories(captures: Iterable[str]) -> Iterable[str]:
 
 
 def _is_path(path: str) -> bool:
+    """Whether a capture's path is a URL or an existing path. A capture from memory has a label in place of a path."""
     return "://" in path or os.path.exists(path)
 
 
@@ -193,7 +202,7 @@ def _file_names(directory: str) -> list[str]:
     return sorted(names, key=_sort_key)[:_MAX_FILES]
 
 
-def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
+def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
     for name in _file_names(directory):
         try:
             with open_source(f"{directory}/{name}") as source:
@@ -201,7 +210,8 @@ def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[tupl
         except InputError as error:
             unread.append(UnparsedLine(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue
-        yield name, decode_text(content[:MAX_TEXT_BYTES], "replace"), len(content) > MAX_TEXT_BYTES
+        text = decode_text(content[:MAX_TEXT_BYTES], "replace")
+        yield _TextFile(name, text, is_cut=len(content) > MAX_TEXT_BYTES)
 
 
 def _sort_key(name: str) -> tuple[bool, str]:

@@ -1,5 +1,5 @@
-"""The report's `steps` as columns. In a session of many hosts they are most of the document, and rows of dicts would
-take six times the memory."""
+"""The report's `steps` as columns. They are most of the document of many hosts, and as dicts they would take six times
+the memory."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _CHUNK_ROWS = 512
 
 
 @dataclass(frozen=True)
-class _Host:
+class _HostSteps:
     """The steps of one host: `columns` by the key of a row, integers as arrays. `host_ps` is a separate array of times
-    by step and class (of `classes`). `first` and `shift_ps` are added to each row's `index` and `start_ps`."""
+    by step and class (of `classes`). `index_offset` and `shift_ps` are added to each row's `index` and `start_ps`."""
 
     count: int
     columns: dict[str, Int64 | list[Any]]
     classes: list[str]
     host_ps: Int64
-    first: int = 0
+    index_offset: int = 0
     shift_ps: int = 0
 
     def rows(self, start: int, end: int) -> list[Step]:
         values = [_values(column[start:end]) for column in self.columns.values()]
         rows: list[Any] = [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
         for row, times in zip(rows, self.host_ps[start:end].tolist(), strict=True):
-            row["index"] += self.first
+            row["index"] += self.index_offset
             row["start_ps"] += self.shift_ps
             row["host_ps"] = {name: time for name, time in zip(self.classes, times, strict=True) if time}
         return rows
@@ -46,7 +46,7 @@ class _Host:
 class StepRows(Sequence["Step"]):
     """Rows of the report's `steps`, host by host; each access builds the row."""
 
-    def __init__(self, hosts: Sequence[_Host]) -> None:
+    def __init__(self, hosts: Sequence[_HostSteps]) -> None:
         self._hosts = [host for host in hosts if host.count]
         self._ends = [*accumulate(host.count for host in self._hosts)]
 
@@ -57,12 +57,14 @@ class StepRows(Sequence["Step"]):
             return rows
         if not rows:
             return cls([])
-        columns = {key: _column([row[key] for row in rows]) for key in rows[0] if key != "host_ps"}
-        # `host_ps` keeps its position among the keys; its values are in the array by class.
-        columns = {key: columns.get(key, [None] * len(rows)) for key in rows[0]}
+        # The column `host_ps` only keeps the key's position in a row; its values are in the array by class.
+        columns = {
+            key: [None] * len(rows) if key == "host_ps" else _column([row[key] for row in rows])
+            for key in rows[0]
+        }
         classes: list[str] = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
         host_ps = np.array([[row["host_ps"].get(name, 0) for name in classes] for row in rows], np.int64)
-        return cls([_Host(len(rows), columns, classes, host_ps)])
+        return cls([_HostSteps(len(rows), columns, classes, host_ps)])
 
     @classmethod
     def joined(cls, parts: Sequence[StepRows]) -> StepRows:
@@ -72,7 +74,10 @@ class StepRows(Sequence["Step"]):
     def shifted(self, steps: int = 0, by_ps: int = 0) -> StepRows:
         """The same rows with `steps` added to their indices and `by_ps` to their starts."""
         return StepRows(
-            [replace(host, first=host.first + steps, shift_ps=host.shift_ps + by_ps) for host in self._hosts]
+            [
+                replace(host, index_offset=host.index_offset + steps, shift_ps=host.shift_ps + by_ps)
+                for host in self._hosts
+            ]
         )
 
     def durations_ps(self) -> Int64:

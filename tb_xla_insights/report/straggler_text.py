@@ -15,10 +15,8 @@ def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     a finding that occurred once, its whole cost."""
     step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
     if finding.get("recurs") == "once" and step is not None and fixed is not None:
-        whole = (step - fixed) * finding["evidence"]["steps_compared"]
-        return (
-            f"{finding['title']}, which cost up to {time_text(whole, 1)}{_cause_clause(finding['evidence'])}."
-        )
+        cost = time_text((step - fixed) * finding["evidence"]["steps_compared"], 1)
+        return f"{finding['title']}, which cost up to {cost}{_cause_clause(finding['evidence'])}."
     if step is None or fixed is None:
         cost = f"{share(finding['gain'])} of the devices' time"
     else:
@@ -26,20 +24,20 @@ def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     return f"{finding['title']}, which costs up to {cost}{_cause_clause(finding['evidence'])}."
 
 
-def waiting_text(finding: Mapping[str, Any]) -> str:
-    """The object of `waiting for`, if the sentence before names the late hosts."""
+def late_hosts_pronoun(finding: Mapping[str, Any]) -> str:
+    """The object of `waiting for`, if the sentence before names the late hosts; `others` if the late host changes."""
     return {0: "others", 1: "it"}.get(len(finding["evidence"]["hosts"]), "them")
 
 
-def waiting_by_name(finding: Mapping[str, Any]) -> str:
+def late_hosts_name(finding: Mapping[str, Any]) -> str:
     """The object of `waiting for`, if no sentence before names the late hosts."""
     hosts: list[str] = finding["evidence"]["hosts"]
     return hosts[0] if len(hosts) == 1 else "others"
 
 
 def is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping[str, Any]) -> bool:
-    """Whether only late hosts have a finding, by the evidence of both: then it is the cause of their lateness and no
-    further mistake."""
+    """Whether only late hosts have a finding, by the evidence of it and of the straggler finding. It is then the cause
+    of their lateness and no further mistake."""
     hosts = straggler_evidence["hosts"]
     return evidence.get("host") in hosts and evidence["hosts"] <= len(hosts)
 

@@ -14,9 +14,9 @@ from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_
 from tb_xla_insights.report.mistakes_text import mistakes_clause
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
+    late_hosts_name,
+    late_hosts_pronoun,
     straggler_cost_text,
-    waiting_by_name,
-    waiting_text,
 )
 from tb_xla_insights.units import brief_time, count, part_text, share
 
@@ -34,8 +34,8 @@ _MAX_USUAL_EDGE_STEPS = 1.5
 _MIN_HOST_SHARE = 1 / 3
 """The smallest share of the steps for which a class of host time is named if no device is known."""
 
-_IS_STALLED = ": the device is busy"
-"""How the verdict continues if stalls are the largest limit."""
+_STALLED_ENDING = ": the device is busy"
+"""The beginning of the verdict's ending if stalls are the largest limit."""
 
 _UNKNOWN_WORK = "the capture does not record whether runs compute or wait"
 """For devices that recorded program runs without ops."""
@@ -109,48 +109,16 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
     subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
-    bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
         for kind in ("mistake", "limit")
     )
-    if bound:
+    if any(finding["id"] == "device_bound" for finding in findings):
         return _device_bound_verdict(report, f"{subject} the bottleneck: {duty} busy.", mistakes, max_chars)
     reasons = mistakes + limits
-    unknown_reason = _why_host_unknown(report)
-    if not reasons and unknown_reason:
-        unknown = "why" if busy < DEVICE_BOUND_SHARE * span else "whether the host keeps up"
-        return {
-            "text": f"{subject} {duty} busy; {unknown} is not known, as {unknown_reason}.",
-            "severity": "warning",
-        }
-    if (
-        not reasons
-        and busy >= DEVICE_BOUND_SHARE * span
-        and (work_share := _work_share_of_steps(report)) < DEVICE_BOUND_SHARE
-    ):
-        text = f"{subject} {duty} busy from first to last run, yet at work for {share(work_share)} of the steps' time"
-        step_idle = report["step_idle"]
-        idle_clause = (
-            _main_activity(report, step_idle["by_class_ps"] or {}, step_idle["idle_ps"] or 0)
-            or ", too few runs to identify the cause"
-        )
-        return {"text": f"{text}{idle_clause}.", "severity": "warning"}
-    if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        # A time, since a share would need a reference.
-        work = f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"
-        text = f"{subject} at work for {work}, in too few runs to identify the cause."
-        return {"text": text, "severity": "warning"}
-    unknown_work = any(not device["ops"] for device in devices)
     if not reasons:
-        idle_clause = _main_gap_activity(report, span - busy)
-        if unknown_work:
-            idle_clause = "" if busy >= DEVICE_BOUND_SHARE * span else idle_clause
-            return {
-                "text": f"{subject} {duty} busy with program runs{idle_clause}; {_UNKNOWN_WORK}.",
-                "severity": "info",
-            }
-        return {"text": f"{subject} {duty} busy{idle_clause}, and nothing stands out.", "severity": "info"}
+        return _verdict_without_findings(report, subject, duty, span, busy)
+    unknown_reason = _why_host_unknown(report)
     warm_up = _warm_up_clause(report, span - busy)
     idle_clause = note = ""
     if unknown_reason:
@@ -161,14 +129,14 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy
     ):
         idle_clause = _main_gap_activity(report, span - busy)
-    if unknown_work and not mistakes and not unknown_reason:
+    if _has_unknown_work(devices) and not mistakes and not unknown_reason:
         note = f"; {_UNKNOWN_WORK}"
     totals = report["mistakes"]
     show_limit = limits and (not mistakes or _limit_remains(totals))
     limit = limit_text(limits[0], totals) if show_limit else ""
     straggler = _relevant_straggler(report)
     if limit and mistakes and not warm_up and leading_limit(report):
-        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes_with_leading_limit(limit, mistakes, totals, mean_steps_per_host(report))
     elif straggler and straggler is mistakes[0]:
         further = [
@@ -176,16 +144,56 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
             for mistake in mistakes[1:]
             if not is_straggler_cause(mistake.get("evidence", {}), straggler["evidence"])
         ]
-        head, waiting = f"{straggler_cost_text(straggler)} ", waiting_text(straggler)
+        head, waiting = f"{straggler_cost_text(straggler)} ", late_hosts_pronoun(straggler)
         causes = _causes_beside_straggler(warm_up, further, limit)
     else:
-        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
     endings = [cause + clause for cause in causes for clause in (idle_clause, "")]
     texts = [f"{head}{subject} {busy_text}{_name_devices(ending, devices)}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
+
+
+def _verdict_without_findings(
+    report: Mapping[str, Any], subject: str, duty: str, span: int, busy: int
+) -> Verdict:
+    """The verdict, which begins with `subject` and mostly `duty`, if no finding is relevant."""
+    devices = report["devices"]
+    is_busy = busy >= DEVICE_BOUND_SHARE * span
+    if unknown_reason := _why_host_unknown(report):
+        unknown = "whether the host keeps up" if is_busy else "why"
+        return {
+            "text": f"{subject} {duty} busy; {unknown} is not known, as {unknown_reason}.",
+            "severity": "warning",
+        }
+    if is_busy and (work_share := _work_share_of_steps(report)) < DEVICE_BOUND_SHARE:
+        text = f"{subject} {duty} busy from first to last run, yet at work for {share(work_share)} of the steps' time"
+        step_idle = report["step_idle"]
+        idle_clause = (
+            _main_activity(report, step_idle["by_class_ps"] or {}, step_idle["idle_ps"] or 0)
+            or ", too few runs to identify the cause"
+        )
+        return {"text": f"{text}{idle_clause}.", "severity": "warning"}
+    if not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
+        # A time, since a share would need a reference.
+        work = f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"
+        text = f"{subject} at work for {work}, in too few runs to identify the cause."
+        return {"text": text, "severity": "warning"}
+    idle_clause = _main_gap_activity(report, span - busy)
+    if _has_unknown_work(devices):
+        idle_clause = "" if is_busy else idle_clause
+        return {
+            "text": f"{subject} {duty} busy with program runs{idle_clause}; {_UNKNOWN_WORK}.",
+            "severity": "info",
+        }
+    return {"text": f"{subject} {duty} busy{idle_clause}, and nothing stands out.", "severity": "info"}
+
+
+def _has_unknown_work(devices: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a device recorded no ops, only program runs (`_UNKNOWN_WORK`)."""
+    return any(not device["ops"] for device in devices)
 
 
 def _device_bound_verdict(
@@ -210,9 +218,9 @@ def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
     device is busy waiting in copy-done` becomes `…, 96.6 % of that waiting in copy-done`; `…: the device waits`
     becomes `…: they wait`."""
     several = len(devices) > 1
-    if ending.startswith(_IS_STALLED):
+    if ending.startswith(_STALLED_ENDING):
         stalled_ps, busy_ps = (sum(device[key] for device in devices) for key in ("stall_ps", "busy_ps"))
-        ending = f", {share(stalled_ps / busy_ps)} of that{ending.removeprefix(_IS_STALLED)}"
+        ending = f", {share(stalled_ps / busy_ps)} of that{ending.removeprefix(_STALLED_ENDING)}"
     ending = re.sub(r"^: the device waits\b", ": they wait" if several else ": it waits", ending)
     if several:
         # A mistake of some hosts names them: `the device waits for data on w-5`.

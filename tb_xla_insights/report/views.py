@@ -18,10 +18,10 @@ from tb_xla_insights.report.device_columns import (
 )
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of
-from tb_xla_insights.report.gap_findings import places
+from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
-from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.view_data import view_data_of_hosts
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MAX_STEPS = 1000
 """The most steps in the columns, of the hosts in memory; the full count is sent as well."""
 
 _MAX_PARTIAL_STEPS = 400
-"""The same limit while no host is in memory: the next report will replace these steps."""
+"""The same limit while no host is in memory, as the next report will replace these steps."""
 
 MAX_WORK_INTERVALS = 1000
 """The most intervals of device work, of all devices together."""
@@ -55,7 +55,7 @@ def overview(session: SessionTrace) -> Overview:
       sums; `gap_causes`: the classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
-    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `places`).
+    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `explained_gaps`).
     - the report's `input_pipeline` (`input`), `transfers` and `mistakes`, its `collectives` and the `stalls` of all
       devices (see `_longest`), and `counts`.
     """
@@ -66,8 +66,8 @@ def _overview(session: SessionTrace) -> Overview:
     report = whole_report(session)
     hosts_in_memory = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
-    shown = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
-    shown = shown[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
+    shown_steps = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
+    shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
     return {
         "verdict": report["verdict"],
         "figures": headline_figures(report),
@@ -77,13 +77,13 @@ def _overview(session: SessionTrace) -> Overview:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(parts_of_hosts(session, "partial_steps")),
-            "columns": _step_columns(shown),
-            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown]),
+            "partial": sum(view_data_of_hosts(session, "partial_steps")),
+            "columns": _step_columns(shown_steps),
+            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown_steps]),
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explains": places(gaps(session)["items"]),
+        "explains": explained_gaps(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
@@ -113,12 +113,12 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
-    listed, others = [*rows[:MAX_OPS]], rows[MAX_OPS:]
-    if not others:
-        return listed
-    names = [name for name in others[0] if name not in ("op", "kind")]
-    sums = {name: sum(row[name] for row in others) for name in names}
-    return [*listed, {"op": None, "more": len(others)} | sums]
+    listed_rows, other_rows = [*rows[:MAX_OPS]], rows[MAX_OPS:]
+    if not other_rows:
+        return listed_rows
+    names = [name for name in other_rows[0] if name not in ("op", "kind")]
+    sums = {name: sum(row[name] for row in other_rows) for name in names}
+    return [*listed_rows, {"op": None, "more": len(other_rows)} | sums]
 
 
 def counts(session: SessionTrace) -> ViewCounts:
@@ -135,8 +135,8 @@ def counts(session: SessionTrace) -> ViewCounts:
 
 def _step_columns(steps: Sequence[Mapping[str, Any]]) -> StepColumns:
     """Steps as columns. The times of many steps of several hosts are rounded to the digits that the page shows."""
-    many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
-    unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
+    rounded = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
+    unit = common_unit_ps((step["duration_ps"] for step in steps), rounded, digits=5)
 
     def column(values: Iterable[Any], is_time: bool) -> list[Any]:
         return [unit * count for count in rounded_to_unit(values, unit)] if is_time else list(values)

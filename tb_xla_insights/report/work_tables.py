@@ -10,7 +10,7 @@ from typing import Any
 from tb_xla_insights import units
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
-from tb_xla_insights.units import THIN
+from tb_xla_insights.units import NARROW_SPACE
 
 Row = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class WorkTable:
     total: Row
 
 
-def by_annotation(work: Row, max_rows: int) -> WorkTable:
+def work_by_annotation(work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `device_work` by annotation, with at most `max_rows` rows (see `fit_rows`)."""
     rows = _limit_rows(fit_rows(work["annotations"], max_rows), max_rows)
     return _table(WORK_BY_ANNOTATION, rows, work["total"])
@@ -50,11 +50,11 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     """Rows of a tree of annotations that add up to the whole tree, most time first, each with a `name`.
 
     Starts with the outermost annotations, whose rows include all inner ones and whose names end in `/…`. Then replaces
-    the row with most time by rows of the next inner annotations and a row of its own ops, as long as little time is
-    left behind the first `max_rows` rows.
+    the row with most time by rows of the next inner annotations and a row of its own ops, unless the rows beyond the
+    first `max_rows` would have more than _MAX_UNLISTED_SHARE of the time.
 
     Each annotation has `path` (None: ops without an annotation), `self_ps` with all inner annotations, and in `own` the
-    same without them.
+    same keys without them.
     """
     children: dict[str, list[Row]] = {}
     for row in annotations:
@@ -72,18 +72,18 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
 
     rows = _longest_first(map(collapsed, children.get("", [])))
     max_unlisted_ps = _MAX_UNLISTED_SHARE * sum(row["self_ps"] for row in rows)
-    tried: set[str] = set()
+    tried_paths: set[str] = set()
     while largest := next(
-        (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried), None
+        (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried_paths), None
     ):
-        tried.add(largest["path"])
+        tried_paths.add(largest["path"])
         candidate = _longest_first([*(row for row in rows if row is not largest), *expanded(largest)])
         if _unlisted_ps(candidate, max_rows) <= max_unlisted_ps:
             rows = candidate
     return rows
 
 
-def by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
+def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last part if
     that is unique in the table; kernels without a program have one row per name."""
     total_ps = work["total"]["self_ps"]
@@ -109,7 +109,7 @@ def peaks_text(work: Row) -> str:
     """The peaks that shares refer to, and the share of the time for which FLOPs are known."""
     peaks, total = work["peaks"], work["total"]
     values = [
-        f"{units.rate(peaks[key] / scale)}{THIN}{name}"
+        f"{units.rate(peaks[key] / scale)}{NARROW_SPACE}{name}"
         for key, scale, name in (("flops_per_s", 1e12, "TFLOP/s"), ("bytes_per_s", 1e9, "GB/s"))
         if peaks[key]
     ]
@@ -169,9 +169,9 @@ def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
     if len(ordered) <= max_rows:
         return list(ordered)
     unknown = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
-    others = units.count(len(ordered) - max_rows + 1)
-    rest = {"name": f"{others} others", "self_ps": _unlisted_ps(ordered, max_rows)}
-    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **rest}]
+    other_count = units.count(len(ordered) - max_rows + 1)
+    other_sums = {"name": f"{other_count} others", "self_ps": _unlisted_ps(ordered, max_rows)}
+    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **other_sums}]
 
 
 def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable:

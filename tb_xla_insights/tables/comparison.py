@@ -19,7 +19,7 @@ MEASURES = Definition(
 
 
 def differences(title: str, head: str) -> Definition:
-    """Times of both sessions and their difference; the first column is the name of what is compared."""
+    """Times of both sessions and their differences; `head` is the heading of the first column, the name of a row."""
     return Definition(
         title,
         (
@@ -107,8 +107,8 @@ def pair_table(columns: Sequence[str]) -> Definition:
             *PAIRS.columns,
             *(
                 column
-                for n, name in enumerate(columns)
-                for column in (Column(f"speedup_{n}", name, "number"), Column(f"verdict_{n}", ""))
+                for index, name in enumerate(columns)
+                for column in (Column(f"speedup_{index}", name, "number"), Column(f"verdict_{index}", ""))
             ),
         ),
     )

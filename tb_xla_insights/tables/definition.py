@@ -41,7 +41,11 @@ class Column:
 
     `key` names the value in a row of the document, the column of a CSV file, and the order in a link of the page; for a
     `derived` column there is no such value, and the views compute it. Columns with a low `priority` are left out first
-    where space is short. A time with its `own_unit` does not share the unit of the table's other times.
+    where space is short. `unit_basis` says what the unit of a time fits:
+
+    - `table`, the largest time of all such columns;
+    - `column`, the largest time of this column;
+    - `sum`, the sum of this column as sentences quote it: seconds from 1 s on.
     """
 
     key: str
@@ -49,7 +53,7 @@ class Column:
     unit: Unit = "text"
     priority: int = LAST
     derived: bool = False
-    own_unit: bool = False
+    unit_basis: Literal["table", "column", "sum"] = "table"
 
     @property
     def is_text(self) -> bool:
@@ -105,18 +109,23 @@ class Definition:
         return replace(self, columns=tuple(column for column in self.columns if column.key not in keys))
 
     def time_units(self, rows: Iterable[Row]) -> dict[str, str]:
-        """The unit of each column of times, by key: that of the largest time of all such columns of these rows, or of
-        the column alone if it has its `own_unit`."""
-        keys = [column.key for column in self.columns if column.unit in ("time", "change")]
-        largest = dict.fromkeys(keys, 0)
-        for row in rows:
-            for key in keys:
-                value = row.get(key)
-                largest[key] = max(largest[key], abs(value) if isinstance(value, int) else 0)
-        common = max((largest[key] for key in keys if not self[key].own_unit), default=0)
-        times = {key: largest[key] if self[key].own_unit else common for key in keys}
-        time_units = {key: units.time_unit(ps) if ps else "ms" for key, ps in times.items()}
-        return time_units | {column.key: "ms" for column in self.columns if column.unit == "ms"}
+        """The unit of each column of times, by key, that fits the times of these rows; `ms` if all are 0 or unknown."""
+        rows = [*rows]
+        times = {
+            column: [abs(value) for row in rows if isinstance(value := row.get(column.key), int)]
+            for column in self.columns
+            if column.unit in ("time", "change")
+        }
+        shared = [ps for column, values in times.items() if column.unit_basis == "table" for ps in values]
+        time_units = {column.key: "ms" for column in self.columns if column.unit == "ms"}
+        for column, values in times.items():
+            if column.unit_basis == "sum":
+                unit_of, ps = units.brief_unit, sum(values)
+            else:
+                unit_of = units.time_unit
+                ps = max(shared if column.unit_basis == "table" else values, default=0)
+            time_units[column.key] = unit_of(ps) if ps else "ms"
+        return time_units
 
     def heads(self, time_units: Mapping[str, str]) -> list[str]:
         """The headings, with the units of times: `Start, ms`."""

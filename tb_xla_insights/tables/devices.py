@@ -28,7 +28,7 @@ HOSTS = Definition(
         Column("step_ps", "Step (median)", "time"),
         Column("duty_cycle", "Duty cycle", "share"),
         Column("last_share", "Last in", "share"),
-        Column("others_wait_ps", "Others wait", "time", own_unit=True),
+        Column("others_wait_ps", "Others wait", "time", unit_basis="sum"),
         Column("differs", "Differs most"),
         Column("clock_offset_ps", "Clock offset, µs", "number"),
     ),
@@ -69,7 +69,7 @@ IDLE = Definition(
         Column("class", "What the host did", "class"),
         Column("idle_ps", "Idle", "time"),
         Column("share", "Share", "share", derived=True),
-        Column("all_cores_ps", "All cores", "time", own_unit=True, derived=True),
+        Column("all_cores_ps", "All cores", "time", unit_basis="column", derived=True),
     ),
 )
 
@@ -82,7 +82,7 @@ GAP_PATTERNS = Definition(
         Column("by_class_ps", "What the host did", "by class", priority=3),
         Column("count", "Count", "count", priority=2),
         Column("total_ps", "Total", "time"),
-        Column("mean_ps", "Mean", "time", priority=1, own_unit=True),
+        Column("mean_ps", "Mean", "time", priority=1, unit_basis="column"),
     ),
     note="the same program before and after; all cores",
 )

@@ -48,7 +48,7 @@ COMPILES = Definition(
         Column("step", "Step", "number"),
         Column("start_ps", "Start", "ms", priority=2),
         Column("duration_ps", "Time", "time"),
-        Column("idle_ps", "Idle for it", "time", priority=5, own_unit=True),
+        Column("idle_ps", "Idle for it", "time", priority=5, unit_basis="column"),
         Column("state", "When", derived=True),
         Column("difference", "What is new"),
         Column("graph_hash", "Graph", "code", priority=6),

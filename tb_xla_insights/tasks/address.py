@@ -12,7 +12,7 @@ _ADDRESS = re.compile(
 
 
 def scheduler_address(text: str) -> str:
-    """Returns the address unchanged. Raises InputError if it is invalid."""
+    """Returns a valid address unchanged. Raises InputError if it is invalid."""
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match[1]) < 65536:
         raise InputError(f"{text[:80]!r} is not a scheduler's address; write it as tcp://HOST:8786")

@@ -1,9 +1,10 @@
-"""Tasks on the workers of a Dask scheduler, which read the files themselves. Placing them, repeating them and moving
-results is Dask's work."""
+"""Tasks on the workers of a Dask scheduler, which read the files themselves. Dask assigns tasks to workers, repeats
+them, and moves results."""
 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,17 +30,20 @@ _NO_WORKER_ERRORS = ("NoWorkerError", "NoValidWorkerError")
 
 @dataclass(frozen=True)
 class OnWorker(Generic[Result]):
-    """A task as it is sent. It refuses to run in another version, whose results would be of another shape."""
+    """A task that runs on a worker. It is a Failure if the worker has another version of this package, whose results
+    may differ in shape."""
 
     task: Task[Result]
     version: str
 
     def __call__(self, host: HostCapture) -> TaskResult[Result]:
         if self.version != __version__:
-            return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
+            return Failure(
+                host, f"{host.path}: {versions_text(self.version, __version__, _worker_address())}"
+            )
         result = self.task(host)
         if isinstance(result, Failure):
-            return replace(result, message=_on_this_worker(result))
+            return replace(result, message=_failure_on_worker(result))
         return result
 
 
@@ -49,22 +53,23 @@ def run_on_cluster(
     scheduler: str,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[TaskResult[Result]]:
-    """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
-    hosts it ends early where `should_continue` says no.
+    """Yields the tasks' results in the order of the hosts; a host whose workers end repeatedly is a Failure. Once
+    `should_continue` returns False, ends early, between two hosts.
 
-    Raises InputError where the scheduler does not answer, no worker comes or comes back, or one has another version.
+    Raises InputError if the scheduler does not answer, if it has no worker in time, or if a worker has another version.
     """
     from distributed import CancelledError, KilledWorker
 
     with _connected(scheduler) as client:
         _check_versions(client, scheduler)
-        sent = OnWorker(task, __version__)
-        waiting = [  # not pure: the file may be another one by now than when it was read last
-            client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
-        ]
-        waiting.reverse()
+        task_on_worker = OnWorker(task, __version__)
+        # Not pure: the file may have changed since the scheduler last had the result of this task.
+        pending = deque(
+            client.submit(task_on_worker, host, pure=False, priority=-number)
+            for number, host in enumerate(hosts)
+        )
         for host in takewhile(lambda _: should_continue(), hosts):
-            future = waiting.pop()
+            future = pending.popleft()
             try:
                 _wait_for(future, host, client, scheduler)
                 yield future.result()
@@ -76,7 +81,7 @@ def run_on_cluster(
                 )
             except (CancelledError, OSError, TimeoutError) as error:
                 raise InputError(
-                    f"{scheduler}: the scheduler went away while {host.name} was read; start it again"
+                    f"{scheduler}: the scheduler ended while {host.name} was read; start it again"
                 ) from error
             except Exception as error:
                 if type(error).__name__ not in _NO_WORKER_ERRORS:
@@ -86,7 +91,7 @@ def run_on_cluster(
 
 
 def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str) -> None:
-    """Returns once the task has ended, however it did. Raises InputError once no worker is left to run it."""
+    """Returns once the task has ended, also if it failed. Raises InputError if no worker is left to run it."""
     while True:
         with suppress(TimeoutError):
             future.exception(timeout=ANSWER_SECONDS)  # returns the exception that the task itself raised
@@ -99,9 +104,9 @@ def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str)
             ) from error
 
 
-def _no_worker_text(scheduler: str, host: HostCapture, waited: str = "") -> str:
+def _no_worker_text(scheduler: str, host: HostCapture, wait_text: str = "") -> str:
     return (
-        f"{scheduler}: no worker is left to read {host.name}{waited}; workers often end because they run out of "
+        f"{scheduler}: no worker is left to read {host.name}{wait_text}; workers often end because they run out of "
         f"memory: give them more, and start some with: dask worker {scheduler}"
     )
 
@@ -118,13 +123,14 @@ def _connected(scheduler: str) -> Client:
         return client
     except (OSError, TimeoutError) as error:
         raise InputError(
-            f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check the address, as "
-            "tcp://HOST:8786, and that it runs"
+            f"{scheduler}: no Dask scheduler answers there within {ANSWER_SECONDS} s; check that it runs, and the "
+            "address, such as tcp://HOST:8786"
         ) from error
 
 
 def _check_versions(client: Client, scheduler: str) -> None:
-    """Checks the versions of the present workers; later workers check their own (see `OnWorker`)."""
+    """Checks the versions of the present workers; later workers check their own (see `OnWorker`). Raises InputError,
+    also if no worker comes in time."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError as error:
@@ -133,7 +139,7 @@ def _check_versions(client: Client, scheduler: str) -> None:
             f"dask worker {scheduler}"
         ) from error
 
-    def version() -> str | None:  # sent as code, since the package may not be there
+    def version() -> str | None:  # sent as code, since a worker may lack the package
         try:
             import tb_xla_insights
         except ImportError:
@@ -148,23 +154,20 @@ def _check_versions(client: Client, scheduler: str) -> None:
 
 def versions_text(own_version: str, worker_version: str | None, worker: str) -> str:
     """What to do about a worker of another version."""
-    has = (
-        f"worker {worker} has tb-xla-insights {worker_version}"
-        if worker_version
-        else f"worker {worker} has no tb-xla-insights"
-    )
-    return f"{has} and this command {own_version}; install {own_version} on all workers"
+    installed = f"tb-xla-insights {worker_version}" if worker_version else "no tb-xla-insights"
+    return f"worker {worker} has {installed} and this command {own_version}; install {own_version} on all workers"
 
 
-def _on_this_worker(failure: Failure) -> str:
+def _failure_on_worker(failure: Failure) -> str:
+    """The message of a failure on this worker, with the worker's address."""
     path = failure.host.path
     if not is_url(path) and not os.path.exists(path):
         remedy = "mount the logdir there under this path, or name it by a URL such as gs://…"
-        return f"{path}: worker {_address()} sees no such file; {remedy}"
-    return f"{failure.message} (worker {_address()})"
+        return f"{path}: worker {_worker_address()} sees no such file; {remedy}"
+    return f"{failure.message} (worker {_worker_address()})"
 
 
-def _address() -> str:
+def _worker_address() -> str:
     from distributed import get_worker
 
     return str(get_worker().address)

@@ -35,7 +35,7 @@ class HostCapture:
     shift_ps: int = 0
     fingerprint: str = ""
 
-    def check(self, trace: Trace) -> None:
+    def check_unchanged(self, trace: Trace) -> None:
         """Raises InputError if the file's content is not what was read before."""
         if self.fingerprint not in ("", trace.fingerprint):
             raise InputError(f"{self.path}: the file has changed since it was read; reload the session")
@@ -43,7 +43,7 @@ class HostCapture:
 
 @dataclass(frozen=True)
 class HostResult(Generic[Result]):
-    """The result of a function of a host's trace, with what combining it with other hosts' results needs.
+    """The result of a function of a host's trace, and the data needed to combine it with the results of other hosts.
 
     `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
     """
@@ -70,7 +70,7 @@ TaskResult: TypeAlias = HostResult[Result] | Failure
 class Task(Generic[Result]):
     """The task for every host: `function` takes the trace, shifted by the host's `shift_ps`.
 
-    The function and its result must be picklable, so it is a function of a module, or a `partial` of one. `progress`
+    The function and its result must be picklable, so it is a module-level function, or a `partial` of one. `progress`
     records the bytes read.
     """
 
@@ -96,11 +96,11 @@ class Task(Generic[Result]):
                 self.progress.record(host.number, bytes_read, size)
 
         trace = read_host(host.path, host.name, self.catalog, record_progress)
-        host.check(trace)
+        host.check_unchanged(trace)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
-        read = replace(host, fingerprint=trace.fingerprint)
-        return HostResult(read, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
+        host_read = replace(host, fingerprint=trace.fingerprint)
+        return HostResult(host_read, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
 
 
 def read_host(
@@ -108,29 +108,30 @@ def read_host(
     host: str,
     catalog: Catalog,
     progress: Callable[[int, int], None] = lambda _read, _size: None,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Trace:
     """Reads one capture, local or behind a URL. Depends on no shared state, so it can run in any thread, process or
     machine.
 
-    Calls `progress` with the bytes read (of a remote file, the bytes that have arrived) and the file's size.
-    Credentials and options of a store come from fsspec's configuration. Raises InputError.
+    Calls `progress` with the bytes read (of a remote file, the bytes that have arrived) and the file's size. Once
+    `should_stop` returns True, the trace holds the events read so far. Credentials and options of a store come from
+    fsspec's configuration. Raises InputError.
     """
     from tb_xla_insights.files.source import is_url, open_source
     from tb_xla_insights.trace.read import read_trace
 
     size = 0
 
-    def read(count: int) -> None:
+    def report_progress(bytes_read: int) -> None:
         if size:
-            progress(count, size)
+            progress(bytes_read, size)
 
-    remote = is_url(path)
-    with open_source(path, whole=True, arrived=read, stop=stop) as source:
+    progress_of_decoding = None if is_url(path) else report_progress
+    with open_source(path, whole=True, on_bytes=report_progress, should_stop=should_stop) as source:
         size = source.size
         progress(0, size)
-        trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
-        source.check()
+        trace = read_trace(source, catalog, host=host, progress=progress_of_decoding, should_stop=should_stop)
+        source.check_unchanged()
         source.cache_ranges(trace.programs.values())
     return trace
 
@@ -138,5 +139,5 @@ def read_host(
 def fault_text(path: str, error: Exception) -> str:
     """A one-line message for an internal error, whose traceback goes to the log."""
     _log.error("%s cannot be read", escape_text(path), exc_info=error)
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"{path}: cannot be read ({reason}); report this with the file"
+    detail = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{path}: cannot be read ({detail}); report this with the file"

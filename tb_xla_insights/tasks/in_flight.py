@@ -12,6 +12,7 @@ _POLL_S = 0.2
 """How often `should_continue` is called while no result is ready."""
 
 Start = Callable[[Task[Result], HostCapture], "Future[TaskResult[Result]]"]
+"""Starts the task for a host."""
 
 
 def run_bounded(
@@ -22,8 +23,9 @@ def run_bounded(
     in_order: bool,
     should_continue: Callable[[], bool],
 ) -> Generator[TaskResult[Result]]:
-    """The tasks' results, of which `at_once` are under way; `in_order` or as they are ready. A host leaves `waiting`
-    once its answer is there. Ends early where `should_continue`, asked several times a second, says no."""
+    """Yields the tasks' results, `in_order` or as they become ready; at most `max_concurrent` tasks run at once. A host
+    is removed from `pending` once its result is ready. Ends early once `should_continue`, which is called several times
+    a second, returns False."""
     running: dict[HostCapture, Future[TaskResult[Result]]] = {}
     while pending:
         for host in pending[:max_concurrent]:
@@ -46,12 +48,13 @@ def run_in_threads(
     in_order: bool = True,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[TaskResult[Result]]:
-    """The tasks' results in this process, where most of the time a store is waited for."""
+    """Yields the results of tasks that run in threads of this process, which mostly wait for a store."""
     return run_bounded(list(hosts), task, _in_thread, max_concurrent, in_order, should_continue)
 
 
 def _in_thread(task: Task[Result], host: HostCapture) -> Future[TaskResult[Result]]:
-    """A daemon's: Python waits for an executor's threads before it exits, and a store may never answer."""
+    """Runs a task in a daemon thread: Python waits for an executor's threads before it exits, and a store may never
+    answer."""
     future: Future[TaskResult[Result]] = Future()
     Thread(target=lambda: future.set_result(task(host)), daemon=True).start()
     return future

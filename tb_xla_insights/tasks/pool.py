@@ -23,11 +23,11 @@ from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskR
 from tb_xla_insights.tasks.in_flight import run_bounded
 
 _BYTES_PER_FILE_BYTE = 3
-"""The memory limit of a task, per byte of its file (see benchmarks/bench_pod.py) …"""
+"""The memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
 _BYTES_PER_WORKER = 120_000_000
 """… plus a constant: the interpreter, NumPy, and data that does not grow with the file."""
 _MIN_REMOTE_WORKERS = 4
-"""The least number of workers for remote files: while one host is decoded, others are downloaded."""
+"""The minimum number of workers for remote files: while one host is decoded, others are downloaded."""
 _IDLE_SECONDS = 60
 """A worker without work exits after this time, since its parent process may have been killed."""
 
@@ -71,10 +71,11 @@ def run_in_processes(
     in_order: bool = True,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[TaskResult[Result]]:
-    """The tasks' results, in the order of the hosts or as they come; ends early where `should_continue` says no.
+    """Yields the tasks' results, in the order of the hosts or as they become ready. Ends early once `should_continue`
+    returns False.
 
-    Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
-    again by half as many. A host whose process dies while no other works is a Failure.
+    If a process dies, because the system kills processes that take too much memory, the hosts without a result are read
+    again by half as many processes. A host whose process dies while it is the only one is a Failure.
     """
     pending = list(hosts)
     while pending:
@@ -100,14 +101,15 @@ def _run_until_broken(
     in_order: bool,
     should_continue: Callable[[], bool],
 ) -> Generator[TaskResult[Result]]:
-    """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
+    """Yields results, and removes each host from `pending` once its result is ready. Raises BrokenProcessPool if a
+    process dies."""
     # A single worker gets one host at a time, so that its death can be attributed to that host.
     max_submitted = 1 if workers == 1 else 2 * workers
     executor = loky.ProcessPoolExecutor(
         workers,
         timeout=_IDLE_SECONDS,
         initializer=_initialize_worker,
-        # OpenBLAS would start a thread per core in each process, for nothing.
+        # OpenBLAS would start a thread per core in each process, none of which is used.
         env={"OPENBLAS_NUM_THREADS": "1"},
     )
 

@@ -36,7 +36,7 @@ class Progress:
     def end(self) -> None:
         """Releases the file, since Windows does not remove mapped files. A thread that still waits for a store may
         record progress afterwards, which then is not shared."""
-        vars(self)["_told"] = np.array(self._values)
+        vars(self)["_values"] = np.array(self._values)
 
     @cached_property
     def _values(self) -> Int64:

@@ -35,13 +35,13 @@ def run(
     """Yields the result of `function` for each host's trace, or a Failure, in the order of the hosts; without
     `in_order` as results become ready, so that a slow host delays no other (a scheduler always keeps the order).
 
-    The generator keeps no results. It ends early once `should_continue` returns False, which is called several times a
-    second, but with a scheduler, or in this process, only between two hosts. `progress` records the bytes read of each
-    host by its number; with a scheduler it records nothing. `scheduler` is the address of a Dask scheduler. Without
-    one, tasks run in processes of this machine, one per core as far as they fit into `memory` bytes, or in this
-    process where that is as fast. Closing the generator ends the running tasks.
+    The generator keeps no results. It ends early once `should_continue` returns False. That is called several times a
+    second; with a scheduler, or in this process, only between two hosts. `progress` records the bytes read of each host
+    by its number; with a scheduler it records nothing. `scheduler` is the address of a Dask scheduler. Without one,
+    tasks run in processes of this machine, one per core as far as they fit into `memory` bytes, or in this process if
+    that is as fast. Closing the generator ends the running tasks.
 
-    Raises InputError where the scheduler does not answer, or its workers cannot do the work.
+    Raises InputError if the scheduler does not answer, or if its workers cannot do the work.
     """
     task = Task(function, catalog, None if scheduler else progress)
     if scheduler is not None:

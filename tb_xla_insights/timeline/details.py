@@ -15,7 +15,7 @@ from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import RowEvent, Track
-from tb_xla_insights.trace.model import Spans
+from tb_xla_insights.trace.device import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
 if TYPE_CHECKING:

@@ -31,8 +31,9 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.row_ids import RowId, thread_row
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
+from tb_xla_insights.trace.device import Device, Spans
 from tb_xla_insights.trace.metadata_events import texts_of_events
-from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
+from tb_xla_insights.trace.model import Int8, Int16, Int32, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 

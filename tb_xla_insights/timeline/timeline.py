@@ -46,7 +46,7 @@ class Timeline:
         self._session = session
         duration = session.duration_ps
         host_timelines = hosts or [
-            HostTimeline(number, trace, duration) for number, trace in session.numbered()
+            HostTimeline(number, trace, duration) for number, trace in session.numbered_traces()
         ]
         self.hosts = {host.number: host for host in host_timelines}
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.codes import CANDIDATE, PASS, TRANSPARENT, YES
+from tb_xla_insights.trace.codes import ANNOTATION, CANDIDATE, PASS, TRANSPARENT
 from tb_xla_insights.trace.model import Int8, Int32, Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -21,12 +21,11 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     the runtime's, and on a helper thread the helper's. The name of a compiler pass is an annotation only inside another
     annotation: passes at the top of a thread belong to a compilation whose start was not recorded.
     """
-    steps = trace.stats["_r"].rows if "_r" in trace.stats else np.zeros(0, np.int32)
-    marked = np.zeros(len(trace), np.bool_)
-    marked[steps] = True
-    ops = np.zeros(len(trace), np.bool_)
+    is_root, is_op = np.zeros(len(trace), np.bool_), np.zeros(len(trace), np.bool_)
+    if "_r" in trace.stats:
+        is_root[trace.stats["_r"].rows] = True
     if "hlo_op" in trace.stats:
-        ops[trace.stats["hlo_op"].rows] = True
+        is_op[trace.stats["hlo_op"].rows] = True
     role_of_line = {thread.line: thread.role for thread in trace.threads}
     name_codes = _name_codes(trace, catalog)
     hosts = host_planes(trace)
@@ -34,17 +33,15 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     for line in trace.lines:
         if line.plane not in hosts:
             continue
-        with_annotations = (
-            role_of_line.get(line.index) in ("driving", "autograd", "loader") or marked[line.rows].any()
-        )
-        if with_annotations:
-            rows = line.rows
+        rows = line.rows
+        if role_of_line.get(line.index) in ("driving", "autograd", "loader") or is_root[rows].any():
             codes_of_rows = name_codes[trace.metadata_index[rows]]
-            verdict = np.zeros(line.count, np.int8)
+            result = np.zeros(line.count, np.int8)
             kernels.classify_annotations(
-                codes_of_rows, marked[rows], ops[rows], trace.parent[rows], line.first, verdict
+                codes_of_rows, is_root[rows], is_op[rows], trace.parent[rows], line.first, result
             )
-            rows_of_lines.append(np.flatnonzero(verdict == YES).astype(np.int32) + np.int32(line.first))
+            annotations = np.flatnonzero(result == ANNOTATION).astype(np.int32)
+            rows_of_lines.append(annotations + np.int32(line.first))
     return np.sort(np.concatenate(rows_of_lines))
 
 
@@ -66,7 +63,7 @@ def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
     return name_codes
 
 
-def annotated(trace: Trace) -> NDArray[np.bool_]:
+def annotation_mask(trace: Trace) -> NDArray[np.bool_]:
     """Whether each event is an annotation."""
     mask = np.zeros(len(trace), np.bool_)
     mask[trace.annotations] = True

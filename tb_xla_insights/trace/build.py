@@ -15,10 +15,10 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
-from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
+from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.trace.waits import join_waits
@@ -33,10 +33,11 @@ METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated
 def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> Trace:
     """Builds the data model of a file decoded from `source`; it takes over the columns of `space`."""
     diagnostics = [
-        replace(d, host=host) for d in (*space.diagnostics, *_clear_impossible_times(space, source))
+        replace(diagnostic, host=host)
+        for diagnostic in (*space.diagnostics, *_clear_impossible_times(space, source))
     ]
-    lines, start_ps, base_unix_ns, has_unrelated = _lines(space)
-    if has_unrelated:
+    lines, start_ps, base_unix_ns, has_unrelated_lines = _lines(space)
+    if has_unrelated_lines:
         diagnostics.append(
             Diagnostic(
                 "clock_unknown",
@@ -58,30 +59,27 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         base_unix_ns = base_unix_ns + first // 1000 if base_unix_ns else 0
     ranges = [(line.first, line.count) for line in lines]
 
-    def without_flows() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
+    def nest_lines() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
+        """Computes what does not depend on flows."""
         depth, parent = nest_events(start_ps, duration_ps, ranges)
-        metadata = _metadata(space, catalog)
-        names = space.strings.texts, metadata.name
-        names_of_metadata = [space.strings.texts[text] for text in metadata.name.tolist()]
-        join_waits(
-            lines, names_of_metadata, catalog, metadata_index, parent, start_ps, duration_ps, space.stats
-        )
-        return (
-            depth,
-            parent,
-            metadata,
-            find_line_regions(lines, *names, metadata_index, start_ps, duration_ps),
-        )
+        metadata, strings = _metadata(space, catalog), space.strings.texts
+        names = [strings[text] for text in metadata.name.tolist()]
+        join_waits(lines, names, catalog, metadata_index, parent, start_ps, duration_ps, space.stats)
+        regions = find_line_regions(lines, strings, metadata.name, metadata_index, start_ps, duration_ps)
+        return depth, parent, metadata, regions
 
-    flows, (depth, parent, metadata, stretches) = run_parallel(
-        [partial(join_flows, space.stats, start_ps), without_flows]
+    flows, (depth, parent, metadata, line_regions) = run_parallel(
+        [partial(join_flows, space.stats, start_ps), nest_lines]
     )
     for name in ("_pt", "_p", "_ct", "_c"):  # replaced by the flows
         space.stats.pop(name, None)
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
         strings=space.strings.texts,
-        planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
+        planes=[
+            Plane(index, plane.name, dict(plane.stats), plane.stat_names)
+            for index, plane in enumerate(space.planes)
+        ],
         lines=lines, catalog=catalog, metadata=metadata,
         metadata_index=metadata_index, start_ps=start_ps, duration_ps=duration_ps,
         depth=depth, parent=parent, stats=space.stats, event_offsets=space.event_offsets,
@@ -100,7 +98,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         find_threads_and_annotations()
     else:
         trace.devices, _ = run_parallel(
-            [partial(cpu_devices, trace, catalog, stretches), find_threads_and_annotations]
+            [partial(cpu_devices, trace, catalog, line_regions), find_threads_and_annotations]
         )
     return trace
 
@@ -131,12 +129,14 @@ def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
 def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
     """Sets impossible offsets and durations to 0, in place, and returns diagnostics about them."""
     diagnostics = []
-    for times, low, problem in ((space.offset_ps, -MAX_DISTANCE_PS, "begin"), (space.duration_ps, 0, "end")):
-        if times.size and (times.min() < low or times.max() > MAX_DISTANCE_PS):
-            invalid = (times < low) | (times > MAX_DISTANCE_PS)
-            position = f"the first at byte {space.event_offsets.find(source, int(invalid.argmax()))}"
+    for times, min_ps, verb in ((space.offset_ps, -MAX_DISTANCE_PS, "begin"), (space.duration_ps, 0, "end")):
+        if times.size and (times.min() < min_ps or times.max() > MAX_DISTANCE_PS):
+            invalid = (times < min_ps) | (times > MAX_DISTANCE_PS)
+            count, byte = invalid.sum(), space.event_offsets.find(source, int(invalid.argmax()))
             text = (
-                f"{invalid.sum()} events {problem} at an impossible time, {position}; that time counts as 0."
+                f"1 event {verb}s at an impossible time, at byte {byte}; that time counts as 0."
+                if count == 1
+                else f"{count} events {verb} at impossible times, the first at byte {byte}; these times count as 0."
             )
             diagnostics.append(Diagnostic("corrupt_file", "warning", text))
             times[invalid] = 0
@@ -144,14 +144,16 @@ def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
 
 
 def _lines(space: XSpace) -> tuple[list[Line], Int64, int, bool]:
-    starts, base_unix_ns, has_unrelated = line_starts_ps(space)
+    """The lines, the starts of all events, the epoch nanoseconds of their time 0, and whether lines with events cannot
+    be related (see `line_starts_ps`). Adds the lines' starts to `space.offset_ps`, in place."""
+    starts, base_unix_ns, has_unrelated_lines = line_starts_ps(space)
     lines: list[Line] = []
     start_ps = space.offset_ps
     for plane_index, plane in enumerate(space.planes):
         for line in plane.lines:
             start_ps[line.first : line.first + line.count] += starts[len(lines)]
             lines.append(Line(len(lines), plane_index, line.id, text_of(line.name), line.first, line.count))
-    return lines, start_ps, base_unix_ns, has_unrelated
+    return lines, start_ps, base_unix_ns, has_unrelated_lines
 
 
 def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | None:
@@ -168,7 +170,9 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
 def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
     intern = space.strings.intern
     metadata_list = [
-        (p, metadata) for p, plane in enumerate(space.planes) for metadata in plane.event_metadata
+        (plane_index, metadata)
+        for plane_index, plane in enumerate(space.planes)
+        for metadata in plane.event_metadata
     ]
     texts = {name: np.full(len(metadata_list), -1, np.int32) for name in METADATA_STATS}
     for number, (_, metadata) in enumerate(metadata_list):
@@ -176,7 +180,7 @@ def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
             if name in metadata.stats:
                 texts[name][number] = intern(str(metadata.stats[name]))
     return Metadata(
-        plane=np.array([p for p, _ in metadata_list], np.int32),
+        plane=np.array([plane_index for plane_index, _ in metadata_list], np.int32),
         id=np.array([metadata.id for _, metadata in metadata_list], np.int64),
         name=np.array([intern(metadata.name) for _, metadata in metadata_list], np.int32),
         display_name=np.array(

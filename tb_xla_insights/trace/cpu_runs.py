@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
-from tb_xla_insights.trace.devices import make_spans
-from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
+from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.plane_devices import make_spans
 from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import LineRegions, Regions, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
 
-def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -> list[Device]:
+def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None) -> list[Device]:
     """Cores, built from the events of host threads; empty if no run and no op was recorded.
 
     The core of an op is its `device_ordinal`. If none is recorded, there are as many virtual cores as a launch has
     runs, and runs are assigned to them so that they do not overlap. Needs the trace's events, nesting and flows.
     """
     rows = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
-    regions = find_regions(stretches, trace.flows) if stretches else None
+    regions = find_regions(line_regions, trace.flows) if line_regions else None
     start, end, run = op_times(trace, rows, regions)
     ops = rows, start, end, trace.stats["hlo_op"].values if rows.size else rows
     if regions is None or not regions.runs.any():
@@ -42,8 +43,8 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -
         return [_device(trace, core, _NO_EVENTS, _select(ops, ops_by_core[core])) for core in cores]
 
     keys = find_run_keys(trace, rows, regions, run)
-    moved_ops = np.flatnonzero(keys.run != run)
-    run_of_moved, begin = keys.run[moved_ops], regions.start_ps.copy()
+    moved_ops = np.flatnonzero(keys.run_of_op != run)
+    run_of_moved, begin = keys.run_of_op[moved_ops], regions.start_ps.copy()
     end[moved_ops] = np.clip(
         end[moved_ops], start[moved_ops], np.maximum(regions.complete_ps[run_of_moved], start[moved_ops])
     )
@@ -54,21 +55,19 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -
         regions.row[runs],
         begin[runs],
         regions.complete_ps[runs],
-        _run_names(trace, runs, keys.run, rows),
+        _run_names(trace, runs, keys.run_of_op, rows),
     )
     devices = []
-    other_cores = core_of_op[
-        core_of_op != core[0]
-    ]  # where there is one core, none: finding them among all takes long
-    runs_by_core, ops_of, no_runs = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
+    # Usually empty: comparing is faster than sorting the cores of all ops.
+    other_cores = core_of_op[core_of_op != core[0]]
+    runs_by_core, ops_by_core, no_entries = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
     for number in np.union1d(core, other_cores).tolist():
-        runs_of_core = runs_by_core.get(number, no_runs)
-        device = _device(
-            trace, number, _select(modules, runs_of_core), _select(ops, ops_of.get(number, no_runs))
+        runs_of_core, ops_of_core = (
+            by_core.get(number, no_entries) for by_core in (runs_by_core, ops_by_core)
         )
-        devices.append(
-            replace(device, run_ids=_run_ids(device.modules, runs[runs_of_core], regions.row, keys.run_id))
-        )
+        device = _device(trace, number, _select(modules, runs_of_core), _select(ops, ops_of_core))
+        run_ids = _run_ids(device.modules, runs[runs_of_core], regions.row, keys.run_id_of_region)
+        devices.append(replace(device, run_ids=run_ids))
     return devices
 
 
@@ -84,7 +83,7 @@ _NO_EVENTS: _Columns = (
 
 
 def _by_core(core: Int64) -> dict[int, NDArray[np.intp]]:
-    """The ascending indices of each core's entries in a column."""
+    """The ascending indices of each core's entries in a column of cores."""
     if (core == core[:1]).all():
         return {number: np.arange(len(core)) for number in core[:1].tolist()}
     order = np.argsort(core, kind="stable")
@@ -126,16 +125,17 @@ def _cores(
     """The core of each run and of each op. If cores are not recorded, an op whose run the capture cuts belongs to the
     first core."""
     runs = np.flatnonzero(regions.runs)
-    recorded = keys.of_region[runs]
-    is_recorded = recorded != UNKNOWN
+    recorded_core = keys.core_of_region[runs]
+    is_recorded = recorded_core != UNKNOWN
     if is_recorded.any():
-        core = np.where(is_recorded, recorded, recorded[is_recorded].min())
+        core = np.where(is_recorded, recorded_core, recorded_core[is_recorded].min())
     else:
         launch = _launches(trace, catalog, regions, runs)
         core = _assign_cores(launch, begin[runs], regions.complete_ps[runs])
-    of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
-    of_region[runs] = core
-    return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
+    core_of_region = np.full(len(regions.row) + 1, core.min())  # the last entry stands for no run
+    core_of_region[runs] = core
+    core_of_op = np.where(keys.core_of_op != UNKNOWN, keys.core_of_op, core_of_region[keys.run_of_op])
+    return core, core_of_op
 
 
 def _assign_cores(launch: Int32, start: Int64, end: Int64) -> Int64:
@@ -158,18 +158,13 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
     launch, visited_by = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
     columns = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
     for tag in ("launch", "jitted_call"):
-        calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
-        inner = tag == "jitted_call"
-        kernels.find_launches(
-            runs.astype(np.int32),
-            calls,
-            inner,
-            trace.metadata_index,
-            trace.parent,
-            *columns,
-            visited_by,
-            launch,
+        is_call = np.array(
+            [tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
         )
+        kernels.find_launches(
+            runs.astype(np.int32), is_call, tag == "jitted_call", trace.metadata_index, trace.parent,
+            *columns, visited_by, launch,
+        )  # fmt: skip
         if (launch >= 0).any():
             break
         visited_by[:] = -1

@@ -52,11 +52,11 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
                 producer_kind,
                 producer_id,
                 slots,
-                consumer_kind[part],
-                consumer_id[part],
-                producer[part],
+                consumer_kind[rows],
+                consumer_id[rows],
+                producer[rows],
             )
-            for part in (slice(half), slice(half, None))
+            for rows in (slice(half), slice(half, None))
         ]
     )
     if has_repeats:

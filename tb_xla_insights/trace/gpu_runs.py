@@ -21,6 +21,7 @@ a program are separated as follows:
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +33,24 @@ from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
 
-Columns = tuple[Int32, Int64, Int64, Int32, Int32]
-"""The first kernel, start, end and name of each run, by start, the longer first; and the run of each kernel (-1: none).
-"""
-
 _EXECUTIONS = ("gpu_run", "run_start", "launch")
 """Tags of events that may mark an execution, the narrowest first."""
 
-_NONE = np.zeros(0, np.int32)
+_NO_ROWS = np.zeros(0, np.int32)
 
 
-def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
+class GpuRuns(NamedTuple):
+    """The runs of one GPU, by start, the longer first: the first kernel of each (`row`), its start, end and name; and
+    the run of each kernel (-1: none)."""
+
+    row: Int32
+    start_ps: Int64
+    end_ps: Int64
+    name: Int32
+    run_of_kernel: Int32
+
+
+def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[GpuRuns]:
     """The runs of each GPU, from its kernels (rows, by start). Kernels without a program have no runs.
 
     Adds flows to the trace: from calls to the kernels that they launched, and from executions to calls on other lines.
@@ -59,10 +67,9 @@ def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
         has_program, run = program >= 0, np.full(len(rows), -1, np.int32)
         call = trace.flows.producers(rows[has_program])
         execution_of_kernel = execution[np.searchsorted(calls, call)]
-        row, start, end, name, run[has_program] = _runs(
-            trace, rows[has_program], program[has_program], call, execution_of_kernel
-        )
-        runs.append((row, start, end, name, run))
+        with_program = _runs(trace, rows[has_program], program[has_program], call, execution_of_kernel)
+        run[has_program] = with_program.run_of_kernel
+        runs.append(with_program._replace(run_of_kernel=run))
     return runs
 
 
@@ -82,8 +89,8 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
     calls = on_host & (ids.values > 0)
     correlation_ids = ids.at(kernels, 0)
-    launching = StatColumn(ids.rows[calls], ids.values[calls], False)
-    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], False)
+    launching = StatColumn(ids.rows[calls], ids.values[calls], is_text=False)
+    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], is_text=False)
     flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
     return trace.flows.with_added(flows.producer, flows.consumer)
 
@@ -115,15 +122,15 @@ def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
 def _execution_rows(trace: Trace) -> Int32:
     """The events on host threads that mark executions, in row order, without those inside another."""
     metadata, hosts = trace.metadata, list(host_planes(trace))
-    entries = np.flatnonzero(np.isin(metadata.plane, hosts))
-    tags = [trace.catalog.tags(trace.strings[text]) for text in metadata.name[entries].tolist()]
+    host_metadata = np.flatnonzero(np.isin(metadata.plane, hosts))
+    tags = [trace.catalog.tags(trace.strings[text]) for text in metadata.name[host_metadata].tolist()]
     for tag in _EXECUTIONS:
-        named = np.zeros(len(metadata.name), np.bool_)
-        named[entries] = [tag in tags_of_name for tags_of_name in tags]
-        rows = trace.rows_with_metadata(named)
+        has_tag = np.zeros(len(metadata.name), np.bool_)
+        has_tag[host_metadata] = [tag in tags_of_name for tags_of_name in tags]
+        rows = trace.rows_with_metadata(has_tag)
         if rows.size:
             return outermost_rows(trace.parent, rows)
-    return _NONE
+    return _NO_ROWS
 
 
 def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int, Int32] | None:
@@ -145,7 +152,7 @@ def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int
     return candidates[0] if len(candidates) == 1 else None
 
 
-def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> Columns:
+def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> GpuRuns:
     """The runs of one GPU, from its kernels of programs with the call and the execution of each (-1: unknown)."""
     continues = _continues_program(program)
     has_key = ~continues | (execution >= 0) | (call >= 0)
@@ -160,7 +167,7 @@ def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: 
     order = np.lexsort((-end, start))
     row = kernels[first[order]]
     run: Int32 = np.argsort(order)[run_index].astype(np.int32)
-    return row, start[order], end[order], program_names(trace, row), run
+    return GpuRuns(row, start[order], end[order], program_names(trace, row), run)
 
 
 def _continues_program(program: Int64) -> NDArray[np.bool_]:

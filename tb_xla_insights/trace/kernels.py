@@ -23,22 +23,23 @@ cython.declare(REGION_START=cython.int, REGION_STOP=cython.int, HELPER=cython.in
 cython.declare(
     COMPLETION=cython.int, END=cython.int, CANDIDATE=cython.int, TRANSPARENT=cython.int, PASS=cython.int
 )
-cython.declare(WHOLE=cython.int, READY=cython.int, NO=cython.int, YES=cython.int, THROUGH=cython.int)
+cython.declare(WHOLE=cython.int, READY=cython.int)
+cython.declare(NOT_ANNOTATION=cython.int, ANNOTATION=cython.int, MAY_ENCLOSE=cython.int)
 from tb_xla_insights.trace.codes import (  # noqa: E402
+    ANNOTATION,
     CANDIDATE,
     COMPLETION,
     END,
     EXECUTE,
     HELPER,
-    NO,
+    MAY_ENCLOSE,
+    NOT_ANNOTATION,
     PASS,
     READY,
     REGION_START,
     REGION_STOP,
-    THROUGH,
     TRANSPARENT,
     WHOLE,
-    YES,
 )
 
 
@@ -74,7 +75,7 @@ def nest(
             open_rows += 1
 
 
-def climb(parent: Int32, member: Bools, result: OutInt32) -> None:
+def find_nearest_members(parent: Int32, member: Bools, result: OutInt32) -> None:
     """For each row: itself if it is a member, else its nearest ancestor that is; -1: none. Parents precede their
     children."""
     with cython.nogil:
@@ -116,11 +117,11 @@ def self_times(
     children so far, initially the events' starts."""
     with cython.nogil:
         for i in range(len(start)):
-            above = parent[i] - first
+            outer = parent[i] - first
             end = start[i] + duration[i]
-            if above >= 0 and end > covered[above]:
-                self_time[above] -= end - max(start[i], covered[above])
-                covered[above] = end
+            if outer >= 0 and end > covered[outer]:
+                self_time[outer] -= end - max(start[i], covered[outer])
+                covered[outer] = end
 
 
 def look_up(values: Int8, metadata_index: Int32, result: OutInt8) -> None:
@@ -161,9 +162,9 @@ def _slot(id_: int64_t, kind: int32_t, size: cython.Py_ssize_t) -> cython.Py_ssi
     return ((spread >> 32) & ~15 | (id_ ^ spread >> 28) & 15) & (size - 1)
 
 
-def enter_producers(kind: Int32, id_: Int64, head: OutInt32, slots: OutInt32) -> int:
-    """Enters producers into a table of 2^n slots, initially -1. `head[i]` becomes the first producer with the flow of
-    producer i (usually i itself). Returns how many producers are not the first of their flow."""
+def enter_producers(kind: Int32, id_: Int64, first_producer: OutInt32, slots: OutInt32) -> int:
+    """Enters producers into a table of 2^n slots, initially -1. `first_producer[i]` becomes the first producer with the
+    flow of producer i (usually i itself). Returns how many producers are not the first of their flow."""
     repeats: cython.Py_ssize_t = 0
     mask: cython.Py_ssize_t = len(slots) - 1
     with cython.nogil:
@@ -175,7 +176,7 @@ def enter_producers(kind: Int32, id_: Int64, head: OutInt32, slots: OutInt32) ->
                 slots[slot] = index
             else:
                 repeats += 1
-            head[index] = slots[slot]
+            first_producer[index] = slots[slot]
     return repeats
 
 
@@ -217,40 +218,42 @@ def find_regions(
     A run whose start was not recorded begins with the preceding `ThunkExecutor::Execute`, or with the wait itself.
     """
     depth: cython.Py_ssize_t = 0
-    executes: int64_t = -1
+    last_execute: int64_t = -1
     with cython.nogil:
         for event in range(first, first + count):
             end = start[event] + duration[event]
             while depth > 0 and 0 <= region_end[stack[depth - 1]] <= start[event]:
                 depth -= 1
-            kind = code[event]
-            if kind == REGION_STOP:
+            name_code = code[event]
+            if name_code == REGION_STOP:
                 # Inline runs inside the region end with it.
                 while depth > 0 and region_end[stack[depth - 1]] >= 0:
                     depth -= 1
                 if depth > 0:
                     depth -= 1
-                executes = -1
-            elif (kind == REGION_START or kind == HELPER or kind == WHOLE) and depth < len(stack):
+                last_execute = -1
+            elif (name_code == REGION_START or name_code == HELPER or name_code == WHOLE) and depth < len(
+                stack
+            ):
                 row[regions], region_start[regions] = event, start[event]
-                region_end[regions] = -1 if kind == REGION_START else end
-                runs[regions] = kind == WHOLE
-                complete[regions] = end if kind == WHOLE else 0
+                region_end[regions] = -1 if name_code == REGION_START else end
+                runs[regions] = name_code == WHOLE
+                complete[regions] = end if name_code == WHOLE else 0
                 outer[regions] = stack[depth - 1] if depth > 0 else -1
                 stack[depth] = regions
                 depth += 1
                 regions += 1
-                executes = -1
-            elif kind == EXECUTE:
-                executes = event
-            elif kind == READY and depth > 0:
+                last_execute = -1
+            elif name_code == EXECUTE:
+                last_execute = event
+            elif name_code == READY and depth > 0:
                 if code[row[stack[depth - 1]]] == WHOLE:
                     complete[stack[depth - 1]] = end
-            elif kind == COMPLETION and depth > 0:
+            elif name_code == COMPLETION and depth > 0:
                 runs[stack[depth - 1]] = True
                 complete[stack[depth - 1]] = end
-            elif kind == COMPLETION:
-                begin = executes if executes >= 0 else event
+            elif name_code == COMPLETION:
+                begin = last_execute if last_execute >= 0 else event
                 row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
                 outer[regions], runs[regions], complete[regions] = -1, True, end
                 for inside in range(begin, event):
@@ -267,32 +270,32 @@ def resolve_runs(outer: Int32, source: Int32, runs: Bools, of_row: Int32, run: O
     to the event that its flow comes from, or else to the region around it."""
     with cython.nogil:
         for region in range(len(outer)):
-            at: int32_t = region
+            current: int32_t = region
             steps: cython.Py_ssize_t = 0
-            while at >= 0 and not runs[at] and run[at] < 0 and steps <= len(outer):
-                at = of_row[source[at]] if source[at] >= 0 else outer[at]
+            while current >= 0 and not runs[current] and run[current] < 0 and steps <= len(outer):
+                current = of_row[source[current]] if source[current] >= 0 else outer[current]
                 steps += 1
-            if at >= 0 and steps <= len(outer):
-                run[region] = at if runs[at] else run[at]
+            if current >= 0 and steps <= len(outer):
+                run[region] = current if runs[current] else run[current]
 
 
 def classify_annotations(
-    states: Int8, marked: Bools, ops: Bools, parents: Int32, first: int64_t, verdict: OutInt8
+    name_codes: Int8, is_root: Bools, is_op: Bools, parents: Int32, first: int64_t, result: OutInt8
 ) -> None:
     """Decides for each event of a line whether it is an annotation; `parents` are rows of the trace, `first` is the
-    line's first row. Verdicts are initially `NO`."""
+    line's first row. `is_root`: the event carries `_r`. `result` is initially NOT_ANNOTATION."""
     with cython.nogil:
-        for i in range(len(states)):
-            above = THROUGH if parents[i] < 0 else verdict[parents[i] - first]
-            state = states[i]
-            if marked[i]:
-                verdict[i] = YES
-            elif above == NO or ops[i]:
-                verdict[i] = NO
-            elif state == CANDIDATE or (state == PASS and above == YES):
-                verdict[i] = YES
-            elif state == TRANSPARENT:
-                verdict[i] = THROUGH
+        for i in range(len(name_codes)):
+            parent_result = MAY_ENCLOSE if parents[i] < 0 else result[parents[i] - first]
+            name_code = name_codes[i]
+            if is_root[i]:
+                result[i] = ANNOTATION
+            elif parent_result == NOT_ANNOTATION or is_op[i]:
+                result[i] = NOT_ANNOTATION
+            elif name_code == CANDIDATE or (name_code == PASS and parent_result == ANNOTATION):
+                result[i] = ANNOTATION
+            elif name_code == TRANSPARENT:
+                result[i] = MAY_ENCLOSE
 
 
 @cython.cfunc
@@ -300,10 +303,10 @@ def classify_annotations(
 @cython.exceptval(check=False)
 def _previous_sibling(row: int32_t, parent: Int32) -> int32_t:
     """The preceding event with the same parent, -1: none. For a thread's first event it belongs to another thread."""
-    at = row - 1
-    while at >= 0 and parent[at] != parent[row]:
-        at = parent[at]
-    return at
+    sibling = row - 1
+    while sibling >= 0 and parent[sibling] != parent[row]:
+        sibling = parent[sibling]
+    return sibling
 
 
 @cython.cfunc
@@ -320,15 +323,15 @@ def _is_loop_iteration(
 ) -> cython.bint:
     """Whether an `Execute` is another iteration of a loop op. That is so if the op's event, which ends at `until`,
     contains an `Execute`, and also the op with which this `Execute` begins."""
-    first: cython.Py_ssize_t = execute + 1
-    executes: cython.bint = False
-    begins_alike: cython.bint = first >= len(start) or parent[first] != execute
-    at: cython.Py_ssize_t = row + 1
-    while at < len(start) and parent[at] >= row and start[at] < until:
-        executes |= code[metadata_index[at]] == EXECUTE
-        begins_alike |= first < len(start) and metadata_index[at] == metadata_index[first]
-        at += 1
-    return executes and begins_alike
+    first_op: cython.Py_ssize_t = execute + 1
+    has_execute: cython.bint = False
+    has_first_op: cython.bint = first_op >= len(start) or parent[first_op] != execute
+    inner: cython.Py_ssize_t = row + 1
+    while inner < len(start) and parent[inner] >= row and start[inner] < until:
+        has_execute |= code[metadata_index[inner]] == EXECUTE
+        has_first_op |= first_op < len(start) and metadata_index[inner] == metadata_index[first_op]
+        inner += 1
+    return has_execute and has_first_op
 
 
 def time_ops(
@@ -341,22 +344,26 @@ def time_ops(
             row = ops[i]
             region = of_row[row]
             run: int32_t = run_of[region] if region >= 0 else -1
-            ended = consumer_of[row]
+            end_event = consumer_of[row]
             until = start[row] + duration[row]
-            if ended >= 0:
-                event_end, until = until, start[ended]
-                at = ended
-                while at >= 0 and code[metadata_index[at]] == END and of_row[at] == of_row[ended]:
-                    at = _previous_sibling(at, parent)
-                if (
-                    at >= 0
-                    and code[metadata_index[at]] == EXECUTE
-                    and of_row[at] == of_row[ended]
-                    and of_row[at] >= 0
-                    and event_end <= start[at] < until
-                    and not _is_loop_iteration(row, event_end, at, start, parent, code, metadata_index)
+            if end_event >= 0:
+                event_end, until = until, start[end_event]
+                before = end_event
+                while (
+                    before >= 0
+                    and code[metadata_index[before]] == END
+                    and of_row[before] == of_row[end_event]
                 ):
-                    until = start[at]
+                    before = _previous_sibling(before, parent)
+                if (
+                    before >= 0
+                    and code[metadata_index[before]] == EXECUTE
+                    and of_row[before] == of_row[end_event]
+                    and of_row[before] >= 0
+                    and event_end <= start[before] < until
+                    and not _is_loop_iteration(row, event_end, before, start, parent, code, metadata_index)
+                ):
+                    until = start[before]
             if run >= 0:
                 until = min(until, run_end[run])
             op_start[i], op_run[i] = start[row], run
@@ -378,9 +385,9 @@ def find_launches(
             ):
                 visited_by[region] = i
                 producer = source[region]
-                at = producer if producer >= 0 else row[region]
-                while at >= 0:
-                    if calls[metadata_index[at]] and not (inner and result[i] >= 0):
-                        result[i] = at
-                    at = parent[at]
+                event = producer if producer >= 0 else row[region]
+                while event >= 0:
+                    if calls[metadata_index[event]] and not (inner and result[i] >= 0):
+                        result[i] = event
+                    event = parent[event]
                 region = of_row[producer] if producer >= 0 else outer[region]

@@ -1,4 +1,4 @@
-"""Look-ups from event metadata to events. NumPy's indexing would first build an index of eight bytes per event."""
+"""Look-ups from event metadata to events. NumPy's indexing would first convert the indices to eight bytes per event."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ event names. All times are integer picoseconds from the session's start.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,10 +18,10 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
+from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import count_by_metadata, rows_with_metadata, values_of_events
 from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
 
-_ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
 _STRINGS_LOCK = Lock()
 """Held while a string is added to a trace: views run on several threads."""
 
@@ -34,7 +33,6 @@ Int64 = NDArray[np.int64]
 Role = Literal[
     "driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"
 ]
-DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
 
 
 @dataclass(frozen=True)
@@ -89,73 +87,6 @@ class Metadata:
 
 
 @dataclass(frozen=True)
-class Spans:
-    """Intervals on one device: modules or ops, sorted by start, the longer one first.
-
-    `row` is the event of each interval. Their lengths may differ: an op of a CPU capture lasts from its start to its
-    `end:` event. `depth`, `parent` (index into these spans, -1: none) and `self_ps` (time that no child covers)
-    describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
-    """
-
-    row: Int32
-    start_ps: Int64
-    end_ps: Int64
-    depth: Int16
-    parent: Int32
-    name: Int32
-
-    @cached_property
-    def self_ps(self) -> Int64:
-        self_time = self.end_ps - self.start_ps
-        # One array serves as durations and as result: children come after their parent, whose duration is read before.
-        kernels.self_times(self.start_ps, self_time, self.parent, 0, self_time, self.start_ps.copy())
-        return self_time
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def shifted(self, by_ps: int) -> Spans:
-        return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
-
-
-@dataclass(frozen=True)
-class Device:
-    """One device core. With `from_host_events` it has no plane of its own and was built from events of host threads.
-
-    `modules` are its program runs, `ops` its operations (on a GPU the kernels of all streams; the event of a run is its
-    first kernel), `lines` all lines of its plane by name. `run_of_op`, if runs were derived from kernels, is the run of
-    each op (-1: none, as for kernels without a program); None if times determine it. `run_ids`, with
-    `from_host_events`, are the ids of each run's execute call (0: not recorded).
-    """
-
-    id: str
-    name: str
-    kind: DeviceKind
-    host: str
-    plane: int | None
-    from_host_events: bool
-    modules: Spans
-    ops: Spans
-    lines: dict[str, int]
-    run_of_op: Int32 | None = None
-    run_ids: Int64 | None = None
-
-    @property
-    def ordinal(self) -> int:
-        """The device's number in its name, among those of its kind on the host; -1 if it has none of 63 bits."""
-        digits = _ORDINAL.match(self.name)
-        return int(digits[1]) if digits else -1
-
-    @cached_property
-    def span_ps(self) -> tuple[int, int]:
-        """Start of the first and end of the last module or op; (0, 0) without any."""
-        parts = [part for part in (self.modules, self.ops) if len(part)]
-        if not parts:
-            return 0, 0
-        return min(int(p.start_ps[0]) for p in parts), max(int(p.end_ps.max()) for p in parts)
-
-
-@dataclass(frozen=True)
 class Thread:
     """A host line with its role in the training: the driving thread, a helper, a loader."""
 
@@ -172,18 +103,23 @@ class Flows:
     producer: Int32
     consumer: Int32
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        return self.producer.nbytes + self.consumer.nbytes
+
     def producers(self, rows: Int32) -> Int32:
         """The producer of each event, -1: none."""
         if not len(self.consumer):
             return np.full(len(rows), -1, np.int32)
-        at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
-        return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
+        index = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
+        return np.where(self.consumer[index] == rows, self.producer[index], np.int32(-1))
 
     def with_added(self, producer: Int32, consumer: Int32) -> Flows:
         """These flows and additional ones, except for consumers that already have a flow."""
-        new = self.producers(consumer) < 0
-        producer = np.concatenate((self.producer, producer[new]))
-        consumer = np.concatenate((self.consumer, consumer[new]))
+        is_new = self.producers(consumer) < 0
+        producer = np.concatenate((self.producer, producer[is_new]))
+        consumer = np.concatenate((self.consumer, consumer[is_new]))
         order = np.argsort(consumer, kind="stable")
         return Flows(producer[order].astype(np.int32), consumer[order].astype(np.int32))
 
@@ -327,7 +263,8 @@ class Trace:
             return
         # First, since they may be views of the column.
         self.devices = [
-            replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
+            replace(device, modules=device.modules.shifted(by_ps), ops=device.ops.shifted(by_ps))
+            for device in self.devices
         ]
         self.start_ps += by_ps
         self.__dict__.pop("span_ps", None)
@@ -343,9 +280,9 @@ class Trace:
     def nbytes(self) -> int:
         """Memory of the event columns."""
         columns = (self.metadata_index, self.start_ps, self.duration_ps, self.depth, self.parent)
-        event = sum(column.itemsize for column in columns)
-        spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
-        return len(self) * event + self.stats.nbytes + 8 * len(self.flows.producer) + spans
+        columns_bytes = sum(column.nbytes for column in columns)
+        spans_bytes = sum(device.ops.nbytes + device.modules.nbytes for device in self.devices)
+        return columns_bytes + self.stats.nbytes + self.flows.nbytes + spans_bytes
 
 
 @dataclass
@@ -361,25 +298,25 @@ class SessionTrace:
     """Each host's index among all readable hosts of the session; 0, 1, … if all hosts are here."""
     steps_before: list[int] = field(default_factory=list)
     """For a selection of the session's hosts: the number of steps of the session's hosts before each of them."""
-    whole_ps: int | None = None
-    """For a selection of hosts: the duration of the whole session."""
+    whole_session_ps: int | None = None
+    """For a selection of the session's hosts: the duration of the whole session."""
 
     def __post_init__(self) -> None:
         self.numbers = self.numbers or list(range(len(self.traces)))
 
-    def numbered(self) -> Iterator[tuple[int, Trace]]:
+    def numbered_traces(self) -> Iterator[tuple[int, Trace]]:
         """Each host's index in the session, with which ids of rows and events begin, and its trace."""
         return zip(self.numbers, self.traces, strict=True)
 
     @cached_property
     def duration_ps(self) -> int:
-        if self.whole_ps is not None:
-            return self.whole_ps
+        if self.whole_session_ps is not None:
+            return self.whole_session_ps
         return max((trace.span_ps[1] for trace in self.traces), default=0)
 
     @property
     def start_unix_ns(self) -> int:
-        """Epoch nanoseconds of the session's start, 0 where no host records it."""
+        """Epoch nanoseconds of the session's start, 0 if no host records it."""
         return next((trace.base_unix_ns for trace in self.traces if trace.base_unix_ns), 0)
 
     @property
@@ -388,7 +325,7 @@ class SessionTrace:
 
     @property
     def all_diagnostics(self) -> list[Diagnostic]:
-        return [*self.diagnostics, *(d for trace in self.traces for d in trace.diagnostics)]
+        return [*self.diagnostics, *(diagnostic for trace in self.traces for diagnostic in trace.diagnostics)]
 
     @property
     def nbytes(self) -> int:

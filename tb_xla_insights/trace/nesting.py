@@ -52,7 +52,7 @@ def nearest_enclosing(parent: Int32, origin: Int32, rows: Int32) -> Int32:
         pending = pending[(result[pending] >= 0) & ~is_candidate[result[pending]]]
     if pending.size:
         nearest_of = np.empty(len(parent), np.int32)
-        kernels.climb(parent, is_candidate, nearest_of)
+        kernels.find_nearest_members(parent, is_candidate, nearest_of)
         result[pending] = nearest_of[result[pending]]
     return result
 

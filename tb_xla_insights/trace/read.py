@@ -19,14 +19,15 @@ def read_trace(
     *,
     host: str,
     progress: Callable[[int], None] | None = None,
-    stop: Callable[[], bool] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Trace:
     """Reads one host's file. The trace's diagnostics report damage; raises InputError if nothing can be read.
 
-    Calls `progress` with the bytes read so far. Once `stop` returns True, the trace holds the events read so far.
+    Calls `progress` with the bytes read so far. Once `should_stop` returns True, the trace holds the events read so
+    far.
     """
     progress = progress or (lambda _: None)
-    space = read_space(source, progress=progress, stop=stop or (lambda: False))
+    space = read_space(source, progress=progress, should_stop=should_stop)
     progress(source.size)  # includes headers and names, which were not counted
     # Imported here, since a command imports it in parallel with decoding, which releases the interpreter's lock.
     from tb_xla_insights.trace.build import build_trace

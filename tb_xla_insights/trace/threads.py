@@ -14,6 +14,7 @@ from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
+from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 ROLES: tuple[Role, ...] = get_args(Role)
 """The roles of threads, in drawing order."""
@@ -45,7 +46,7 @@ _ROLE_OF_CLASS: dict[str, Role] = {
     "input": "loader",
 }
 _LOADER, _STEP_MARKER, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
-"""Flags of event names: by the catalog's tags below; names that the catalog does not know; calls that launch."""
+"""Flags of event names: by the catalogue's tags below; names that the catalogue does not know; calls that launch."""
 
 _LOADER_TAGS = {"loader", "loading_frame"}
 _STEP_MARKER_TAGS = {"step_marker", "sync", "dynamo"}
@@ -54,7 +55,11 @@ _LAUNCH_TAGS = {"launch", "run_start", "scheduled", "enqueue"}
 
 def host_planes(trace: Trace) -> set[int]:
     """Indices of the planes whose lines are threads."""
-    return {p.index for p in trace.planes if p.name.startswith("/host:") and p.name != "/host:metadata"}
+    return {
+        plane.index
+        for plane in trace.planes
+        if plane.name.startswith("/host:") and plane.name != PROGRAM_PLANE
+    }
 
 
 def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:

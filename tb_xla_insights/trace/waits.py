@@ -1,6 +1,6 @@
 """Waits that the runtime records as two instants: the thread begins to wait, and continues.
 
-`CommonPjRtBuffer::Await` of JAX (`jax.block_until_ready`) is an event of 0.4 us with a flow to another one of the same
+`CommonPjRtBuffer::Await` of JAX (`jax.block_until_ready`) is an event of 0.4 µs with a flow to another one of the same
 name, the next that its thread records.
 """
 
@@ -26,9 +26,9 @@ def join_waits(
     duration_ps: Int64,
     stats: StatColumns,
 ) -> None:
-    """Extends the first instant of each such wait to the second one, in `duration_ps`; enclosing events do not change.
-    Inside a read they remain instants, since the read itself waits for its value. `names` are those of the event
-    metadata. (docs/definitions.md, "Class at an instant")"""
+    """Extends the first of the two instants of each wait to the second one, in `duration_ps`; enclosing events do not
+    change. Inside a read both remain instants, since the read itself waits for its value. `names` are those of the
+    event metadata. (docs/definitions.md, "Class at an instant")"""
     if "_p" not in stats or "_c" not in stats:
         return
     rows = _tagged("blocks", names, catalog, metadata_index)

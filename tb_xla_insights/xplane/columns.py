@@ -21,7 +21,7 @@ from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
 class PlaneTables:
     """The tables that decoding a plane's events needs: `metadata`, the index of each event metadata id (unknown ids
     are added); `stat_columns`, the column of each requested stat's id; `texts`, the string index of each stat metadata
-    id. `missing` is the string index for an unknown stat metadata id, `names` the texts by id."""
+    id. `missing` is the string index for an unknown stat metadata id, `names` the texts by stat metadata id."""
 
     metadata: IdIndex
     stat_columns: IdIndex
@@ -30,11 +30,12 @@ class PlaneTables:
     names: dict[int, str]
     lock: Lock = field(default_factory=Lock)
 
-    def tables(self) -> EventTables:
-        """As the kernels take them."""
+    def kernel_tables(self) -> EventTables:
+        """The tables as the kernels take them."""
         return EventTables(self.metadata.table, self.stat_columns.table, self.texts.table, self.missing)
 
-    def add(self, id_: int) -> None:
+    def add_metadata(self, id_: int) -> None:
+        """Adds an event metadata id unless another thread has added it."""
         with self.lock:
             if self.metadata.positions(np.array([id_], np.int64))[0] < 0:
                 self.metadata.add(id_)
@@ -43,16 +44,17 @@ class PlaneTables:
 @dataclass
 class Piece:
     """A part of a line that one thread decodes: a file range between two fields, and the rows of its events, `first` to
-    `first + count - 1`. `bad` is the file offset of the invalid byte at which decoding stopped; `ended` means that the
-    file has become shorter, `stopped` that the caller stopped the reading."""
+    `first + count - 1`. `invalid_offset` is the file offset of the invalid byte at which decoding stopped;
+    `is_file_end` means that the file has become shorter and ends there, `is_stopped` that the caller stopped the
+    reading."""
 
     start: int
     end: int
     count: int
     first: int = 0
-    bad: int | None = None
-    ended: bool = False
-    stopped: bool = False
+    invalid_offset: int | None = None
+    is_file_end: bool = False
+    is_stopped: bool = False
     values: dict[int, NDArray[Any]] = field(default_factory=dict)
     """The values of each requested stat that the events have, by column, in the narrowest type that holds them."""
 
@@ -90,7 +92,7 @@ class Columns:
         self.stats = np.empty(events, np.uint32)
 
     def close_holes(self, pieces: Sequence[Piece]) -> None:
-        """Closes the gaps between pieces that have fewer events than were counted."""
+        """Moves rows up to close the holes after pieces that have fewer events than were counted."""
         end = 0
         for piece in pieces:
             rows = slice(piece.first, piece.first + piece.count)
@@ -105,13 +107,13 @@ class Columns:
 class StatColumn:
     """One stat of the events that carry it: `values[i]` belongs to event `rows[i]`; rows ascend.
 
-    With `text`, values are indices (int32) into the trace's strings, else numbers, in the narrowest signed type that
+    With `is_text`, values are indices (int32) into the trace's strings, else numbers, in the narrowest signed type that
     holds them all. Unsigned 64-bit numbers are stored by their bits.
     """
 
     rows: NDArray[np.int32]
     values: NDArray[Any]
-    text: bool
+    is_text: bool
 
     def at(self, rows: NDArray[Any], missing: int) -> NDArray[np.int64]:
         """The values of some events, `missing` where an event has none."""
@@ -143,16 +145,15 @@ class StatColumns(dict[str, StatColumn]):
         """Renumbers the rows after a sort of the events: row i is now the event that was row `order[i]`."""
         new_row = np.empty(len(order), np.int32)
         new_row[order] = np.arange(len(order), dtype=np.int32)
-        shared_rows: dict[
-            int, tuple[NDArray[np.int32], NDArray[np.intp]]
-        ] = {}  # stats that occur on the same events share their rows
+        # Stats that occur on the same events share their rows, before and after the move.
+        moved: dict[int, tuple[NDArray[np.int32], NDArray[np.intp]]] = {}
         for name, column in list(self.items()):
-            if id(column.rows) not in shared_rows:
+            if id(column.rows) not in moved:
                 rows = new_row[column.rows]
                 ascending = np.argsort(rows, kind="stable")
-                shared_rows[id(column.rows)] = rows[ascending], ascending
-            rows, ascending = shared_rows[id(column.rows)]
-            self[name] = StatColumn(rows, column.values[ascending], column.text)
+                moved[id(column.rows)] = rows[ascending], ascending
+            rows, ascending = moved[id(column.rows)]
+            self[name] = StatColumn(rows, column.values[ascending], column.is_text)
 
 
 def stat_columns(

@@ -100,28 +100,28 @@ class Decoder:
         line: Line,
         piece: Piece,
         progress: Callable[[int], None],
-        stop: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> None:
         """Decodes the events of a piece into its rows and sets `piece.count` to their number. Calls `progress` with the
-        bytes decoded since its last call. Ends early once `stop` returns True."""
+        bytes decoded since its last call. Ends early once `should_stop` returns True."""
         if piece.count > self._capacity:
             self._allocate(piece.count)
         offset, row_limit = piece.start, piece.first + piece.count
         piece.count, self._next = 0, self._start.copy()
         conversions: list[_Conversion] = []
-        while offset < piece.end and not stop():
+        while offset < piece.end and not should_stop():
             requested_bytes = min(len(self._window) - PADDING, piece.end - offset)
             size = self._source.read_into(offset, self._window[:requested_bytes])
             pos, stop_code = self._decode_window(tables, line, piece, offset, size, row_limit, conversions)
             # FULL: the piece has more events than were counted, so the file is being changed.
             if stop_code in (BAD, FULL) or size < requested_bytes:
-                piece.bad, piece.ended = offset + pos, size < requested_bytes
+                piece.invalid_offset, piece.is_file_end = offset + pos, size < requested_bytes
                 break
             if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)
             offset += pos
             progress(pos)
-        piece.stopped = offset < piece.end and piece.bad is None
+        piece.is_stopped = offset < piece.end and piece.invalid_offset is None
         self._apply_conversions(conversions)
         stats = np.flatnonzero(self._next > self._start).tolist()
         piece.values = {stat: self._stat_values(stat) for stat in stats}
@@ -153,9 +153,9 @@ class Decoder:
         )  # fmt: skip
         pos, stop_code = 0, UNKNOWN
         while stop_code in (UNKNOWN, FULL):
-            before, row = pos, piece.first + piece.count
+            start, row = pos, piece.first + piece.count
             pos, row, stop_code = decode_events(
-                self._window, size, pos, piece.end - offset, row, row_limit, tables.tables(), output
+                self._window, size, start, piece.end - offset, row, row_limit, tables.kernel_tables(), output
             )
             piece.count = row - piece.first
             conversions += (
@@ -164,14 +164,14 @@ class Decoder:
             )
             output.mismatch_count = 0
             if stop_code == UNKNOWN:
-                tables.add(output.unknown_id)
-            elif stop_code == FULL and pos == before:
+                tables.add_metadata(output.unknown_id)
+            elif stop_code == FULL and pos == start:
                 break
         # A header field is known only to the piece that holds it.
         line.id = output.id or line.id
         line.timestamp_ns = output.timestamp_ns or line.timestamp_ns
-        line.name = self._text(output.name_at, output.name_length) or line.name
-        line.display_name = self._text(output.display_at, output.display_length) or line.display_name
+        line.name = self._text(output.name_start, output.name_length) or line.name
+        line.display_name = self._text(output.display_start, output.display_length) or line.display_name
         return pos, stop_code
 
     def _text(self, start: int, length: int) -> bytes:

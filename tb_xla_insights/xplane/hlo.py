@@ -8,7 +8,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.metadata import EventMetadata
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
-from tb_xla_insights.xplane.read import PROGRAMS, XSpace
+from tb_xla_insights.xplane.read import PROGRAM_PLANE, XSpace
 
 HLO_PROTO_STAT = "Hlo Proto"
 
@@ -29,12 +29,11 @@ FileRange = tuple[int, int]
 def program_ranges(space: XSpace) -> dict[int, FileRange]:
     """The file range of each program's HLO proto, by program id (unsigned, 64 bits). That is the stat `program_id` of
     the program's event metadata, or the metadata's id if it lacks the stat, as up to JAX 0.8."""
-    entries = (
-        metadata for plane in space.planes if plane.name == PROGRAMS for metadata in plane.event_metadata
-    )
     return {
         _program_id(metadata) % 2**64: metadata.blobs[HLO_PROTO_STAT]
-        for metadata in entries
+        for plane in space.planes
+        if plane.name == PROGRAM_PLANE
+        for metadata in plane.event_metadata
         if HLO_PROTO_STAT in metadata.blobs
     }
 
@@ -44,19 +43,20 @@ def _program_id(metadata: EventMetadata) -> int:
     return program_id if isinstance(program_id, int) else metadata.id
 
 
-def read_module(source: Source, range_: FileRange) -> HloModule:
+def read_module(source: Source, file_range: FileRange) -> HloModule:
     """Parses one program. Raises InputError if it is cut or damaged."""
+    offset, length = file_range
     try:
-        if not 0 <= range_[1] <= MAX_MESSAGE_BYTES:
+        if not 0 <= length <= MAX_MESSAGE_BYTES:
             raise DecodeError
-        data = source.read(*range_).tobytes()
+        data = source.read(offset, length).tobytes()
         proto = HloProto.FromString(data)
-        if len(data) < range_[1] or not proto.HasField("hlo_module"):
+        if len(data) < length or not proto.HasField("hlo_module"):
             raise DecodeError
         return proto.hlo_module
     except DecodeError as error:
         raise InputError(
-            f"{source.path}: byte {range_[0]}: the HLO proto cannot be read; capture again"
+            f"{source.path}: byte {offset}: the HLO proto cannot be read; capture again"
         ) from error
 
 
@@ -64,5 +64,6 @@ def shape_text(shape: Shape) -> str:
     """A shape in HLO's text format, without its layout: `f32[128,160]`; tuples in parentheses."""
     if shape.tuple_shapes:
         return f"({', '.join(map(shape_text, shape.tuple_shapes))})"
-    metadata = _ELEMENT_TYPES[shape.element_type] if 0 <= shape.element_type < len(_ELEMENT_TYPES) else "?"
-    return f"{metadata}[{','.join(map(str, shape.dimensions))}]"
+    is_known = 0 <= shape.element_type < len(_ELEMENT_TYPES)
+    element_type = _ELEMENT_TYPES[shape.element_type] if is_known else "?"
+    return f"{element_type}[{','.join(map(str, shape.dimensions))}]"

@@ -1,7 +1,7 @@
 """FLOPs and bytes of a compiled program's instructions, from their shapes.
 
 A multiplication and the addition of its product are two FLOPs. As in XLA's HloCostAnalysis, window positions in padding
-or between dilated values count as none. Bytes are those of an instruction's operands and result, each counted once.
+or between dilated values do not count. Bytes are those of an instruction's operands and result, each counted once.
 """
 
 from __future__ import annotations
@@ -91,21 +91,23 @@ UNKNOWN_AMOUNTS = InstructionAmounts(None, "", None)
 
 class _Content(NamedTuple):
     """The content of an instruction or computation: the FLOPs of its products (None: unknown), those of the largest
-    product with its instruction and computation, whether it only moves data, and whether it reads parts of operands."""
+    product with its instruction and computation, whether it only moves data, and whether it reads or writes parts of
+    operands."""
 
     flops: int | None = 0
     largest_flops: int = 0
     largest: tuple[HloInstruction, int] | None = None
-    moves: bool = True
-    slices: bool = False
+    only_moves: bool = True
+    has_slices: bool = False
 
 
 _UNKNOWN = _Content(None)
 _WITHOUT_PRODUCTS = {
-    (moves, slices): _Content(moves=moves, slices=slices)
-    for moves in (False, True)
-    for slices in (False, True)
+    (only_moves, has_slices): _Content(only_moves=only_moves, has_slices=has_slices)
+    for only_moves in (False, True)
+    for has_slices in (False, True)
 }
+"""The content of computations without products, by `only_moves` and `has_slices`."""
 
 
 class ProgramAmounts:
@@ -126,7 +128,7 @@ class ProgramAmounts:
         call; bytes, with `with_bytes`, for instructions that read their whole operands."""
         content = self._instruction_content(instruction, opcode, computation, 0)
         product = self._shapes(*content.largest) if content.largest else ""
-        flops = content.flops or (0 if content.flops is not None and content.moves else None)
+        flops = content.flops or (0 if content.flops is not None and content.only_moves else None)
         flops = flops if flops is None or flops < MAX_AMOUNT else None
         nbytes = self._bytes(instruction, opcode, computation, content) if with_bytes else None
         return InstructionAmounts(flops, product, nbytes)
@@ -151,7 +153,7 @@ class ProgramAmounts:
             flops = None
         if flops is None or not 0 <= flops < MAX_AMOUNT:
             return _UNKNOWN
-        return _Content(flops, flops, (instruction, computation), moves=False)
+        return _Content(flops, flops, (instruction, computation), only_moves=False)
 
     def _computation_content(self, computation: int, depth: int) -> _Content:
         if computation not in self._contents:
@@ -164,17 +166,17 @@ class ProgramAmounts:
     def _body_content(self, body: HloComputation, depth: int) -> _Content:
         opcodes = self._opcodes[body.id]
         distinct_opcodes = set(opcodes)
-        slices = not distinct_opcodes.isdisjoint(_SLICES)
+        has_slices = not distinct_opcodes.isdisjoint(_SLICES)
         if distinct_opcodes.isdisjoint(_NEEDS_FLOPS):  # the usual fusion
-            return _WITHOUT_PRODUCTS[distinct_opcodes <= _MOVES, slices]
+            return _WITHOUT_PRODUCTS[distinct_opcodes <= _MOVES, has_slices]
         parts = (
             self._instruction_content(body.instructions[index], opcode, body.id, depth + 1)
             for index, opcode in enumerate(opcodes)
             if opcode in _NEEDS_FLOPS
         )
         content = _merge_contents(parts)
-        moves = content.moves and distinct_opcodes <= _MOVES | _RUNS_ONCE
-        return content._replace(moves=moves, slices=content.slices or slices)
+        only_moves = content.only_moves and distinct_opcodes <= _MOVES | _RUNS_ONCE
+        return content._replace(only_moves=only_moves, has_slices=content.has_slices or has_slices)
 
     def _flops(self, instruction: HloInstruction, computation: int) -> int | None:
         result_dims = list(_result(instruction).dimensions)
@@ -202,11 +204,11 @@ class ProgramAmounts:
     def _bytes(
         self, instruction: HloInstruction, opcode: str, computation: int, content: _Content
     ) -> int | None:
-        called = opcode == "custom-call" and content.flops is not None
-        if content.slices or not (called or opcode in _READ_WHOLE):
+        is_product_call = opcode == "custom-call" and content.flops is not None
+        if content.has_slices or not (is_product_call or opcode in _READ_WHOLE):
             return None
         try:
-            result = _result(instruction) if called else Shape.FromString(instruction.shape)
+            result = _result(instruction) if is_product_call else Shape.FromString(instruction.shape)
             nbytes = sum(_size(shape) for shape in (result, *self._operands(instruction, computation)))
         except _DAMAGED:
             return None
@@ -235,12 +237,12 @@ def instruction_shape(instruction: HloInstruction) -> str:
 def _merge_contents(parts: Iterable[_Content]) -> _Content:
     """Merges contents: FLOPs are unknown if those of any part are."""
     flops: int | None = 0
-    largest, moves, slices = _Content(), True, False
+    largest, only_moves, has_slices = _Content(), True, False
     for part in parts:
         flops = None if flops is None or part.flops is None else flops + part.flops
         largest = max(largest, part, key=lambda content: content.largest_flops)
-        moves, slices = moves and part.moves, slices or part.slices
-    return _Content(flops, largest.largest_flops, largest.largest, moves, slices)
+        only_moves, has_slices = only_moves and part.only_moves, has_slices or part.has_slices
+    return _Content(flops, largest.largest_flops, largest.largest, only_moves, has_slices)
 
 
 def _result(instruction: HloInstruction) -> Shape:
@@ -290,7 +292,7 @@ def count_window_pairs(outputs: int, inputs: int, window: Window.Dimension) -> i
         any(abs(size) >= _MAX_WINDOW_SIZE for size in sizes)
         or outputs * min(dilation, window.size) > _MAX_WINDOW_PAIRS
     ):
-        raise ValueError("no sizes of a convolution")
+        raise ValueError("not the sizes of a convolution")
     total = 0
     for first in range(min(dilation, window.size)):  # every `dilation`-th window position, from `first` on
         position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * step

@@ -53,9 +53,9 @@ def _references(
     instruction: HloInstruction, instruction_index: dict[int, int], computation_index: dict[int, int]
 ) -> bytes:
     operands = [instruction_index.get(id_) for id_ in instruction.operand_ids]
-    before = [instruction_index.get(id_) for id_ in instruction.control_predecessor_ids]
+    predecessors = [instruction_index.get(id_) for id_ in instruction.control_predecessor_ids]
     calls = [computation_index.get(id_) for id_ in instruction.called_computation_ids]
-    return f"{operands}{before}{calls}".encode()
+    return f"{operands}{predecessors}{calls}".encode()
 
 
 def _message(instruction: HloInstruction) -> bytes:

@@ -113,16 +113,16 @@ def _field(
     the other values are undefined. The value of a LENGTH field is the payload's length, and `end` the payload's start;
     the payload ends within the message, but maybe not within the window. The value of a fixed-size number is its
     position."""
-    tag, at = _varint(window, pos)
+    tag, tag_end = _varint(window, pos)
     wire = tag & 7
-    value, end = at, at
+    value, end = tag_end, tag_end
     if wire == VARINT or wire == LENGTH:
-        if at <= size:
-            value, end = _varint(window, at)
+        if tag_end <= size:
+            value, end = _varint(window, tag_end)
     elif wire == FIXED64:
-        end = at + 8
+        end = tag_end + 8
     elif wire == FIXED32:
-        end = at + 4
+        end = tag_end + 4
     else:
         return BAD, tag, value, end
     if end > limit:
@@ -283,9 +283,9 @@ class EventColumns:
     mismatch_count = cython.declare(cython.Py_ssize_t, visibility="public")
     id = cython.declare(int64_t, visibility="readonly")
     timestamp_ns = cython.declare(int64_t, visibility="readonly")
-    name_at = cython.declare(int64_t, visibility="readonly")
+    name_start = cython.declare(int64_t, visibility="readonly")
     name_length = cython.declare(int64_t, visibility="readonly")
-    display_at = cython.declare(int64_t, visibility="readonly")
+    display_start = cython.declare(int64_t, visibility="readonly")
     display_length = cython.declare(int64_t, visibility="readonly")
     unknown_id = cython.declare(int64_t, visibility="readonly")
 
@@ -340,8 +340,8 @@ class EventColumns:
 def _stat(
     window: _Window, pos: int64_t, end: int64_t, stat_columns: IdTable
 ) -> tuple[cython.int, cython.int, int64_t, int64_t]:
-    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: another stat, or without
-    a value. The value of a text packs its position in the window and its length."""
+    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: the stat was not
+    requested, or has no value. The value of a text packs its position in the window and its length."""
     column: cython.int = -1
     value_type: cython.int = -1
     value: int64_t = 0
@@ -386,21 +386,21 @@ def _stat(
 @cython.nogil
 @cython.exceptval(check=False)
 def _event(
-    window: _Window, at: int64_t, end: int64_t, row: int64_t, tables: EventTables, columns: EventColumns
+    window: _Window, pos: int64_t, end: int64_t, row: int64_t, tables: EventTables, columns: EventColumns
 ) -> cython.int:
-    """Decodes the event message at [at, end), which must lie in the window, into a row. Returns DONE; or BAD or
+    """Decodes the event message at [pos, end), which must be in the window, into a row. Returns DONE; or BAD or
     UNKNOWN, after which nothing is written."""
     present: uint32_t = 0
     id_: int64_t = 0
     offset: int64_t = 0
     duration: int64_t = 0
-    while at < end:
-        tag, at = _varint(window, at)
+    while pos < end:
+        tag, pos = _varint(window, pos)
         wire = tag & 7
-        if at > end:
-            at = NEVER
+        if pos > end:
+            pos = NEVER
         elif wire == VARINT:
-            value, at = _varint(window, at)
+            value, pos = _varint(window, pos)
             if tag == 1 << 3:
                 id_ = value
             elif tag == 2 << 3:
@@ -408,40 +408,40 @@ def _event(
             elif tag == 3 << 3:
                 duration = value
         elif wire == LENGTH:
-            value, at = _varint(window, at)
-            if value < 0 or value > end - at:
-                at = NEVER
+            value, pos = _varint(window, pos)
+            if value < 0 or value > end - pos:
+                pos = NEVER
             elif tag >> 3 == 4:
-                stat_end = at + value
-                column, value_type, number, at = _stat(window, at, stat_end, tables.stat_columns)
-                if at != stat_end:
-                    at = NEVER
+                stat_end = pos + value
+                column, value_type, number, pos = _stat(window, pos, stat_end, tables.stat_columns)
+                if pos != stat_end:
+                    pos = NEVER
                 elif column >= 0 and not present >> column & 1:  # of equal stats the first counts
                     present |= cython.cast(uint32_t, 1) << column
                     columns.add_stat(row, column, value_type, number, tables)
             else:
-                at += value
+                pos += value
         elif wire == FIXED64:
-            at += 8
+            pos += 8
         elif wire == FIXED32:
-            at += 4
+            pos += 4
         else:
-            at = NEVER
+            pos = NEVER
     metadata_index = tables.metadata.find(id_)
-    if at == end and metadata_index >= 0:
+    if pos == end and metadata_index >= 0:
         columns.metadata[row], columns.stats[row] = metadata_index, present
         columns.offset_ps[row], columns.duration_ps[row] = offset, duration
         return DONE
     columns.discard_stats(row, present)
     columns.unknown_id = id_
-    return BAD if at != end else UNKNOWN
+    return BAD if pos != end else UNKNOWN
 
 
 def decode_events(
     window: Bytes, size: int64_t, pos: int64_t, limit: int64_t, row: int64_t, row_limit: int64_t,
     tables: EventTables, columns: EventColumns,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Decodes a line's fields from `pos` to `limit`, which may lie after the window. Events whose whole message lies in
+    """Decodes a line's fields from `pos` to `limit`, which may be after the window. Events whose whole message is in
     the window are written to rows from `row` to below `row_limit`. Returns (next position, next row, stop code); with
     BAD the position is that of the invalid field.
 
@@ -449,7 +449,7 @@ def decode_events(
         event                └ id ┬ offset ┬ duration ┬ stat ─┬ stat ─ ... ┘
         stat                                          └ id ┬ value ┘
 
-    A window may end anywhere in it, and any part may be damaged.
+    A window may end anywhere in this, and any part may be damaged.
     """
     memory: _Window = cython.address(window[0])
     stop_code: cython.int = DONE
@@ -486,9 +486,9 @@ def decode_events(
                 stop_code = MORE
             else:
                 if number == 2:
-                    columns.name_at, columns.name_length = end, value
+                    columns.name_start, columns.name_length = end, value
                 else:
-                    columns.display_at, columns.display_length = end, value
+                    columns.display_start, columns.display_length = end, value
                 pos = end + value
     return pos, row, stop_code
 

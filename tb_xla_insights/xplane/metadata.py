@@ -69,7 +69,7 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
 
 
 def read_stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
-    """Reads the names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
+    """Reads the names of stats by id, from the file ranges of a plane's stat metadata entries. The file offsets of
     unreadable entries are appended to `damaged`, as in the functions below."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import StatMetadataEntry
 
@@ -84,25 +84,25 @@ def read_event_metadata(
     ranges: list[tuple[int, int]],
     names: dict[int, str],
     damaged: list[int],
-    large: int = LARGE_METADATA_BYTES,
+    max_read_bytes: int = LARGE_METADATA_BYTES,
 ) -> list[EventMetadata]:
-    """Reads event metadata from the file ranges of a plane's entries. Stats of entries above `large` bytes are located
-    instead of read."""
+    """Reads event metadata from the file ranges of a plane's entries. In entries above `max_read_bytes`, large stats
+    are located instead of read."""
     from google.protobuf.message import DecodeError
 
     from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry
 
-    small = [r for r in ranges if r[1] <= large]
+    small = [(offset, length) for offset, length in ranges if length <= max_read_bytes]
     entries = _parsed(EventMetadataEntry, source, small, damaged)
     metadata_list = [_event_metadata(entry.key or entry.value.id, entry.value, names) for entry in entries]
-    for range_ in ranges:
-        if range_[1] > large:
+    for offset, length in ranges:
+        if length > max_read_bytes:
             try:
-                metadata_list.append(_large_event_metadata(source, range_, names))
+                metadata_list.append(_large_event_metadata(source, (offset, length), names))
             except WireError as error:
                 damaged.append(error.offset)
             except DecodeError:
-                damaged.append(range_[0])
+                damaged.append(offset)
     return metadata_list
 
 
@@ -121,7 +121,9 @@ def _event_metadata(id_: int, metadata: XEventMetadata, names: dict[int, str]) -
     )
 
 
-def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[int, str]) -> EventMetadata:
+def _large_event_metadata(
+    source: Source, file_range: tuple[int, int], names: dict[int, str]
+) -> EventMetadata:
     """Reads large event metadata, with its large stats located instead of read.
 
     Field numbers of an entry: 1 key, 2 value; of the value: 1 id, 2 name, 4 display name, 5 stat; of a stat: 1 id of
@@ -130,7 +132,7 @@ def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[i
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
     event_metadata = EventMetadata(0, "", "")
-    for number, value, length in _fields(source, range_):
+    for number, value, length in _fields(source, file_range):
         if number == 1:
             event_metadata.id = value
         if number != 2 or length < 0:
@@ -144,18 +146,24 @@ def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[i
                     (text, event_metadata.display_name) if value_number == 2 else (event_metadata.name, text)
                 )
             elif value_number == 5:
-                stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
-                blob = stat.get(6) or stat.get(5, (0, 0))
-                if blob[1] > LARGE_METADATA_BYTES or 6 in stat:
-                    event_metadata.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
+                stat = {
+                    stat_number: (content, content_size)
+                    for stat_number, content, content_size in _fields(source, (start, size))
+                }
+                blob_start, blob_size = stat.get(6) or stat.get(5, (0, 0))
+                if blob_size > LARGE_METADATA_BYTES or 6 in stat:
+                    name_id, _ = stat.get(1, (0, 0))
+                    event_metadata.blobs[names.get(name_id, "")] = blob_start, blob_size
                 elif 0 <= size <= LARGE_METADATA_BYTES + PADDING:
                     stats = named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
                     event_metadata.stats = stats | event_metadata.stats
     return event_metadata
 
 
-def _fields(source: Source, range_: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    for number, value, length in fields(source, range_[0], range_[0] + range_[1]):
+def _fields(source: Source, file_range: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
+    """The fields of the message in a file range (offset, length), one by one: see `wire.fields`."""
+    offset, size = file_range
+    for number, value, length in fields(source, offset, offset + size):
         yield from zip(number.tolist(), value.tolist(), length.tolist(), strict=True)
 
 
@@ -187,7 +195,7 @@ def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[i
         end = ranges[last][0] + ranges[last][1]
         data = source.read(start, end - start)
         if len(data) < end - start:
-            raise WireError(start + len(data), "the file ends here", ended=True)
+            raise WireError(start + len(data), "the file ends here", is_file_end=True)
         block = np.ascontiguousarray(data).tobytes()
         for offset, length in ranges[first : last + 1]:
             yield offset, block[offset - start : offset - start + length]

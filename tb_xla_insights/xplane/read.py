@@ -24,7 +24,7 @@ from tb_xla_insights.xplane.columns import (
     stat_columns,
 )
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
-from tb_xla_insights.xplane.mangled import identify_damage
+from tb_xla_insights.xplane.file_format import describe_wrong_format
 from tb_xla_insights.xplane.metadata import (
     LARGE_METADATA_BYTES,
     MISSING,
@@ -45,8 +45,8 @@ NUMBER_STATS = (
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, decoded into columns; all others are read on demand."""
 
-PROGRAMS = "/host:metadata"
-"""The plane whose event metadata are the compiled programs: the id is the program id, the stat `Hlo Proto` its HLO."""
+PROGRAM_PLANE = "/host:metadata"
+"""The name of the plane whose event metadata are the compiled programs (see `hlo.program_ranges`)."""
 
 MAX_THREADS = 16
 """Each thread needs its own buffers."""
@@ -110,25 +110,27 @@ def read_space(
     source: Source,
     *,
     progress: Callable[[int], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> XSpace:
     """Decodes a file. Intact parts are read; diagnostics say what was lost, and where.
 
-    Calls `progress` with the bytes read so far. Once `stop` returns True, the events read so far are the result. Raises
-    InputError if the file has no plane at all.
+    Calls `progress` with the bytes read so far. Once `should_stop` returns True, the events read so far are the result.
+    Raises InputError if the file has no plane at all, or is of another format.
     """
-    return _Reader(source, progress, stop).read()
+    return _Reader(source, progress, should_stop).read()
 
 
 class _Reader:
-    def __init__(self, source: Source, progress: Callable[[int], None], stop: Callable[[], bool]) -> None:
-        self.source, self.stop = source, stop
+    def __init__(
+        self, source: Source, progress: Callable[[int], None], should_stop: Callable[[], bool]
+    ) -> None:
+        self.source, self.should_stop = source, should_stop
         self.strings = Strings()
-        self.names = (*NUMBER_STATS, *TEXT_STATS)
+        self.requested_stats = (*NUMBER_STATS, *TEXT_STATS)
         self.diagnostics: list[Diagnostic] = []
         self.planes: list[XPlane] = []
         self.tables: list[PlaneTables] = []
-        self._workers = min(os.cpu_count() or 1, MAX_THREADS)
+        self._max_threads = min(os.cpu_count() or 1, MAX_THREADS)
         self._progress_callback, self._bytes_read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
@@ -136,11 +138,11 @@ class _Reader:
         source = self.source
         if source.size == 0:
             raise InputError(f"{source.path}: the file is empty; copy it again or capture again")
-        fields_of_file: _FieldRanges = {n: [] for n in (1, 2, 3, 4)}
+        fields_of_file: _FieldRanges = {number: [] for number in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
         if not fields_of_file[1]:
             message = "byte 0: not an XPlane file (it contains no plane); name a .xplane.pb file of a profile"
-            raise InputError(f"{source.path}: {identify_damage(source) or message}")
+            raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         ranges = [
             self._plane_ranges(number, start, start + length)
             for number, (start, length) in enumerate(fields_of_file[1])
@@ -152,7 +154,7 @@ class _Reader:
         count_tasks = [
             partial(cut_into_pieces, source, line) for plane_lines in lines for line in plane_lines
         ]
-        run_parallel([partial(self._read_planes, ranges, lines), *count_tasks], self._workers)
+        run_parallel([partial(self._read_planes, ranges, lines), *count_tasks], self._max_threads)
         columns = self._decode_events()
         if self.diagnostics:
             self._check_file_format()
@@ -175,7 +177,7 @@ class _Reader:
     def _check_file_format(self) -> None:
         """Raises InputError if the file is of another format, or was damaged by a transfer as text: whatever was read
         from it would be wrong."""
-        message = identify_damage(self.source)
+        message = describe_wrong_format(self.source)
         if message:
             raise InputError(f"{self.source.path}: {message}")
 
@@ -194,18 +196,18 @@ class _Reader:
         def decode() -> None:
             decoder = Decoder(self.source, columns, len(NUMBER_STATS), len(TEXT_STATS), self.strings.intern)
             for tables, line, piece in pending:  # the threads share this iterator
-                decoder.decode(tables, line, piece, self._add_progress, self.stop)
+                decoder.decode(tables, line, piece, self._add_progress, self.should_stop)
 
-        run_parallel([decode] * min(self._workers, len(tasks)), self._workers)
+        run_parallel([decode] * min(self._max_threads, len(tasks)), self._max_threads)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name
                 for piece in line.pieces:
-                    if piece.bad is not None:
-                        where = f" in plane {plane.name}, line {text_of(line.name)}"
-                        self._add_damage(piece.bad, where, ended=piece.ended)
-        if any(piece.stopped for piece in self._pieces()):
-            self._add_warning("truncated_file", "Reading was stopped; what had been read by then is shown.")
+                    if piece.invalid_offset is not None:
+                        location = f" in plane {plane.name}, line {text_of(line.name)}"
+                        self._add_damage(piece.invalid_offset, location, is_file_end=piece.is_file_end)
+        if any(piece.is_stopped for piece in self._pieces()):
+            self._add_warning("truncated_file", "Reading was stopped; the part read by then is shown.")
         if sum(piece.count for piece in self._pieces()) < first:
             columns.close_holes(self._pieces())
         return columns
@@ -223,7 +225,8 @@ class _Reader:
         first = 0
         for plane, tables in zip(self.planes, self.tables, strict=True):
             plane.event_metadata += [
-                EventMetadata(i, f"event {i}", "") for i in tables.metadata.ids[len(plane.event_metadata) :]
+                EventMetadata(id_, f"event {id_}", "")
+                for id_ in tables.metadata.ids[len(plane.event_metadata) :]
             ]
             plane.first_metadata = first
             for line in plane.lines:
@@ -233,9 +236,10 @@ class _Reader:
     def _add_warning(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
 
-    def _collect_ranges(self, start: int, end: int, ranges_by_field: _FieldRanges, where: str) -> None:
-        """Adds the file ranges of a message's fields to `ranges_by_field`, and diagnostics about damage. The range of a
-        field that the end of the file cuts ends there."""
+    def _collect_ranges(self, start: int, end: int, ranges_by_field: _FieldRanges, location: str) -> None:
+        """Adds the file ranges of a message's fields to `ranges_by_field`, and diagnostics about damage. `location` is
+        the plane as diagnostics name it, empty for the file itself. A field of the file that its end cuts is added with
+        the range up to the end."""
         try:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in ranges_by_field.items():
@@ -245,25 +249,26 @@ class _Reader:
             # Only in a message that extends to the end of the file can that end cut a field.
             cut = cut_field(self.source, error.offset) if end == self.source.size else None
             if cut is None:
-                self._add_damage(error.offset, where, ended=error.ended)
-            else:
-                self._add_damage(self.source.size, where, ended=True)
-            if cut is not None and cut[0] in ranges_by_field and not where:
-                ranges_by_field[cut[0]].append((cut[1], self.source.size - cut[1]))
+                self._add_damage(error.offset, location, is_file_end=error.is_file_end)
+                return
+            self._add_damage(self.source.size, location, is_file_end=True)
+            cut_number, payload = cut
+            if cut_number in ranges_by_field and not location:
+                ranges_by_field[cut_number].append((payload, self.source.size - payload))
 
-    def _add_damage(self, offset: int, where: str, *, ended: bool) -> None:
-        if ended and not any(d.id == "truncated_file" for d in self.diagnostics):
-            text = f"File ends early, at byte {offset}{where}"
+    def _add_damage(self, offset: int, location: str, *, is_file_end: bool) -> None:
+        if is_file_end and not any(diagnostic.id == "truncated_file" for diagnostic in self.diagnostics):
+            text = f"File ends early, at byte {offset}{location}"
             self._add_warning("truncated_file", f"{text}; copy it again if it was still being written.")
-        elif not ended:
+        elif not is_file_end:
             self._add_warning(
                 "corrupt_file",
-                f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.",
+                f"Byte {offset}{location} is invalid: a length exceeds its parent; what follows there is lost.",
             )
 
     def _plane_ranges(self, number: int, start: int, end: int) -> _FieldRanges:
         """The file ranges of a plane's name (2), lines (3), event metadata (4), stat metadata (5) and own stats (6)."""
-        ranges: _FieldRanges = {n: [] for n in (2, 3, 4, 5, 6)}
+        ranges: _FieldRanges = {field_number: [] for field_number in (2, 3, 4, 5, 6)}
         self._collect_ranges(start, end, ranges, f" in plane {number}")
         return ranges
 
@@ -273,14 +278,14 @@ class _Reader:
 
     def _read_plane(self, ranges: _FieldRanges, lines: list[Line]) -> None:
         name = text_of(self.source.read(*ranges[2][-1]).tobytes()) if ranges[2] else ""
-        where = f" in plane {name or len(self.planes)}"
+        location = f" in plane {name or len(self.planes)}"
         # The event metadata of this plane are the compiled programs: hundreds of megabytes that are seldom needed.
-        large = 0 if name == PROGRAMS else LARGE_METADATA_BYTES
-        names, event_metadata, stats = self._read_metadata(ranges, where, large)
-        stat_ids = [i for i, stat in names.items() if stat in self.names]
+        max_read_bytes = 0 if name == PROGRAM_PLANE else LARGE_METADATA_BYTES
+        names, event_metadata, stats = self._read_metadata(ranges, location, max_read_bytes)
+        stat_ids = [id_ for id_, stat in names.items() if stat in self.requested_stats]
         tables = PlaneTables(
             metadata=IdIndex([metadata.id for metadata in event_metadata]),
-            stat_columns=IdIndex(stat_ids, [self.names.index(names[i]) for i in stat_ids]),
+            stat_columns=IdIndex(stat_ids, [self.requested_stats.index(names[id_]) for id_ in stat_ids]),
             texts=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
             missing=self.strings.intern(MISSING) if ranges[3] else -1,
             names=names,
@@ -289,7 +294,7 @@ class _Reader:
         self.tables.append(tables)
 
     def _read_metadata(
-        self, ranges: _FieldRanges, where: str, large: int
+        self, ranges: _FieldRanges, location: str, max_read_bytes: int
     ) -> tuple[dict[int, str], list[EventMetadata], dict[str, StatValue]]:
         names: dict[int, str] = {}
         event_metadata: list[EventMetadata] = []
@@ -297,16 +302,14 @@ class _Reader:
         damaged: list[int] = []
         try:
             names = read_stat_names(self.source, ranges[5], damaged)
-            event_metadata = read_event_metadata(self.source, ranges[4], names, damaged, large)
+            event_metadata = read_event_metadata(self.source, ranges[4], names, damaged, max_read_bytes)
             stats = read_plane_stats(self.source, ranges[6], names, damaged)
         except WireError as error:
-            self._add_damage(error.offset, where, ended=error.ended)
+            self._add_damage(error.offset, location, is_file_end=error.is_file_end)
         if damaged:
             loss = (
                 "1 name or stat there is" if len(damaged) == 1 else f"{len(damaged)} names or stats there are"
             )
-            text = (
-                f"Byte {min(damaged)}{where} cannot be: {loss} lost; copy the file again, or capture again."
-            )
+            text = f"Byte {min(damaged)}{location} is invalid: {loss} lost; copy the file again, or capture again."
             self._add_warning("corrupt_file", text)
         return names, event_metadata, stats

@@ -12,24 +12,27 @@ from tb_xla_insights.xplane.codes import BAD, FIXED64, LENGTH, NEVER, PADDING, V
 from tb_xla_insights.xplane.kernels import IdTable, count_events, read_varint, scan_fields
 
 SCAN_WINDOW = 1 << 18
+"""How many bytes are read at once."""
+
 SCAN_FIELDS = 1 << 14
+"""How many fields are listed at once."""
 
 
 class WireError(Exception):
-    """Invalid bytes at file offset `offset`; with `ended` the file ends there, since it has become shorter."""
+    """Invalid bytes at file offset `offset`. With `is_file_end` the file ends there, since it has become shorter."""
 
-    def __init__(self, offset: int, message: str, *, ended: bool = False) -> None:
+    def __init__(self, offset: int, message: str, *, is_file_end: bool = False) -> None:
         super().__init__(message)
         self.offset = offset
-        self.ended = ended
+        self.is_file_end = is_file_end
 
 
-Columns = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+FieldColumns = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+"""Number, value and length of each field."""
 
 
-def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
-    """The fields of the message in the file range [start, end), as batches of columns (number, value,
-    length).
+def fields(source: Source, start: int, end: int) -> Iterator[FieldColumns]:
+    """The fields of the message in the file range [start, end), in batches.
 
     Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are skipped, not read. Raises
     WireError.
@@ -37,31 +40,31 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
     batch = min(SCAN_FIELDS, (end - start) // 2 + 1)  # a field takes two bytes or more
     columns = np.empty(batch, np.int32), np.empty(batch, np.int64), np.empty(batch, np.int64)
     window = np.zeros(min(SCAN_WINDOW, end - start) + PADDING, np.uint8)
-    at = start
-    while at < end:
-        want = min(SCAN_WINDOW, end - at)
-        size = source.read_into(at, window[:want])
-        count, pos, stop = scan_fields(window, size, end - at, *columns)
+    offset = start
+    while offset < end:
+        requested_bytes = min(SCAN_WINDOW, end - offset)
+        size = source.read_into(offset, window[:requested_bytes])
+        count, pos, stop_code = scan_fields(window, size, end - offset, *columns)
         if count:
             number, value, length = (
                 columns[0][:count].copy(),
                 columns[1][:count].copy(),
                 columns[2][:count].copy(),
             )
-            value[length >= 0] += at
+            value[length >= 0] += offset
             yield number, value, length
-        if stop == BAD:
-            raise WireError(at + pos, "a field or its length does not fit its message")
-        if pos == 0 or (size < want and at + pos >= source.size):
-            raise WireError(at + pos, "the file ends here", ended=True)
-        at += pos
+        if stop_code == BAD:
+            raise WireError(offset + pos, "a field or its length does not fit its message")
+        if pos == 0 or (size < requested_bytes and offset + pos >= source.size):
+            raise WireError(offset + pos, "the file ends here", is_file_end=True)
+        offset += pos
 
 
-def cut_field(source: Source, at: int) -> tuple[int, int] | None:
-    """The field at file offset `at` if the end of the file cuts it: (number, file offset of its payload), or (0, `at`)
+def cut_field(source: Source, offset: int) -> tuple[int, int] | None:
+    """The field at a file offset if the end of the file cuts it: (number, file offset of its payload), or (0, `offset`)
     if even its tag or length is cut. None if it is whole."""
     window = np.zeros(2 * PADDING, np.uint8)
-    size = source.read_into(at, window[:PADDING])
+    size = source.read_into(offset, window[:PADDING])
     tag, payload = read_varint(window, 0)
     length = 0
     if payload <= size and tag & 7 in (VARINT, LENGTH):
@@ -69,19 +72,19 @@ def cut_field(source: Source, at: int) -> tuple[int, int] | None:
     elif payload <= size:
         payload += 8 if tag & 7 == FIXED64 else 4
     if size < payload < NEVER:
-        return 0, at
-    cut = tag & 7 == LENGTH and payload <= size and at + payload + length > source.size
-    return (tag >> 3, at + payload) if cut else None
+        return 0, offset
+    is_cut = tag & 7 == LENGTH and payload <= size and offset + payload + length > source.size
+    return (tag >> 3, offset + payload) if is_cut else None
 
 
-def message_at(source: Source, at: int) -> bytes:
-    """The message whose length field is at file offset `at`. Raises WireError."""
+def message_at(source: Source, offset: int) -> bytes:
+    """The message whose length is at a file offset. Raises WireError."""
     window = np.zeros(2 * PADDING, np.uint8)
-    size = source.read_into(at, window[:PADDING])
+    size = source.read_into(offset, window[:PADDING])
     length, body = read_varint(window, 0)
-    data = source.read(at + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
+    data = source.read(offset + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
     if body > size or len(data) < length:
-        raise WireError(at, "the file ends here")
+        raise WireError(offset, "the file ends here")
     return data.tobytes()
 
 
@@ -89,17 +92,17 @@ def find_event_offset(source: Source, start: int, end: int, index: int) -> int:
     """The file offset of the length of the message of event number `index`, counted among the fields of a line in the
     file range [start, end). Raises WireError."""
     window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
-    at = start
-    while at < end:
-        size = source.read_into(at, window[: min(SCAN_WINDOW, end - at)])
-        pos, events, last, _ = count_events(window, size, end - at, index + 1)
+    offset = start
+    while offset < end:
+        size = source.read_into(offset, window[: min(SCAN_WINDOW, end - offset)])
+        pos, events, last, _ = count_events(window, size, end - offset, index + 1)
         if events > index:
-            return at + last
+            return offset + last
         if pos == 0:
             break
         index -= events
-        at += pos
-    raise WireError(at, "the file ends here", ended=True)
+        offset += pos
+    raise WireError(offset, "the file ends here", is_file_end=True)
 
 
 class IdIndex:
@@ -109,7 +112,7 @@ class IdIndex:
     def __init__(
         self, ids: Sequence[int] | NDArray[np.int64], values: Sequence[int] | NDArray[np.int32] | None = None
     ) -> None:
-        self.ids = [int(i) for i in ids]
+        self.ids = [int(id_) for id_ in ids]
         self._values = None if values is None else np.array(values, np.int32)
         self._fill()
 

@@ -1,4 +1,4 @@
-"""A TensorBoard over the demo logs for all browser tests, and a page whose errors fail the test."""
+"""One TensorBoard over the demo logs for all browser tests, and a page that fails a test on any complaint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.page.packed import is_packed
 
 ROOT = Path(__file__).parents[2]
-ARGUMENTS = [
+CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
@@ -28,29 +28,29 @@ ARGUMENTS = [
     "--disable-background-networking",
 ]
 
-# Milliseconds; Playwright's other timeouts are as long. An expectation rarely takes a second, except on a busy machine.
+# In milliseconds, for busy machines: an expectation is seldom met later than after one second.
 expect.set_options(timeout=30_000)
 
 
 def session_named(prefix: str) -> str:
-    """The session of the demo log whose folder begins with `prefix`, as the page names it."""
+    """The session of the demo log whose folder has this prefix, as the page names it."""
     run = next(path for path in sorted((ROOT / "demo_logs").glob(f"{prefix}*")) if path.is_dir())
     return f"{run.name}/{next((run / 'plugins/profile').iterdir()).name}"
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The script of the accessibility checker axe, which runs in the page."""
+    """The source of the accessibility checker axe-core, which runs within the page."""
     return (ROOT / "node_modules/axe-core/axe.min.js").read_text()
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Launches the Chromium of the environment variable `CHROMIUM`, else the system's."""
+    """Starts the system's Chromium, or the one at the path in `CHROMIUM`."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
         pytest.skip("no Chromium here; set CHROMIUM to its path")
-    return {**browser_type_launch_args, "executable_path": chromium, "args": ARGUMENTS}
+    return {**browser_type_launch_args, "executable_path": chromium, "args": CHROMIUM_ARGUMENTS}
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,7 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture(scope="session", autouse=True)
 def packed_page() -> None:
-    """Packs the page of this checkout, as users get it."""
+    """Packs the page of this checkout, so that the tests use what users get."""
     npm = shutil.which("npm")
     assert npm, "the page cannot be packed: install nodejs and npm"
     if not is_packed(page_folder()):
@@ -74,7 +74,7 @@ def packed_page() -> None:
 
 @contextmanager
 def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
-    """Runs a TensorBoard over a logdir, and yields its address."""
+    """Yields the address of a TensorBoard over a logdir, which is stopped at the end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(Path(__file__).with_name("serve.py")), str(logdir), *flags]
     with helpers.serving(command, stdin=subprocess.PIPE, env=environment) as address:
@@ -83,25 +83,26 @@ def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def tensorboard() -> Iterator[str]:
-    """The address of a TensorBoard over `demo_logs`."""
+    """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
     with serving(ROOT / "demo_logs") as address:
         yield address
 
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """The errors of the page. A test that provokes an error removes it from the list."""
+    """The console errors, uncaught errors and foreign requests of a test's page. A test that provokes some removes them
+    from the list."""
     return []
 
 
 @pytest.fixture
 def origins(tensorboard: str) -> list[str]:
-    """The origins from which the page may request. A test with another server adds its address."""
+    """The origins that a page may request. A test with its own server adds that server's."""
     return [tensorboard, "data:", "blob:", "about:"]
 
 
 NOT_REUSABLE = pytest.StashKey[bool]()
-"""Whether no other test can use the page of a test."""
+"""Set for tests whose page no other test can use."""
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
@@ -111,13 +112,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture
 def fresh_page(request: pytest.FixtureRequest) -> None:
-    """For tests that change a page for good, such as by scripts that run before its own. Must precede `page`."""
+    """For tests that change a page in a way that cannot be undone, such as scripts that run before its own. Must be
+    requested before `page`."""
     request.node.stash[NOT_REUSABLE] = True
 
 
 @pytest.fixture(scope="session")
 def reusable_pages() -> Iterator[list[Page]]:
-    """The page of the last test, or none: a new page starts three processes, which takes most of a test's time."""
+    """The page of the previous test, if it can be used again: a new one takes three processes and most of a test's
+    time."""
     pages: list[Page] = []
     yield pages
     for page in pages:
@@ -133,28 +136,23 @@ def page(
     origins: list[str],
     complaints: list[str],
 ) -> Iterator[Page]:
-    """A page in its initial state, whose test fails on a console error, an uncaught error or a request to another
-    origin."""
-    needs_fresh_page = request.node.stash.get(NOT_REUSABLE, False)
-    page = (
-        reusable_pages.pop()
-        if reusable_pages and not needs_fresh_page
-        else new_page(browser, browser_context_args)
-    )
+    """A page without state, whose test fails on a console error, an uncaught error, or a request to another origin."""
+    needs_new_page = request.node.stash.get(NOT_REUSABLE, False) or not reusable_pages
+    page = new_page(browser, browser_context_args) if needs_new_page else reusable_pages.pop()
 
     with watch(page, origins, complaints):
         yield page
         if request.node.stash.get(NOT_REUSABLE, False):
             page.context.close()
         else:
-            clean(page, browser_context_args)
+            reset_page(page, browser_context_args)
             reusable_pages.append(page)
     assert not complaints
 
 
 @contextmanager
 def watch(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
-    """Adds console errors, uncaught errors and requests to other origins to `complaints`."""
+    """Adds a page's console errors, uncaught errors, and requests to other origins to `complaints`."""
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -178,13 +176,13 @@ def watch(page: Page, origins: list[str], complaints: list[str]) -> Iterator[Non
 
 def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
     context = browser.new_context(**context_args)
-    # The browser requests it, not the page, and at any time.
+    # The browser itself requests it, at any time.
     context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     return context.new_page()
 
 
-def clean(page: Page, context_args: dict[str, Any]) -> None:
-    """Resets what a test may have changed in its page."""
+def reset_page(page: Page, context_args: dict[str, Any]) -> None:
+    """Undoes whatever a test may have done to its page."""
     page.unroute_all(behavior="ignoreErrors")
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")

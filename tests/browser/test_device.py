@@ -114,7 +114,7 @@ def test_each_op_has_a_dot_and_labels_do_not_overlap(shown: Xi, demo: str) -> No
 def test_the_pointer_on_a_dot_highlights_and_selects_its_row(shown: Xi) -> None:
     page = shown.page
     page.mouse.move(*point(shown, "dot.310"))
-    expect(page.locator("tr.lifted td").first).to_have_text("dot.310")
+    expect(page.locator("tr.highlighted td").first).to_have_text("dot.310")
     page.mouse.click(*point(shown, "dot.310"))
     shown.idle()
     assert shown.link()["op"] == "dot.310"

@@ -18,7 +18,8 @@ from independent import SPACE, of_space, parse
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
-from tb_xla_insights.trace.model import Spans, Trace
+from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import MAX_DEPTH
 from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
@@ -91,7 +92,7 @@ def _check_columns(space: XSpace) -> None:
         assert len(column.rows) == len(column.values) > 0, name
         assert (np.diff(column.rows) > 0).all(), name
         assert 0 <= column.rows[0] <= column.rows[-1] < count, name
-        assert not column.text or 0 <= column.values.min() <= column.values.max() < len(
+        assert not column.is_text or 0 <= column.values.min() <= column.values.max() < len(
             space.strings.texts
         ), name
 

@@ -36,7 +36,7 @@ const columns = (...spans) => ({
   busy: spans.map(() => 0),
   event: spans.map((_, i) => 10 + i),
 });
-const drawn = ({ start, end, event }) => event.map((id, i) => [id, start[i], end[i]]);
+const slicesOf = ({ start, end, event }) => event.map((id, i) => [id, start[i], end[i]]);
 const align = alignmentOf(STEPS, ROWS);
 
 test('all cores of a host shift by the first device work of the step', () => {
@@ -45,7 +45,7 @@ test('all cores of a host shift by the first device work of the step', () => {
   assert.deepEqual(align.edges.get('vm'), [100, 200, 200, 300, 300, 400]);
 });
 
-test('host rows stay, gaps have no place, work of no step is not drawn', () => {
+test('host rows are not shifted; gaps and work outside of steps are not drawn', () => {
   assert.equal(shiftAt(align, 't0', 250), 0);
   assert.equal(shiftAt(align, 'a.ops', 250), 105);
   assert.equal(shiftAt(align, 'a.ops', 285), null);
@@ -54,40 +54,40 @@ test('host rows stay, gaps have no place, work of no step is not drawn', () => {
   assert.equal(shiftAt(null, 'a.ops', 250), 0);
 });
 
-test('slices move with their step and keep the time they were at', () => {
+test('slices move with their step and keep their recorded times', () => {
   const moved = shiftColumns(
     columns([210, 220], [230, 280], [282, 288], [290, 380], [425, 500]),
     align.rows.get('a.ops'),
   );
-  assert.deepEqual(drawn(moved), [[10, 105, 115], [11, 125, 175], [13, 200, 290], [14, 305, 380]]);
+  assert.deepEqual(slicesOf(moved), [[10, 105, 115], [11, 125, 175], [13, 200, 290], [14, 305, 380]]);
   assert.deepEqual(moved.real, { start: [210, 230, 290, 425], end: [220, 280, 380, 500] });
 });
 
-test('what reaches into the next step is cut at its edge', () => {
-  assert.deepEqual(drawn(shiftColumns(columns([290, 380], [380, 405], [405, 410]), align.rows.get('a.ops'))), [
+test('a slice that reaches into the next step is cut at its edge', () => {
+  assert.deepEqual(slicesOf(shiftColumns(columns([290, 380], [380, 405], [405, 410]), align.rows.get('a.ops'))), [
     [10, 200, 290],
     [11, 290, 300],
   ]);
 });
 
-test('slices that hold several steps, merged, go with the step of their start or else of their middle', () => {
-  assert.deepEqual(drawn(shiftColumns(columns([220, 340]), align.rows.get('a.ops'))), [[10, 115, 175]]);
-  assert.deepEqual(drawn(shiftColumns(columns([200, 300]), align.rows.get('a.ops'))), [[10, 105, 175]]);
+test('a merged slice of several steps moves with the step at its start, otherwise at its middle', () => {
+  assert.deepEqual(slicesOf(shiftColumns(columns([220, 340]), align.rows.get('a.ops'))), [[10, 115, 175]]);
+  assert.deepEqual(slicesOf(shiftColumns(columns([200, 300]), align.rows.get('a.ops'))), [[10, 105, 175]]);
 });
 
-test('where runs of two steps overlap, a slice goes with the one that began last', () => {
+test('if runs of two steps overlap, a slice moves with the step that began last', () => {
   const pieces = [
     { start_ps: 0, end_ps: 100, shift: 0, until: 100 },
     { start_ps: 40, end_ps: 60, shift: -200, until: Infinity },
   ];
-  assert.deepEqual(drawn(shiftColumns(columns([0, 30], [45, 50], [70, 90]), pieces)), [
+  assert.deepEqual(slicesOf(shiftColumns(columns([0, 30], [45, 50], [70, 90]), pieces)), [
     [10, 0, 30],
     [12, 70, 90],
     [11, 245, 250],
   ]);
 });
 
-test('hosts have steps of their own', () => {
+test('each host has its own steps', () => {
   const alignment = alignmentOf(
     {
       source: 'step_marker',
@@ -109,17 +109,17 @@ test('hosts have steps of their own', () => {
   );
 });
 
-test('slices are drawn in order and apart even where steps run in turns', () => {
+test('slices are in order and do not overlap even if steps alternate', () => {
   const pieces = [
     { start_ps: 0, end_ps: 10, shift: 0, until: 100 },
     { start_ps: 10, end_ps: 20, shift: -30, until: 100 },
     { start_ps: 20, end_ps: 50, shift: 5, until: 100 },
   ];
   const moved = shiftColumns(columns([0, 10], [10, 20], [20, 50]), pieces);
-  assert.deepEqual(drawn(moved), [[10, 0, 10], [12, 15, 40], [11, 40, 50]]);
+  assert.deepEqual(slicesOf(moved), [[10, 0, 10], [12, 15, 40], [11, 40, 50]]);
 });
 
-test('the label tells the shift of the step in the middle', () => {
+test('the label shows the shift of the step in the middle of the window', () => {
   const [ms, rows] = [1e9, [row('a.ops', 'a'), row('c.ops', 'c')]];
   const alignment = alignmentOf(
     {
@@ -137,13 +137,13 @@ test('the label tells the shift of the step in the middle', () => {
   assert.equal(shiftText(alignment, 'c.ops', 250 * ms), 'no step');
 });
 
-test('what is asked for is what the window shows of the pieces', () => {
+test('the requested span covers the recorded times that the window shows', () => {
   assert.deepEqual(realSpan(align, ['a.ops'], { start_ps: 110, end_ps: 150 }), { start_ps: 215, end_ps: 255 });
   assert.deepEqual(realSpan(align, ['a.ops', 'b.ops'], { start_ps: 150, end_ps: 320 }), { start_ps: 255, end_ps: 440 });
   assert.equal(realSpan(align, ['a.ops', 't0'], { start_ps: 0, end_ps: 90 }), null);
 });
 
-test('device rows come from an answer of their own, with its names', () => {
+test('device rows come from a separate answer, with its names', () => {
   const host = { start_ps: 0, end_ps: 9, names: ['x', 'y'], rows: new Map([['t0', [columns([0, 5])]], ['a.ops', []]]) };
   const device = { start_ps: 200, end_ps: 300, names: ['op'], rows: new Map([['a.ops', [columns([210, 220])]]]) };
   const { names, rows } = alignedSlices(host, device, align);

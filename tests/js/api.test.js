@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: { dataset: {} }, body: { dataset: {} } });
-const { get, setFingerprint: opened, onSessionReread: whenReadAgain } = await import('../../frontend/lib/api.js');
+const { get, setFingerprint, onSessionReread } = await import('../../frontend/lib/api.js');
 
 /** @param {number} status */
 function serve(status, requests = /** @type {string[]} */ ([])) {
@@ -17,8 +17,8 @@ function serve(status, requests = /** @type {string[]} */ ([])) {
   return requests;
 }
 
-test('requests about an open session say which files they are about', async () => {
-  opened('a', 'f00');
+test('requests about an open session have the fingerprint of its files', async () => {
+  setFingerprint('a', 'f00');
   const requests = serve(200);
   await get('window', { session: 'a', start_ps: 5 });
   await get('window', { session: 'b', start_ps: null });
@@ -32,13 +32,13 @@ test('requests about an open session say which files they are about', async () =
   ]);
 });
 
-test('a session of which other files were read is opened again, once', async () => {
+test('a session whose changed files were read is reported once', async () => {
   /** @type {string[]} */
-  const again = [];
-  whenReadAgain((name) => again.push(name));
-  opened('a', 'f00');
+  const rereadSessions = [];
+  onSessionReread((name) => rereadSessions.push(name));
+  setFingerprint('a', 'f00');
   serve(409);
   const answers = await Promise.allSettled([get('gaps', { session: 'a' }), get('counts', { session: 'a' })]);
   assert.deepEqual(answers.map(({ status }) => status), ['rejected', 'rejected']);
-  assert.deepEqual(again, ['a']);
+  assert.deepEqual(rereadSessions, ['a']);
 });

@@ -36,7 +36,7 @@ test('absent counts mean single events, and rows without events have no ids', ()
   assert.deepEqual([...columns.event], [-1]);
 });
 
-test('a slice is found by time, within reach', () => {
+test('a slice is found by time, within a tolerance', () => {
   const [columns] = decode(wire).rows.get('h0.t0');
   assert.equal(firstAfter(columns, 149), 0);
   assert.equal(firstAfter(columns, 150), 1);
@@ -49,7 +49,7 @@ test('a slice is found by time, within reach', () => {
   assert.equal(sliceOf(columns, 349), -1);
 });
 
-test('what of a merged slice is covered, by buckets of time and from its start to its end', () => {
+test('the coverage of a merged slice is known by buckets of time, from its start to its end', () => {
   const rows = {
     'h0.t0': [
       {
@@ -71,6 +71,6 @@ test('what of a merged slice is covered, by buckets of time and from its start t
   assert.ok(Math.abs(coverage(columns, 0, 12, 20) - (4 + 4 / 3) / 8) < 1e-12);
   assert.ok(Math.abs(coverage(columns, 0, 0, 100) - (12 + 8 / 3) / 20) < 1e-12);
   assert.equal(coverage(columns, 1, 0, 100), 1);
-  // The third lies in 40 to 48, in one bucket, and the digits of the ones before are not its.
+  // The third slice is in one bucket, 40 to 48 ps; the digits before belong to other slices.
   assert.equal(coverage(columns, 2, 40, 48), 0);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byCell, compiledFirst, columnsOf, compiledIn, hostsOfSteps } from '../../frontend/compiles/grid.js';
+import { groupByCell, compiledFirst, columnsOf, limitColumns, hostsOfSteps } from '../../frontend/compiles/grid.js';
 
 test('graphs with compilations come first, otherwise in their order', () => {
   const graphs = [['a', 0], ['b', 2], ['c', 0], ['d', 1]].map(([graph, compiles]) => ({ graph, compiles }));
@@ -10,7 +10,7 @@ test('graphs with compilations come first, otherwise in their order', () => {
 test('compilations are grouped by graph and step, those outside steps under -1', () => {
   const rows = [{ graph: 'a', step: 0 }, { graph: 'a', step: 0 }, { graph: 'a', step: null }, { graph: 'b', step: 0 }];
   assert.deepEqual(
-    [...byCell(rows)].map(([key, rowsOfCell]) => [key.replace('\n', ' '), rowsOfCell.length]),
+    [...groupByCell(rows)].map(([key, rowsOfCell]) => [key.replace('\n', ' '), rowsOfCell.length]),
     [
       ['a 0', 2],
       ['a -1', 1],
@@ -21,8 +21,8 @@ test('compilations are grouped by graph and step, those outside steps under -1',
 
 test('a limit of columns keeps those with compilations, then the first ones', () => {
   const columns = [-1, 0, 1, 2, 3, 4].map((step) => [step]);
-  assert.deepEqual(compiledIn(columns, [{ step: 4 }, { step: null }], 4).flat(), [-1, 0, 1, 4]);
-  assert.deepEqual(compiledIn(columns, [{ step: 4 }], 6), columns);
+  assert.deepEqual(limitColumns(columns, [{ step: 4 }, { step: null }], 4).flat(), [-1, 0, 1, 4]);
+  assert.deepEqual(limitColumns(columns, [{ step: 4 }], 6), columns);
 });
 
 test('every step has its host', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { divisor, savings, smallOnes, stackSpans, sumCosts } from '../../frontend/executions/costs.js';
+import { divisor, savings, smallPrograms, sumCosts } from '../../frontend/executions/costs.js';
+import { stackSpans } from '../../frontend/executions/run-strip.js';
 
 const row = (program, device_ps, overhead_ps, more = {}) => ({
   program,
@@ -27,8 +28,8 @@ test('a total is divided by runs, by steps and cores, or not at all', () => {
 });
 
 test('small programs have a known launch and more overhead than work', () => {
-  assert.deepEqual(smallOnes([FORWARD, CLEAN]), [CLEAN]);
-  assert.deepEqual(smallOnes([row('p', 1, 5, { join: 'none' })]), []);
+  assert.deepEqual(smallPrograms([FORWARD, CLEAN]), [CLEAN]);
+  assert.deepEqual(smallPrograms([row('p', 1, 5, { join: 'none' })]), []);
 });
 
 test('costs add up by column', () => {

@@ -21,7 +21,7 @@ test('no text becomes a formula', () => {
   assert.equal(csvText(['name'], [['=1+1'], ['@x'], [-5]]), "name\r\n'=1+1\r\n'@x\r\n-5\r\n");
 });
 
-test('filters survive the link, whatever a value holds', () => {
+test('filters are unchanged after a round trip through the link', () => {
   const filters = new Map([['cause', 'compile'], ['device', 'TPU:0'], ['step', 'a,b%'], ['kind', '']]);
   assert.equal(filtersText(filters), 'cause:compile,device:TPU:0,step:a%2Cb%25');
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('filters survive the link, whatever a value holds', () => {
   assert.deepEqual([...filtersValue('nonsense,step:%')], [['step', '%']]);
 });
 
-test('names show what nobody would see', () => {
+test('invisible characters in names are escaped', () => {
   assert.equal(
     escapeInvisible('a\u202eb\x1b\u200b\u2028\u{e0041}\x9b'),
     'a\\u202eb\\x1b\\u200b\\u2028\\U000e0041\\x9b',

@@ -12,7 +12,7 @@ test('times of a sentence have three digits and one unit', () => {
   assert.deepEqual(format.briefTimes(34_003_000, 561_000_000), [`0.034${N}ms`, `0.561${N}ms`]);
 });
 
-test('a time in text takes the unit that fits it, with three decimals', () => {
+test('a time in text has the unit that fits it, and three decimals', () => {
   assert.equal(format.timeText(72_143_000_000), `72.143${N}ms`);
   assert.equal(format.timeText(4_118_000), `4.118${N}µs`);
   assert.equal(format.timeText(99_999), `99.999${N}ns`);
@@ -37,12 +37,12 @@ test('device times below 0.1 ms have five decimals in ms columns', () => {
   assert.equal(format.deviceTimeCell(83_470_000, format.UNITS.us), '83.470');
 });
 
-test('a headline has one decimal, and none when it is long', () => {
+test('a headline has one decimal, and none from 1 000 on', () => {
   assert.equal(format.headline(242_600_000_000), `242.6${N}ms`);
   assert.equal(format.headline(1_163_300_000_000), `1${N}163${N}ms`);
 });
 
-test('a share is never 100.0 % unless it is, and never 0.0 % unless it is', () => {
+test('a share is 100.0 % or 0.0 % only if it is exactly that', () => {
   assert.equal(format.share(0.6218), `62.2${N}%`);
   assert.equal(format.share(0.9999), `99.9${N}%`);
   assert.equal(format.share(1), `100.0${N}%`);
@@ -57,20 +57,20 @@ test('digits are grouped from a thousand on, with a true minus', () => {
   assert.equal(format.digits(-0.0001, 1), '0.0');
 });
 
-test('a difference has its sign always', () => {
+test('a difference always has a sign', () => {
   assert.equal(format.difference(20.8), '+20.8');
   assert.equal(format.difference(-58.2), '−58.2');
   assert.equal(format.difference(0), '0.0');
   assert.equal(format.ratio(1.222), '1.22×');
 });
 
-test('bytes go by powers of 1000', () => {
+test('sizes in bytes have powers of 1000', () => {
   assert.equal(format.bytes(318_400_000), `318.4${N}MB`);
   assert.equal(format.bytes(512), `512${N}B`);
   assert.equal(format.bytes(999_960), `1.0${N}MB`);
 });
 
-test('a range tells its ends apart', () => {
+test('a range has enough digits to distinguish its ends', () => {
   assert.equal(format.rangeText(715_080_172_721, 787_223_000_000), `715.080 – 787.223${N}ms`);
   const [from, to] = format.rangeText(715_080_172_721, 715_080_172_900).split(' – ');
   assert.notEqual(from, to.slice(0, from.length));

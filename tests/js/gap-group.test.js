@@ -4,7 +4,7 @@ import {
   eachCore,
   filterGaps,
   groupGaps,
-  patternsOf,
+  patternRows,
   patternText,
   stepOf,
   sumClasses,
@@ -56,7 +56,7 @@ test('a gap on several cores is one row with the mean', () => {
   assert.deepEqual([secondRow.gaps.length, secondRow.mean_ps], [1, 9]);
 });
 
-test('a row has the chosen cores only', () => {
+test('a row has only the selected cores', () => {
   const items = eachCore([
     gap('TPU:0', 0, 10, { index: 0, devices: ['TPU:0', 'TPU:1'], starts_ps: [0, 1], durations_ps: [10, 8] }),
   ]);
@@ -77,12 +77,12 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     cause: 'compile',
     by_class_ps: { compile: 99 },
   });
-  const [listed, some] = patternsOf(
+  const [withoutGaps, withGaps] = patternRows(
     [pattern('c'), pattern('b')],
     [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })],
   );
-  assert.equal(listed.count, 0);
-  assert.deepEqual(some, {
+  assert.equal(withoutGaps.count, 0);
+  assert.deepEqual(withGaps, {
     ...pattern('b'),
     count: 2,
     total_ps: 24,
@@ -99,8 +99,8 @@ test('patterns have the figures of the given gaps and keep their positions', () 
 
 test('a pattern has its causes by time and count, and the median', () => {
   const row = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
-  const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
-  const [pattern] = patternsOf(
+  const short = (start) => gap('TPU:0', start, 3, { cause: 'dispatch' });
+  const [pattern] = patternRows(
     [row],
     [
       gap('TPU:0', 0, 217, { cause: 'input', reason: 'early_sync' }),
@@ -134,7 +134,7 @@ test('rows are sorted by length, then by start', () => {
   assert.deepEqual(rows.map((row) => row.gap.start_ps), [20, 0, 50]);
 });
 
-test('gaps are filtered by each key, by both programs of a pattern, and by the chosen devices', () => {
+test('gaps are filtered by each key, by both programs of a pattern, and by the selected devices', () => {
   const items = [
     gap('TPU:0', 0, 5e9),
     gap('TPU:1', 0, 2e7, {
@@ -145,16 +145,16 @@ test('gaps are filtered by each key, by both programs of a pattern, and by the c
       by_finding_ps: { early_sync: 5 },
     }),
   ];
-  const left = (filters, pattern = null, chosen = CORES) =>
-    filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
-  assert.deepEqual(left({}), ['TPU:0', 'TPU:1']);
-  assert.deepEqual(left({ cause: 'compile' }), ['TPU:1']);
-  assert.deepEqual(left({ kind: 'starved', step: '1206' }), ['TPU:0']);
-  assert.deepEqual(left({ min: '1' }), ['TPU:0']);
-  assert.deepEqual(left({ finding: 'early_sync' }), ['TPU:1']);
-  assert.deepEqual(left({ device: 'TPU:1', cause: 'tracing' }), []);
-  assert.deepEqual(left({}, { before: 'a', after: 'c', inside_run: false }), ['TPU:1']);
-  assert.deepEqual(left({}, null, ['TPU:0']), ['TPU:0']);
+  const devicesOf = (filters, pattern = null, selected = CORES) =>
+    filterGaps(items, new Map(Object.entries(filters)), pattern, selected).map(({ device }) => device);
+  assert.deepEqual(devicesOf({}), ['TPU:0', 'TPU:1']);
+  assert.deepEqual(devicesOf({ cause: 'compile' }), ['TPU:1']);
+  assert.deepEqual(devicesOf({ kind: 'starved', step: '1206' }), ['TPU:0']);
+  assert.deepEqual(devicesOf({ min: '1' }), ['TPU:0']);
+  assert.deepEqual(devicesOf({ finding: 'early_sync' }), ['TPU:1']);
+  assert.deepEqual(devicesOf({ device: 'TPU:1', cause: 'tracing' }), []);
+  assert.deepEqual(devicesOf({}, { before: 'a', after: 'c', inside_run: false }), ['TPU:1']);
+  assert.deepEqual(devicesOf({}, null, ['TPU:0']), ['TPU:0']);
 });
 
 test('a step is named by its number, or by its index without one', () => {

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byDevice, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
-import { ofGap, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+import { gapSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 import { sliceAt } from '../../frontend/timeline/columns.js';
 
 const gap = (device, start_ps, duration_ps, cause = 'tracing') => ({ device, start_ps, duration_ps, cause });
 const ITEMS = [gap('vm/TPU:0', 500, 50), gap('vm/TPU:1', 90, 20), gap('vm/TPU:0', 100, 10, 'compile')];
 
-test('gaps stand by device in order of time, whatever order they came in', () => {
+test('gaps are grouped by device and sorted by start', () => {
   const all = byDevice(ITEMS);
   assert.deepEqual(all.get('vm/TPU:0').map(({ start_ps }) => start_ps), [100, 500]);
   assert.equal(all.get('vm/TPU:1').length, 1);
 });
 
-test('as slices they carry the class of their cause and are never merged', () => {
+test('slices of gaps have the class of their cause and are never merged', () => {
   const columns = gapColumns(byDevice(ITEMS).get('vm/TPU:0'));
   assert.deepEqual(
     [[...columns.start], [...columns.end], [...columns.classIndex], [...columns.count]],
@@ -28,21 +28,21 @@ test('as slices they carry the class of their cause and are never merged', () =>
   assert.equal(sliceAt(columns, 300, 0), -1);
 });
 
-test('slices that came are kept as they are beside the gaps', () => {
-  const came = { start_ps: 0, end_ps: 600, names: ['a'], rows: new Map([['h0.t0', []]]) };
-  const slices = withGaps(came, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
+test('adding gaps leaves the received slices unchanged', () => {
+  const received = { start_ps: 0, end_ps: 600, names: ['a'], rows: new Map([['h0.t0', []]]) };
+  const slices = withGaps(received, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
   assert.deepEqual([...slices.rows.keys()], ['h0.t0', 'gaps.vm/TPU:0']);
-  assert.deepEqual([...came.rows.keys()], ['h0.t0']);
+  assert.deepEqual([...received.rows.keys()], ['h0.t0']);
   assert.deepEqual([slices.start_ps, slices.end_ps, slices.names], [0, 600, ['a']]);
 });
 
-test('previous and next are those that begin before and after, with an end on both sides', () => {
+test('the neighbours of an instant are the gaps that begin before and after it; -1 beyond the ends', () => {
   const gaps = byDevice(ITEMS).get('vm/TPU:0');
   assert.deepEqual([neighbour(gaps, 0, 1), neighbour(gaps, 100, 1), neighbour(gaps, 500, 1)], [0, 1, -1]);
   assert.deepEqual([neighbour(gaps, 501, -1), neighbour(gaps, 500, -1), neighbour(gaps, 100, -1)], [1, 0, -1]);
 });
 
-test('each device that has gaps begins with their row', () => {
+test('the row of gaps is the first row of its device', () => {
   const row = (id, device) => ({
     id,
     kind: 'modules',
@@ -71,8 +71,8 @@ test('each device that has gaps begins with their row', () => {
   );
 });
 
-test('a selected gap survives the link to the picosecond; its end comes with the answer', () => {
-  const text = selectionText(ofGap('vm/TPU:0', 715080172721, 787223000000));
+test('a gap in the link has its exact start; its end comes with the answer', () => {
+  const text = selectionText(gapSelection('vm/TPU:0', 715080172721, 787223000000));
   assert.equal(text, 'gap:vm/TPU:0@715.080172721');
   const value = selectionValue(text);
   assert.deepEqual(

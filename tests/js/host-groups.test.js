@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestedHosts } from '../../frontend/frame/requested-hosts.js';
-import { restLabel } from '../../frontend/timeline/host-groups.js';
+import { devicesLabel } from '../../frontend/timeline/host-groups.js';
 import { layoutRows } from '../../frontend/timeline/layout.js';
 
 const HOSTS = ['w-0', 'w-1', 'w-2'];
@@ -42,11 +42,11 @@ const OPTIONS = {
   hosts: HOSTS,
   devices: all.map(({ id }) => id),
   open: new Map(),
-  taking: new Map(),
-  all,
+  requiredDepths: new Map(),
+  allDevices: all,
   unit: 1,
-  shift: () => '',
-  several: true,
+  shiftText: () => '',
+  severalHosts: true,
 };
 const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
   layoutRows(rows, { ...OPTIONS, ...options }).lanes;
@@ -54,12 +54,13 @@ const labels = (lanes) => lanes.map(({ label }) => label);
 const FIRST = ['w-0', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'ops', 'TPU:1, 2'];
 const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
 
-test('a head per host, its rows, its devices; the first one in full, others to compare with', () => {
+test('each host has a head, rows and devices; only those of the first host are complete', () => {
   assert.deepEqual(labels(lay()), [...FIRST, ...OTHER('w-1'), ...OTHER('w-2')]);
 });
 
 test('the slowest host comes first, the median one last, others in their order', () => {
-  const lanes = lay({ first: ['w-2'], last: ['w-0'], ranks: new Map([['w-2', 'slowest'], ['w-0', 'median']]) });
+  const rankLabels = new Map([['w-2', 'slowest'], ['w-0', 'median']]);
+  const lanes = lay({ firstHosts: ['w-2'], lastHosts: ['w-0'], rankLabels });
   const heads = lanes.filter(({ row: { kind } }) => kind === 'steps').map(({ label, right }) => [label, right]);
   assert.deepEqual(heads, [['w-2', 'slowest'], ['w-1', ''], ['w-0', 'median']]);
 });
@@ -86,7 +87,7 @@ test('the host of the selected gap is shown in full, with that device; the other
   assert.equal(lanes.find(({ label }) => label === 'TPU:0, 2').h, 10);
 });
 
-test('whatever is folded opens: a host, its rows, the rest of its devices, one of them', () => {
+test('everything folded can be opened: a host, its rows, its other devices, one of them', () => {
   const open = (...entries) => labels(lay({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(open(['h0', false]), ['w-0', ...OTHER('w-1')]);
   assert.deepEqual(open(['h1.rows', true]), [
@@ -102,8 +103,9 @@ test('whatever is folded opens: a host, its rows, the rest of its devices, one o
   assert.deepEqual(open(['w-1/TPU:2', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
 });
 
-test('what takes part in the selection is shown wherever it is', () => {
-  const lanes = labels(lay({ taking: new Map([['h1.t0', 0], ['h1.d2.ops', 0]]) }, [...rowsOf(0), ...rowsOf(1)]));
+test('rows of the selection are shown on every host', () => {
+  const requiredDepths = new Map([['h1.t0', 0], ['h1.d2.ops', 0]]);
+  const lanes = labels(lay({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
 });
 
@@ -118,12 +120,12 @@ test('beyond 16 hosts all but one are folded', () => {
   assert.equal(lanes.filter(({ row: { kind } }) => kind === 'classes').length, 1);
 });
 
-test('several devices are called by what they have in common', () => {
-  assert.equal(restLabel(['TPU:0', 'TPU:1', 'TPU:3']), 'TPU:0, 1, 3');
-  assert.equal(restLabel(['GPU:0', 'CPU']), 'GPU:0, CPU');
+test('the label of several devices has their common prefix once', () => {
+  assert.equal(devicesLabel(['TPU:0', 'TPU:1', 'TPU:3']), 'TPU:0, 1, 3');
+  assert.equal(devicesLabel(['GPU:0', 'CPU']), 'GPU:0, CPU');
 });
 
-test('the server is asked for words as they are and for other hosts by their places', () => {
+test('a request has the words of the link, and other hosts by index', () => {
   const names = ['w-0', 'w-2', 'w-5'];
   assert.equal(requestedHosts('', names, []), null);
   assert.equal(requestedHosts('slowest,5', names, []), 'slowest,2');

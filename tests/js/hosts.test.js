@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { findHosts, hostsText, linkedHosts, shortNames } from '../../frontend/lib/host-names.js';
 import { csvText } from '../../frontend/lib/csv.js';
 import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/rows.js';
 import {
@@ -13,26 +12,17 @@ import {
   columnsThatFit,
   heatRows,
   labelEvery,
+  mergeNeighbours,
   onScale,
   percentile,
   rowAt,
-  runsOf,
 } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { dutyOf } from '../../frontend/hosts/table.js';
-import { sentence } from '../../frontend/hosts/difference.js';
+import { differenceSentence } from '../../frontend/hosts/difference.js';
 
-const POD = Array.from({ length: 64 }, (_, at) => `t1v-n-7f-w-${at}`);
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
-const range = (/** @type {number} */ many) => Array.from({ length: many }, (_, at) => at);
-
-test('a short host name is the part that distinguishes it', () => {
-  assert.deepEqual(shortNames(POD).slice(4, 6), ['w-4', 'w-5']);
-  assert.deepEqual(shortNames(['gpu-a.cluster.local', 'gpu-b.cluster.local']), ['a', 'b']);
-  assert.deepEqual(shortNames(['host_3', 'host_12']), ['host_3', 'host_12']);
-  assert.deepEqual(shortNames(['vm']), ['vm']);
-  assert.deepEqual(shortNames(['a', 'a-1']), ['a', 'a-1']);
-});
+const indices = (/** @type {number} */ count) => [...Array(count).keys()];
 
 test('the duty cycle of several hosts is weighted by the spans of their devices', () => {
   const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
@@ -49,50 +39,16 @@ test('the duty cycle of several hosts is weighted by the spans of their devices'
   assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
 });
 
-test('hosts are found by number, range and part of a name', () => {
-  assert.deepEqual(findHosts('', POD), range(64));
-  assert.deepEqual(findHosts('0-3, 41', POD), [0, 1, 2, 3, 41]);
-  assert.deepEqual(findHosts('w-5', POD), [5, ...range(10).map((at) => 50 + at)]);
-  assert.deepEqual(findHosts('W-63, 7', POD), [7, 63]);
-  assert.deepEqual(findHosts('99', POD), []);
-  assert.deepEqual(findHosts('5-', POD), []);
-});
-
-test('chosen hosts are written as ranges, or by name where numbers are ambiguous', () => {
-  assert.equal(hostsText([41, 1, 0, 2, 63], POD), '0-2,41,63');
-  assert.equal(hostsText([0, 2], ['w-1', 'w-4', 'w-9']), '1,9');
-  assert.equal(hostsText([0, 1], ['w-1', 'w-4', 'w-9']), '1-4');
-  assert.equal(hostsText([0, 2], ['a-1', 'b-1', 'c']), 'a-1,c');
-  for (const chosen of [[3], [0, 5, 6, 7, 63], range(64)]) {
-    assert.deepEqual(
-      linkedHosts(hostsText(chosen, POD), POD, {}),
-      chosen.map((at) => POD[at]),
-    );
-  }
-});
-
-test('`slowest` and `median` in a link mean hosts of the open session', () => {
-  assert.deepEqual(linkedHosts('slowest,median,0-1', POD, { slowest: POD[5], median: POD[31] }), [
-    POD[0],
-    POD[1],
-    POD[5],
-    POD[31],
-  ]);
-  assert.deepEqual(linkedHosts('slowest,median', POD, {}), []);
-  assert.deepEqual(linkedHosts('t1v-n-7f-w-9,nobody', POD, {}), [POD[9]]);
-  assert.deepEqual(linkedHosts(undefined, POD, {}), []);
-});
-
 test('named hosts have high rows; all others share 90 px, with several hosts per row if needed', () => {
-  const { rows, bottom } = heatRows([5, 41], range(62));
+  const { rows, bottom } = heatRows([5, 41], indices(62));
   assert.deepEqual(rows.slice(0, 2).map(({ hosts, y, h }) => [hosts, y, h]), [[[5], HEAD, 33], [[41], HEAD + 36, 33]]);
   assert.equal(rows.length, 64);
   const thin = rows.slice(2);
   assert.ok(thin.every((row, at) => !at || row.y === thin[at - 1].y + thin[at - 1].h), 'no holes, no overlap');
   assert.equal(bottom - thin[0].y, 90);
-  const many = heatRows([], range(1000));
+  const many = heatRows([], indices(1000));
   assert.equal(many.hostsPerRow, 12);
-  assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), range(1000));
+  assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), indices(1000));
   assert.deepEqual(heatRows([1], []).rows.length, 1);
 });
 
@@ -123,7 +79,7 @@ test('a scale ends at the 95th percentile and clamps values beyond it', () => {
   assert.equal(percentile([3, 1], 0), 1);
   assert.deepEqual([onScale(-1, 0, 10), onScale(5, 0, 10), onScale(84, 0, 10), onScale(5, 5, 5)], [0, 0.5, 1, 0]);
   assert.equal(labelEvery(18, 40), 4);
-  assert.deepEqual(runsOf(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
+  assert.deepEqual(mergeNeighbours(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
 });
 
 test('rows of all steps equal the document; rows of single steps add up to them', () => {
@@ -138,10 +94,10 @@ test('rows of all steps equal the document; rows of single steps add up to them'
   );
   assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
   assert.equal(
-    whole[5].apart.find(({ name }) => name === 'input').us,
+    whole[5].differences.find(({ name }) => name === 'input').us,
     EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4],
   );
-  assert.ok(!whole[5].apart.some(({ name }) => name === 'device'), 'the device works beside the host');
+  assert.ok(!whole[5].differences.some(({ name }) => name === 'device'), 'the device works beside the host');
 });
 
 test('a range of steps has its own verdict', () => {
@@ -204,13 +160,13 @@ test('a longer class is named as the reason for waits only if the host arrives l
     steps: { number: [1, 2] },
     state: 'compared',
   };
-  const [host, second] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
+  const [host, second] = [{ index: 0, short: 'w-0' }, { index: 1, short: 'w-1' }];
   const items = [
     { name: 'input', host_us: 9000, median_us: 1000, difference_us: 8000 },
     { name: 'wait', host_us: 2000, median_us: 10000, difference_us: -8000 },
   ];
   const textOf = (/** @type {number} */ late) =>
-    sentence(
+    differenceSentence(
       {
         ...base,
         late_us: [
@@ -228,7 +184,7 @@ test('a longer class is named as the reason for waits only if the host arrives l
   assert.match(textOf(7000), /the time that w-0 takes longer, w-1 waits in the all-reduce\.$/);
   assert.match(
     textOf(1000),
-    /arrives 1\.00\u202fms late for it in the mean; the rest is made up by waiting less for its device\.$/,
+    /arrives 1\.00\u202fms late because of it, on average; it makes up the rest by waiting less for its device\.$/,
   );
   assert.match(textOf(0), /still does not arrive later/);
 });

@@ -40,10 +40,10 @@ const OPTIONS = {
   hosts: ['vm'],
   devices: ['TPU:0', 'TPU:1'],
   open: new Map(),
-  taking: new Map(),
-  all: [device('TPU:0'), device('TPU:1')],
+  requiredDepths: new Map(),
+  allDevices: [device('TPU:0'), device('TPU:1')],
   unit: 1,
-  shift: () => '',
+  shiftText: () => '',
 };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
@@ -104,7 +104,7 @@ test('hosts and devices that are not chosen have no lanes', () => {
   assert.deepEqual(ids(lay({ hosts: ['other'], devices: [] })), []);
 });
 
-test('of threads that are alike the busiest stands for all', () => {
+test('of similar threads only the busiest is shown', () => {
   const rows = [
     thread('a', 'python 1 (driving)', { role: 'driving' }),
     thread('b', 'pool 1', { share: 0.1 }),
@@ -114,8 +114,8 @@ test('of threads that are alike the busiest stands for all', () => {
   assert.deepEqual(foldedThreads(rows, new Map()).map(({ id }) => id), ['b', 'd']);
 });
 
-test('a thread that takes part in the selection is never folded away', () => {
-  const result = lay({ taking: new Map([['h0.t2', 0]]) });
+test('a thread of the selection is never folded', () => {
+  const result = lay({ requiredDepths: new Map([['h0.t2', 0]]) });
   assert.ok(ids(result).includes('h0.t2/0'));
   assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1\u00a0more thread');
 });
@@ -123,13 +123,13 @@ test('a thread that takes part in the selection is never folded away', () => {
 test('a closed row shows as many depths as the selection needs', () => {
   const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', depths: 9 })];
   assert.equal(lay({}, rows).lanes.length, 4);
-  assert.equal(lay({ taking: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
+  assert.equal(lay({ requiredDepths: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
 });
 
-test('aligned devices say how far they are shifted in the place of their duty cycle', () => {
-  const rights = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
-  assert.deepEqual(rights({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
-  assert.deepEqual(rights({ shift: (id) => `shifted by ${id}` }), [
+test('aligned devices show their shift instead of their duty cycle', () => {
+  const rightTexts = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
+  assert.deepEqual(rightTexts({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
+  assert.deepEqual(rightTexts({ shiftText: (id) => `shifted by ${id}` }), [
     ['h0.d0.modules/0', 'shifted by h0.d0.ops'],
     ['TPU:1', 'shifted by h0.d1.ops'],
   ]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatHash, msText, msValue, parseHash, spanText, spanValue, toNs } from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
-import { ofBrief, ofWindow, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
+import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
 test('only our keys are read from a hash', () => {
   assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), {
@@ -13,12 +13,12 @@ test('only our keys are read from a hash', () => {
   assert.deepEqual(parseHash('#p.xla_insights.q=%E0%A4%A'), { q: '%E0%A4%A' });
 });
 
-test('what belongs to others stays in the hash', () => {
+test('keys of other plugins stay in the hash', () => {
   assert.equal(formatHash('#xla_insights&p.xla_insights.q=old&p.other.k=1', { w: '520+380', q: '' }),
     '#xla_insights&p.other.k=1&p.xla_insights.w=520+380');
 });
 
-test('a state survives the way through a hash', () => {
+test('a state is unchanged after a round trip through a hash', () => {
   const state = { s: 'run/a b&c=d', d: 'vm/TPU:0,vm/TPU:1', sel: 'ev:h0.t3@739.896/1', q: 'a+b %' };
   assert.deepEqual(parseHash(formatHash('#xla_insights', state)), state);
 });
@@ -40,14 +40,14 @@ test('a span is its start and its length', () => {
   assert.equal(spanValue('-1+5'), null);
 });
 
-test('a selected window rounded to ns comes back as it was', () => {
-  const selection = ofWindow(toNs(715_080_172_721), toNs(787_223_345_678));
+test('a selected window rounded to ns is unchanged after a round trip', () => {
+  const selection = windowSelection(toNs(715_080_172_721), toNs(787_223_345_678));
   assert.deepEqual(selectionValue(selectionText(selection)), selection);
 });
 
-test('a selected event comes back with its exact place', () => {
+test('a selected event keeps its exact start and depth', () => {
   const text = selectionText(
-    ofBrief({
+    eventSelection({
       row: 'h0.t3',
       depth: 2,
       start_ps: 715_080_172_721,
@@ -64,7 +64,7 @@ test('a selected event comes back with its exact place', () => {
   for (const wrong of ['', 'ev:', 'ev:h0@x', 'win:5', 'gap', undefined]) assert.equal(selectionValue(wrong), null);
 });
 
-test('folds name what is open, with a minus what is closed', () => {
+test('folds list open rows, and closed ones with a minus', () => {
   const folds = new Map([['h0.t3', true], ['vm/TPU:0', false]]);
   assert.equal(foldsText(folds), 'h0.t3,-vm/TPU:0');
   assert.deepEqual(foldsValue(foldsText(folds)), folds);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { devicePlace, findingPlace } from '../../frontend/overview/findings.js';
+import { devicePlace, findingLinkState } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
 
@@ -31,7 +31,7 @@ test('columns become rows, and classes stay by step', () => {
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
   const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
   const place = (id, start, device = null, explains = {}) =>
-    findingPlace(
+    findingLinkState(
       { id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] },
       { explains, steps: { columns: steps } },
     );
@@ -47,8 +47,9 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
 });
 
 test('a finding about annotations or ops leads to them in Device', () => {
-  const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
-  assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
+  const placeOf = (evidence, devices, count) =>
+    devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
+  assert.deepEqual(placeOf({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
     v: 'device',
     dd: 'all',
     st: 'mean',
@@ -57,7 +58,7 @@ test('a finding about annotations or ops leads to them in Device', () => {
     f: '',
   });
   assert.deepEqual(
-    of(
+    placeOf(
       {
         places: [
           { annotation: null, op: 'dot.1' },

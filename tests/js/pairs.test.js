@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readPairs } from '../../frontend/compare/pairs.js';
 
-const never = () => assert.fail('no session is asked for');
+const noComparison = () => assert.fail('no session is compared');
 
 test('columns of speed-ups have exact arithmetic means', async () => {
   const { columns, rows, means, counts } = await readPairs(
     '\ufeffmodel,first,second\r\na,0.758,1.1\r\nb,0.66,–\r\n\r\nc,1.441×,1.3\r\n',
-    never,
+    noComparison,
   );
   assert.deepEqual(columns, ['first', 'second']);
   assert.deepEqual(rows[1], { model: 'b', speedups: [0.66, null], verdicts: [null, null] });
@@ -29,18 +29,18 @@ test('a pair is two step times or two sessions', async () => {
 });
 
 test('without a column of names a pair is named by its sessions', async () => {
-  const { columns, rows } = await readPairs('a,b\n30,20', never);
+  const { columns, rows } = await readPairs('a,b\n30,20', noComparison);
   assert.deepEqual([columns, rows], [['speed-up'], [{ model: '30 / 20', speedups: [1.5], verdicts: [null] }]]);
 });
 
 test('quoted cells hold commas, quotes and line breaks', async () => {
-  const { rows } = await readPairs('model,"a","b"\r\n"a ""small"" one, 8 cores",3,2\r\n"two\nlines",4,2', never);
+  const { rows } = await readPairs('model,"a","b"\r\n"a ""small"" one, 8 cores",3,2\r\n"two\nlines",4,2', noComparison);
   assert.deepEqual(rows, [
     { model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] },
     { model: 'two\nlines', speedups: [2], verdicts: [null] },
   ]);
-  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* not a number/);
-  await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
+  await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', noComparison), /^Error: Line 4 .* not a number/);
+  await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', noComparison), /^Error: Line 3 .* quote/);
 });
 
 test('a pair can be a step time and a session', async () => {
@@ -55,15 +55,15 @@ test('a pair can be a step time and a session', async () => {
 });
 
 test('an error names the line without a number', async () => {
-  await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* not a number/);
-  await assert.rejects(readPairs('model,first\na,0,758', never), /^Error: Line 2 .* 3 cells under 2 heads/);
-  await assert.rejects(readPairs('model,a,b\na,0,5', never), /Line 2/);
-  await assert.rejects(readPairs('model,first\na,0x10', never), /^Error: Line 2 .* not a number/);
-  await assert.rejects(readPairs('model,first\na,1\na,2', never), /^Error: Line 3 .* already/);
-  await assert.rejects(readPairs('model,a,b\na,-1,-5', never), /Line 2/);
-  await assert.rejects(readPairs('model,first', never), /empty/);
+  await assert.rejects(readPairs('model,first\na,1\nb,fast', noComparison), /^Error: Line 3 .* not a number/);
+  await assert.rejects(readPairs('model,first\na,0,758', noComparison), /^Error: Line 2 .* 3 cells under 2 heads/);
+  await assert.rejects(readPairs('model,a,b\na,0,5', noComparison), /Line 2/);
+  await assert.rejects(readPairs('model,first\na,0x10', noComparison), /^Error: Line 2 .* not a number/);
+  await assert.rejects(readPairs('model,first\na,1\na,2', noComparison), /^Error: Line 3 .* already/);
+  await assert.rejects(readPairs('model,a,b\na,-1,-5', noComparison), /Line 2/);
+  await assert.rejects(readPairs('model,first', noComparison), /empty/);
   for (const head of ['a,x', 'column,a', 'model;first', 'model']) {
-    await assert.rejects(readPairs(`${head}\n1,2`, never), /^Error: Line 1 /);
+    await assert.rejects(readPairs(`${head}\n1,2`, noComparison), /^Error: Line 1 /);
   }
   await assert.rejects(
     readPairs('model,a,b\na,one,two', async () => {

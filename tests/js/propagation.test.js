@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { shortPathNames } from '../../frontend/lib/path-names.js';
 import { axisOf, hostInterval, ribbonShapes } from '../../frontend/propagation/order.js';
 import { isInside, shownRows, valuesOf } from '../../frontend/propagation/tree.js';
-import { pickedQuery } from '../../frontend/propagation/view.js';
+import { selectionQuery } from '../../frontend/propagation/view.js';
 
 const rows = ['step', 'step/forward', 'step/forward/attention', 'step/forward2', 'other'].map((path) => ({ path }));
 
@@ -15,7 +15,7 @@ test('a path is nested in another by whole segments', () => {
 
 test('a collapsed row hides its nested rows and nothing else', () => {
   const shown = (closed) =>
-    shownRows(rows, new Set(closed)).map(({ row, parent }) => `${row.path}${parent ? '+' : ''}`);
+    shownRows(rows, new Set(closed)).map(({ row, hasNested }) => `${row.path}${hasNested ? '+' : ''}`);
   assert.deepEqual(shown([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
   assert.deepEqual(shown(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
   assert.deepEqual(shown(['step', 'step/forward']), ['step+', 'other']);
@@ -94,9 +94,9 @@ test('short names are the shortest endings that distinguish paths', () => {
 });
 
 test('only a selected annotation or scope of the timeline is part of the query', () => {
-  assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: 1 });
-  assert.deepEqual(pickedQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
+  assert.deepEqual(selectionQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: 1 });
+  assert.deepEqual(selectionQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
   for (const selection of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) {
-    assert.equal(pickedQuery(selection), null);
+    assert.equal(selectionQuery(selection), null);
   }
 });

@@ -28,16 +28,16 @@ test('zooming leaves the time under the pointer where it is', () => {
   assert.equal(after.end_ps - after.start_ps, 600);
 });
 
-test('small zooms and pans ask for the same data', () => {
-  const ask = (start, end) => scale.fetchSpan({ start_ps: start, end_ps: end }, (end - start) / 1250, 3e12);
-  assert.deepEqual(ask(1000e9, 1380e9), ask(1001e9, 1381e9));
-  const { start_ps, end_ps, px } = ask(1000e9, 1380e9);
+test('small zooms and pans request the same data', () => {
+  const requestOf = (start, end) => scale.fetchSpan({ start_ps: start, end_ps: end }, (end - start) / 1250, 3e12);
+  assert.deepEqual(requestOf(1000e9, 1380e9), requestOf(1001e9, 1381e9));
+  const { start_ps, end_ps, px } = requestOf(1000e9, 1380e9);
   assert.ok(start_ps <= 620e9 && end_ps >= 1760e9, 'three screens');
   const step = (end_ps - start_ps) / px;
   assert.ok(step <= 380e9 / 1250 && step > 380e9 / 1250 / 2.01, 'between one and two pixels of the server per pixel');
 });
 
-test('what is asked for stays inside the session and within what the server answers', () => {
+test('a request stays inside the session and within the limit of the server', () => {
   const { start_ps, end_ps, px } = scale.fetchSpan({ start_ps: 0, end_ps: 3e12 }, 3e12 / 7000, 3e12);
   assert.deepEqual([start_ps, end_ps], [0, 3e12]);
   assert.ok(px <= 20_000);
@@ -52,7 +52,7 @@ test('ticks step by 1, 2 or 5, every second one has a label', () => {
   assert.ok(ticks.every(({ ps }) => ps >= 520e9 && ps <= 900e9));
 });
 
-test('a span without length has a place for what lies in it, and asks for whole numbers', () => {
+test('an empty span has a position, and its request has integers', () => {
   const timeScale = scale.createScale({ start_ps: 0, end_ps: 0 }, 188, 1440);
   assert.equal(timeScale.x(0), 188);
   assert.deepEqual(

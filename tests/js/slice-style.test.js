@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sliceTexts, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
+import { sliceTexts, phaseTone, phaseTones } from '../../frontend/timeline/slice-style.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
@@ -13,11 +13,11 @@ test('more phases are spread over the six tones', () => {
 
 test('a scope has the tone of the innermost phase on its path', () => {
   const tones = phaseTones(['forward', 'backward']);
-  assert.equal(phaseOf('Training_Step/forward/dot.1', tones), 0);
-  assert.equal(phaseOf('encoder', tones), undefined);
+  assert.equal(phaseTone('Training_Step/forward/dot.1', tones), 0);
+  assert.equal(phaseTone('encoder', tones), undefined);
 });
 
-test('a slice is told by name, class, length, place and row; what it is, once', () => {
+test('a slice is described by name, class, duration, start and row, without repetition', () => {
   const lane = { row: { kind: 'thread', label: 'python' } };
   const slice = {
     lane,

@@ -13,7 +13,7 @@ const reading = (partial, bytes_read, bytes, seconds_left) => ({
   hosts: [{ name: 'w-0' }, { name: 'w-1' }],
 });
 
-test('while hosts are read it is said how many, how much, and how long it takes', () => {
+test('while hosts are being read, the text says how many, how much, and how long it takes', () => {
   const text = (...more) =>
     plain(partialText(reading({ hosts_read: 41, hosts_total: 64, hosts_covered: 41 }, 103, ...more)));
   assert.equal(
@@ -28,21 +28,21 @@ test('while hosts are read it is said how many, how much, and how long it takes'
   assert.equal(text(null, null), '41 of 64 hosts read; the slowest may be among the rest. 103.0 MB read so far.');
 });
 
-test('numbers that are behind say of how many hosts they are', () => {
+test('if numbers cover fewer hosts than are read, the text says how many', () => {
   assert.match(
     partialText(reading({ hosts_read: 41, hosts_total: 64, hosts_covered: 1 }, 103, 269, null)),
     /The numbers cover 1.host\.$/,
   );
 });
 
-test('once all hosts are read their report is still to come', () => {
+test('once all hosts are read, their report is being built', () => {
   assert.equal(
     plain(partialText(reading({ hosts_read: 64, hosts_total: 64, hosts_covered: 60 }, 269, 269, null))),
     '64 of 64 hosts read. Building their report.',
   );
 });
 
-test('times up to a minute and a half are told in seconds', () => {
+test('times up to 90 s are given in seconds', () => {
   const left = (seconds) => plain(loadingText(reading(null, 412, 1204, seconds))).split(' · ')[2];
   assert.deepEqual([0.2, 90, 91, 1910].map(left), [
     'about 1 s left',
@@ -52,7 +52,7 @@ test('times up to a minute and a half are told in seconds', () => {
   ]);
 });
 
-test('what follows the last byte is told, and how long it takes', () => {
+test('the stage after the last byte has a name, and the time left', () => {
   const text = (stage) => plain(loadingText({ ...reading(null, 760, 760, 4.2), stage }));
   assert.equal(text('building'), 'Assigning the events of 2 hosts to threads and devices · about 4 s left');
   assert.equal(text('drawing'), 'Preparing the timeline · about 4 s left');

@@ -9,7 +9,7 @@ test('ties keep the order of time, in both directions', () => {
   assert.deepEqual(sorted(ITEMS, ({ ps }) => ps, true).map(({ name }) => name), ['a', 'b', 'c']);
 });
 
-test('texts sort too, and the items given stay as they were', () => {
+test('texts can be sorted, and the given items keep their order', () => {
   assert.deepEqual(sorted(ITEMS, ({ name }) => name, true).map(({ name }) => name), ['c', 'b', 'a']);
   assert.equal(ITEMS[0].name, 'b');
 });

@@ -1,11 +1,11 @@
-/** What is told of many items. */
+/** Functions that take more items than a call can have arguments, or than recursion can have levels. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maximum, minimum } from '../../frontend/lib/totals.js';
-import { closedAtFirst } from '../../frontend/device/tree.js';
+import { collapsedAtFirst } from '../../frontend/device/tree.js';
 
-test('the highest and the lowest of more numbers than a call has room for', () => {
+test('extremes of more numbers than a call can have arguments', () => {
   const values = Array.from({ length: 500_000 }, (_, at) => at - 7);
   assert.deepEqual(
     [minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)],
@@ -18,8 +18,8 @@ test('a tree of 5,000 levels, each with one row inside, is open at first', () =>
     key: `row ${depth}`,
     path: null,
     depth,
-    parent: depth < 4999,
+    hasNested: depth < 4999,
     ps: 5000 - depth,
   }));
-  assert.equal(closedAtFirst(/** @type {any} */ (rows)).size, 0);
+  assert.equal(collapsedAtFirst(/** @type {any} */ (rows)).size, 0);
 });

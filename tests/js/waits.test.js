@@ -38,7 +38,7 @@ test('columns become ops, which wait until the last host arrives', () => {
   assert.deepEqual(opsOfWaits(wire), [op(3, 0, 20)]);
 });
 
-test('an op stands in the row of ops at its depth, in that of runs where nothing else of the device is shown', () => {
+test('a wait is drawn in the row of ops at its depth, or in the row of runs if that is the only one', () => {
   const lanes = [
     lane(3, 0, 'modules'),
     lane(3, 0, 'ops'),
@@ -55,7 +55,7 @@ test('an op stands in the row of ops at its depth, in that of runs where nothing
   assert.deepEqual(waitTexts(bars[2]), [`waits 1.3${N}ms for #5`, `waits 1.3${N}ms`]);
 });
 
-test('one arrow a host leads from where the late one arrives to where the waiting for it ends', () => {
+test('one arrow per host leads from the arrival of the late host to the end of the wait for it', () => {
   const lanes = [
     lane(5, 0, 'ops'),
     lane(5, 2, 'ops'),
@@ -77,6 +77,6 @@ test('one arrow a host leads from where the late one arrives to where the waitin
   assert.deepEqual(waitArrows(bars.slice(2), 'w-5/TPU:2'), []);
 });
 
-test('a gap that delays nothing has no sentence of it', () => {
+test('a gap that delays nothing has no sentence on delays', () => {
   assert.deepEqual(delayText(null, 'w-5/TPU:0', {}), []);
 });

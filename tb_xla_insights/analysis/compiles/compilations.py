@@ -75,7 +75,7 @@ def find_compilations(trace: Trace) -> Compilations:
     launches = find_launches(trace)
     part_modules = _module_of_parts(trace, calls)
     program = _programs(trace, calls, part_modules)
-    program_names = [launches.programs[index][0] if index >= 0 else None for index in program.tolist()]
+    program_names = [launches.programs[index].name if index >= 0 else None for index in program.tolist()]
     recorded_names = _texts(trace, calls.row, "name")
     module = [
         program_name or recorded_name or part_module
@@ -129,9 +129,8 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     np.minimum.at(first_run, runs.program, runs.start_ps)
     names = np.array([name for name, _ in launches.programs], object)
     by_first_run = np.argsort(first_run, kind="stable")
-    by_first_run = by_first_run[
-        names[by_first_run] != UNNAMED
-    ]  # without runs that do not record their program
+    records_program = names[by_first_run] != UNNAMED
+    by_first_run = by_first_run[records_program]
     claimed: set[int] = set()
     syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
     next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
@@ -174,7 +173,7 @@ def _warm_up(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
     first_execution = int(min(first_launch, runs.start_ps.min(initial=np.iinfo(np.int64).max)))
     first_run_of_name: dict[str, int] = {}
     for program, start in zip(runs.program.tolist(), runs.start_ps.tolist(), strict=True):
-        name = launches.programs[program][0]
+        name = launches.programs[program].name
         first_run_of_name[name] = min(start, first_run_of_name.get(name, start))
     compiled: set[str] = set()
     warm_up = np.zeros(len(calls), np.bool_)
@@ -191,7 +190,7 @@ def _warm_up(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
             )
             warm_up[index] = start < first_execution or is_new
         elif index + 1 < len(calls):
-            # Compiling goes on before anything runs.
+            # During warm-up, another compilation follows before anything runs.
             warm_up[index] = step_numbers[index + 1] is None and starts[index + 1] < first_execution
         if module_name is not None:
             compiled.add(module_name)
@@ -208,7 +207,7 @@ def _step_numbers(
     """
     launches, steps = find_launches(trace), recorded_steps(trace)
     has_both = (launches.step >= 0) & (launches.program >= 0)
-    modules_in_steps = {launches.programs[program][0] for program in launches.program[has_both].tolist()}
+    modules_in_steps = {launches.programs[program].name for program in launches.program[has_both].tolist()}
     numbers: list[int | None] = []
     columns = zip(step.tolist(), calls.start_ps.tolist(), calls.cut.tolist(), module, strict=True)
     for index, start, cut, name in columns:

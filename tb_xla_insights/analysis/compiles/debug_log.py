@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
+from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.sidecars import DebugLogBlock
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Cause
@@ -34,8 +35,6 @@ _REQUESTS_IN_CAUSES = {
     "read": re.compile("access tensor value"),
     "marker": re.compile("^user |StepTrace|parallel loader"),
 }
-
-_Ints = NDArray[np.int64]
 
 
 def match_logged_executions(
@@ -75,11 +74,11 @@ def _match_launches(
         return {}
     launch = launch[has_program[0] : has_program[-1] + 1]  # the runs of the others are outside the capture
     count = len(launch)
-    program = launches.program[launch].astype(np.int64)
+    program = launches.program[launch]
     if (program < 0).any() or count > len(blocks) or count * len(blocks) > _MAX_COMPARISONS:
         return {}
-    graphs = _number_values([block.graph for block in blocks])
-    contents = _number_values([(block.graph, block.cause, block.frame) for block in blocks])
+    graphs = number_distinct(block.graph for block in blocks)
+    contents = number_distinct((block.graph, block.cause, block.frame) for block in blocks)
     requests = _requests(trace, launch)
     offsets = [
         offset
@@ -95,20 +94,20 @@ def _match_launches(
     return {int(launch[index]): blocks[offsets[0] + index] for index in np.flatnonzero(is_certain).tolist()}
 
 
-def _recorded_graphs(trace: Trace, program: _Ints, blocks: Sequence[DebugLogBlock], graphs: _Ints) -> _Ints:
+def _recorded_graphs(trace: Trace, program: Int32, blocks: Sequence[DebugLogBlock], graphs: Int32) -> Int32:
     """Returns, per launch, the number of its graph if the capture has its compilation, else -1; -2: not in the log."""
     number_of_graph = {block.graph: number for block, number in zip(blocks, graphs.tolist(), strict=True)}
     compilations = find_compilations(trace)
-    recorded = np.full(len(program), -1, np.int64)
+    recorded = np.full(len(program), -1, np.int32)
     for compiled, graph in zip(compilations.program.tolist(), compilations.graph_hash, strict=True):
         if compiled >= 0 and graph is not None:
             recorded[program == compiled] = number_of_graph.get(graph, -2)
     return recorded
 
 
-def _possible_offsets(recorded: _Ints, program: _Ints, graphs: _Ints) -> list[int]:
-    """Returns where the sequence of programs can begin in that of graphs: equal programs meet equal graphs, different
-    programs different graphs, and recorded graphs meet themselves."""
+def _possible_offsets(recorded: Int32, program: Int32, graphs: Int32) -> list[int]:
+    """Returns the positions at which the sequence of programs can begin in that of graphs: equal programs must meet
+    equal graphs, different programs different graphs, and recorded graphs themselves."""
     count = len(program)
     index = np.arange(count)
     distances, graph_distances = _distance_to_last(program), _distance_to_last(graphs)
@@ -146,7 +145,7 @@ def _request_in_cause(cause: str) -> str | None:
     return next((request for request, words in _REQUESTS_IN_CAUSES.items() if words.search(cause)), None)
 
 
-def _distance_to_last(values: _Ints) -> _Ints:
+def _distance_to_last(values: Int32) -> Int64:
     """Returns how many positions before each value the same value occurs last; 0 for its first occurrence."""
     last: dict[int, int] = {}
     distances = np.zeros(len(values), np.int64)
@@ -156,19 +155,13 @@ def _distance_to_last(values: _Ints) -> _Ints:
     return distances
 
 
-def _number_values(values: Sequence[Any]) -> _Ints:
-    """Returns a number per value; equal values have equal numbers."""
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
-
-
 def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
     """Returns, by program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, the most
     frequent cause first."""
     counts: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
     for launch, block in match_logged_executions(session, blocks).items():
         launches = find_launches(session.traces[0])
-        name = launches.programs[int(launches.program[launch])][0]
+        name = launches.programs[int(launches.program[launch])].name
         counts.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
     return {
         name: [

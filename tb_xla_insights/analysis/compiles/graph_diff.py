@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import program_of
+from tb_xla_insights.analysis.names import parse_program_name
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
 from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
-from tb_xla_insights.xplane.read import PROGRAMS
+from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
@@ -36,8 +36,8 @@ MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
 
 _MAX_ALIGNED_PARAMETERS = 500
-"""Parameters up to which graphs with different numbers of parameters are aligned to find the ones that only one graph
-has."""
+"""If two graphs have different numbers of parameters, of at most this many, the sequences are aligned to find the
+parameters that only one graph has."""
 
 _MAX_CODE_COMPARISONS = 4
 """Programs without common parameters whose instructions are compared."""
@@ -111,7 +111,7 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
     name, those compiled in the capture are the latest. If a compilation did not finish, all ids are unknown then.
     """
     compilations, programs = find_compilations(trace), find_launches(trace).programs
-    texts = [programs[index][1] if index >= 0 else "" for index in compilations.program.tolist()]
+    texts = [programs[index].id if index >= 0 else "" for index in compilations.program.tolist()]
     ids = [int(text) % 2**64 if text else None for text in texts]
     if compilations.cut.any() or any(name != UNNAMED for name, _ in programs):
         return ids
@@ -126,13 +126,13 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
 
 def _program_names(trace: Trace) -> dict[int, str]:
     """Returns the module names of the programs in the file, by program id."""
-    planes = {plane.index for plane in trace.planes if plane.name == PROGRAMS}
+    planes = {plane.index for plane in trace.planes if plane.name == PROGRAM_PLANE}
     texts = (
         trace.strings[text]
         for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
         if plane in planes
     )
-    names = {int(id_) % 2**64: name for name, id_ in map(program_of, texts) if id_}
+    names = {int(id_) % 2**64: name for name, id_ in map(parse_program_name, texts) if id_}
     return {id_: name for id_, name in names.items() if id_ in trace.programs}
 
 
@@ -196,14 +196,14 @@ def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequenc
         if 2 * len(differences) <= max(len(before), len(after))
     ]
     if not near:
-        same_count = [
+        equally_many = [
             (earlier_id, differences)
             for earlier_id, before, differences in candidates
             if len(before) == len(after)
         ]
         near = [
             (earlier_id, differences)
-            for earlier_id, differences in same_count[:_MAX_CODE_COMPARISONS]
+            for earlier_id, differences in equally_many[:_MAX_CODE_COMPARISONS]
             if programs.code(earlier_id).structure == programs.code(id_).structure
         ]
     if not near:

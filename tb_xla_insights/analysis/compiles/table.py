@@ -48,7 +48,7 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     "module": compilations.module[number],
                     "graph_hash": compilations.graph_hash[number],
                     "graph": compilations.graph(number),
-                    "program_id": (launches.programs[program][1] or None) if program >= 0 else None,
+                    "program_id": (launches.programs[program].id or None) if program >= 0 else None,
                     "warm_up": bool(compilations.warm_up[number]),
                     "annotation": enclosing_path(trace, int(compilations.annotation[number])),
                     "cause": logged.get("cause"),

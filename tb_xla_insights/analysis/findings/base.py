@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
@@ -287,9 +288,10 @@ def most_common(texts: Iterable[str | None]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def step_paths(trace: Trace) -> set[str]:
+@memoised
+def step_paths(trace: Trace) -> frozenset[str]:
     """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
-    return {enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist()}
+    return frozenset(enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist())
 
 
 def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:

@@ -48,7 +48,7 @@ def host_callback(facts: Facts) -> Finding | None:
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
         callbacks = find_callbacks(trace, index)
-        waiting_ps += callbacks.alone.total_ps
+        waiting_ps += callbacks.waits.total_ps
         count += len(callbacks.op)
         duration_ps = device.ops.end_ps[callbacks.op] - device.ops.start_ps[callbacks.op]
         op_keys = ops.devices[index].key[callbacks.op]
@@ -118,7 +118,7 @@ def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
         runs = device.modules
         on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
         driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
-        intervals.append(find_callbacks(trace, index).alone.within(driven))
+        intervals.append(find_callbacks(trace, index).waits.within(driven))
     held_up = union_all(intervals)
     return held_up.start_ps, held_up.end_ps
 

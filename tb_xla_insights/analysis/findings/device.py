@@ -31,7 +31,8 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
+from tb_xla_insights.trace.device import DeviceKind
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
 
 
@@ -204,7 +205,7 @@ def device_bound(facts: Facts) -> Finding | None:
     waiting_ps = sum(stalls(trace, device).total_ps for device in trace.devices) + int(
         exposed_ps(trace).sum()
     )
-    waiting_ps += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
+    waiting_ps += sum(find_callbacks(trace, index).waits.total_ps for index in range(len(trace.devices)))
     computing_share = (busy_ps - waiting_ps) / facts.span_ps if facts.span_ps else 0.0
     share_of_steps = _share_of_steps(trace)
     if (

@@ -39,7 +39,7 @@ def early_sync(facts: Facts) -> Finding | None:
     for the value, so it could not build the next graph."""
     trace, launches = facts.trace, find_launches(facts.trace)
     is_early_sync = round_trips(facts) < 0
-    early = find_early_executions(trace).only(is_early_sync)
+    early = find_early_executions(trace).select(is_early_sync)
     count = len(early.launch)
     if not count:
         return None

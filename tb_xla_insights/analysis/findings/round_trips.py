@@ -26,20 +26,20 @@ def round_trips(facts: Facts) -> Int64:
 @memoised
 def _sent_back(trace: Trace) -> Int64:
     early, transfers = find_early_executions(trace), find_transfers(trace)
-    driving_lines = trace.driving_lines
     sent = transfers.row[transfers.direction == 0]
     sent_back = np.full(len(early.launch), -1, np.int64)
-    for index, (read, annotation) in enumerate(
-        zip(early.read.tolist(), early.annotation.tolist(), strict=True)
-    ):
-        if read < 0 or annotation < 0:
-            continue
-        line = trace.line_of(read)
-        if line.index not in driving_lines:
-            continue
-        later = sent[(sent >= read) & (sent < line.rows.stop)]
-        later = later[
-            (trace.start_ps[later] >= trace.end_ps[read]) & (trace.end_ps[later] <= trace.end_ps[annotation])
-        ]
-        sent_back[index] = later[0] if later.size else -1
+    has_read = (early.read >= 0) & (early.annotation >= 0)
+    for line in trace.driving_lines:
+        rows = trace.lines[line].rows
+        # Transfers of one thread are disjoint and ascend, so only the first one after the read can end in time.
+        of_line = sent[slice(*np.searchsorted(sent, (rows.start, rows.stop)))]
+        index = np.flatnonzero(has_read & (early.read >= rows.start) & (early.read < rows.stop))
+        read = early.read[index]
+        next_sent = np.maximum(
+            np.searchsorted(of_line, read), np.searchsorted(trace.start_ps[of_line], trace.end_ps[read])
+        )
+        index, next_sent = index[next_sent < len(of_line)], next_sent[next_sent < len(of_line)]
+        row = of_line[next_sent]
+        ends_inside = trace.end_ps[row] <= trace.end_ps[early.annotation[index]]
+        sent_back[index[ends_inside]] = row[ends_inside]
     return sent_back

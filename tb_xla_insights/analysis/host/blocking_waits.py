@@ -1,4 +1,4 @@
-"""Where the program itself waits for the device (`jax.block_until_ready`), without reads."""
+"""Waits for the device that the program itself requests (`jax.block_until_ready`), without reads."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 
 @memoised
 def find_blocking_waits(trace: Trace) -> Int32:
-    """Returns the calls on the driving thread in which the program waits for the device: the outermost events, of those
-    that last longer than the clocks' error. Only annotations and Python frames enclose them: what the runtime waits for
-    in its own calls, such as a launch or a read, the program did not request. (docs/definitions.md, "Early
+    """Returns the calls on the driving thread in which the program waits for the device: the outermost such events,
+    without those that are shorter than the clocks' error. Only annotations and Python frames enclose them: waits inside
+    the runtime's own calls, such as a launch or a read, were not requested by the program. (docs/definitions.md, "Early
     execution")"""
     rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
-    annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
+    is_annotation, is_frame = annotation_mask(trace), has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():
-        is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.metadata_index[enclosing]]
+        is_requested &= ~is_enclosed | is_annotation[enclosing] | is_frame[trace.metadata_index[enclosing]]
         enclosing = np.where(is_enclosed, trace.parent[enclosing], enclosing)
     waits = outermost_rows(trace.parent, rows[is_requested])
     return waits[trace.duration_ps[waits] >= CLOCK_SLACK_PS]

@@ -35,17 +35,17 @@ _JAX_FILES = ("callback.py", "debugging.py", "tree_util.py", "core.py", "util.py
 
 @dataclass(frozen=True)
 class Callbacks:
-    """Callbacks of one device. `op`: indices of their ops among the device's ops, in order. `alone`: when the core does
+    """Callbacks of one device. `op`: indices of their ops among the device's ops, in order. `waits`: when the core does
     nothing but wait for them."""
 
     op: Int32
-    alone: Intervals
+    waits: Intervals
 
 
 @memoised
 def find_callbacks(trace: Trace, device: int) -> Callbacks:
     """Returns the callbacks of one device (an index into the trace's devices). While another op runs beside a callback,
-    the core does not wait for the callback alone."""
+    the core does not only wait."""
     ops, distinct_ops = trace.devices[device].ops, find_ops(trace)
     is_callback = np.array(
         [callback_primitive(distinct_ops, number) is not None for number in range(len(distinct_ops.name))],
@@ -57,9 +57,9 @@ def find_callbacks(trace: Trace, device: int) -> Callbacks:
     if not chosen.any():
         return Callbacks(np.zeros(0, np.int32), span_intervals(0, 0))
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-    waits = chosen[op]
-    alone = union(start, end, waits).without(union(start, end, ~waits))
-    return Callbacks(np.flatnonzero(chosen).astype(np.int32), alone)
+    in_callback = chosen[op]
+    waits = union(start, end, in_callback).without(union(start, end, ~in_callback))
+    return Callbacks(np.flatnonzero(chosen).astype(np.int32), waits)
 
 
 def callback_primitive(ops: Ops, number: int) -> str | None:
@@ -80,9 +80,9 @@ def callback_frame(ops: Ops, number: int) -> Frame | None:
 
 
 def callback_time_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) -> Int64:
-    """Returns how long a device's core waits for callbacks alone in each window."""
-    alone = find_callbacks(trace, device).alone
-    return covered_times(alone.start_ps, alone.end_ps, start_ps, end_ps)
+    """Returns how long a device's core does nothing but wait for callbacks in each window."""
+    waits = find_callbacks(trace, device).waits
+    return covered_times(waits.start_ps, waits.end_ps, start_ps, end_ps)
 
 
 def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:

@@ -32,7 +32,7 @@ from tb_xla_insights.catalog.classes import (
     UNRECORDED,
     WAIT,
 )
-from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
@@ -153,14 +153,14 @@ def host_class_segments(trace: Trace) -> Segments:
 
 def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """Returns the driving thread's timeline with its backward passes merged in."""
-    annotations = annotated(trace)
+    is_annotation = annotation_mask(trace)
     is_loading_frame = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[
         trace.metadata_index[driving.row]
     ]
-    is_enclosing = annotations[driving.row] | (driving.class_index == PYTHON) | is_loading_frame
+    is_enclosing = is_annotation[driving.row] | (driving.class_index == PYTHON) | is_loading_frame
     ranked = driving, np.where(is_enclosing, _ENCLOSING_RANK, _DRIVING_RANK).astype(np.int8)
     for timeline in autograd:
-        work = timeline.select((timeline.class_index >= 0) & ~annotations[timeline.row])
+        work = timeline.select((timeline.class_index >= 0) & ~is_annotation[timeline.row])
         ranked = overlay(ranked, (work, np.full(len(work), _BACKWARD_RANK, np.int8)))
     return ranked[0]
 

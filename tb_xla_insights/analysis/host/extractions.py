@@ -72,10 +72,11 @@ def find_extractions(trace: Trace) -> Extractions:
             edges = [_Edges(trace, number) for number in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _bridge_events(trace, line, edges[0]):
                 first_ps, last_ps = int(trace.start_ps[first]), int(trace.end_ps[last])
-                start = max(
-                    (edge for of_line in edges for edge in of_line.before(first_ps)), default=first_ps
-                )
-                end = min((edge for of_line in edges for edge in of_line.after(last_ps)), default=last_ps)
+                ends_before = [end_ps for thread in edges for end_ps in thread.last_end_before(first_ps)]
+                starts_after = [
+                    start_ps for thread in edges for start_ps in thread.first_start_after(last_ps)
+                ]
+                start, end = max(ends_before, default=first_ps), min(starts_after, default=last_ps)
                 extractions.append((line, start, end, first, last))
     columns = np.array(extractions, np.int64).reshape(-1, 5).T.copy()
     lines, first_rows, last_rows = columns[[0, 3, 4]].astype(np.int32)
@@ -85,14 +86,18 @@ def find_extractions(trace: Trace) -> Extractions:
 def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int, int]]:
     """Yields the bridge's first and last event of each extraction on one thread."""
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
-    tops = outermost_rows(trace.parent, rows[_is_runtime_event(trace, line)])
-    start, end, class_index = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
+    outermost = outermost_rows(trace.parent, rows[_is_runtime_event(trace, line)])
+    start, end, class_index = (
+        trace.start_ps[outermost],
+        trace.end_ps[outermost],
+        trace.class_indices(outermost),
+    )
     is_marker, is_order = (
-        has_tag(trace, tag)[trace.metadata_index[tops]] for tag in ("step_marker", "graph_order")
+        has_tag(trace, tag)[trace.metadata_index[outermost]] for tag in ("step_marker", "graph_order")
     )
     may_be_bridge = np.isin(class_index, _BRIDGE_CLASSES)
     # Whether no annotation's edge separates an event from the previous one.
-    is_joined = np.append(False, edges.none_between(end[:-1], start[1:]))
+    is_joined = np.append(False, edges.are_joined(end[:-1], start[1:]))
     for order in np.flatnonzero(is_order).tolist():
         first, markers, index = order, 0, order
         while markers < _MAX_MARKERS and is_joined[index] and may_be_bridge[index - 1]:
@@ -103,9 +108,12 @@ def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int
             continue  # part of a synchronisation that began before the capture
         sync = order + 1
         has_sync = (
-            sync < len(tops) and is_joined[sync] and class_index[sync] == SYNC_PREPARE and not is_marker[sync]
+            sync < len(outermost)
+            and is_joined[sync]
+            and class_index[sync] == SYNC_PREPARE
+            and not is_marker[sync]
         )
-        yield int(tops[first]), int(tops[sync if has_sync else order])
+        yield int(outermost[first]), int(outermost[sync if has_sync else order])
 
 
 def _is_runtime_event(trace: Trace, line: int) -> NDArray[np.bool_]:
@@ -123,8 +131,8 @@ def _annotations_on(trace: Trace, rows: slice) -> Int32:
 
 
 class _Edges:
-    """Ascending instants at which something begins or ends on a thread. `annotation_edges` has the edges of
-    annotations; `ends` and `starts` have these too, and the ends and starts of the runtime's events."""
+    """Ascending instants at which events of one thread begin or end. `annotation_edges`: starts and ends of
+    annotations. `ends`, `starts`: these, and the ends or the starts of the runtime's events."""
 
     def __init__(self, trace: Trace, line: int) -> None:
         self._trace, self._line = trace, line
@@ -148,17 +156,17 @@ class _Edges:
         is_runtime = _is_runtime_event(self._trace, self._line)
         return np.flatnonzero(is_runtime) + self._trace.lines[self._line].first
 
-    def before(self, instant_ps: int) -> list[int]:
+    def last_end_before(self, instant_ps: int) -> list[int]:
         """Returns the last of `ends` that is not later than an instant; empty if there is none."""
         count = int(np.searchsorted(self.ends, instant_ps, "right"))
         return [int(edge) for edge in self.ends[max(count - 1, 0) : count]]
 
-    def after(self, instant_ps: int) -> list[int]:
+    def first_start_after(self, instant_ps: int) -> list[int]:
         """Returns the first of `starts` that is not earlier than an instant; empty if there is none."""
         index = int(np.searchsorted(self.starts, instant_ps, "left"))
         return [int(edge) for edge in self.starts[index : index + 1]]
 
-    def none_between(self, start_ps: Int64, end_ps: Int64) -> NDArray[np.bool_]:
+    def are_joined(self, start_ps: Int64, end_ps: Int64) -> NDArray[np.bool_]:
         """Per window, whether no annotation begins or ends in it."""
-        until = np.searchsorted(self.annotation_edges, end_ps, "right")
-        return np.searchsorted(self.annotation_edges, start_ps, "left") >= until
+        edges_before_end = np.searchsorted(self.annotation_edges, end_ps, "right")
+        return np.searchsorted(self.annotation_edges, start_ps, "left") >= edges_before_end

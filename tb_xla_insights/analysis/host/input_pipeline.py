@@ -1,5 +1,5 @@
-"""Whether the device waits for data: who loads it, how long the driving thread waits for a batch, and what overlaps
-with loading.
+"""Whether the device waits for data: which threads load it, how long the driving thread waits for a batch, and what
+overlaps with loading.
 
 One analysis for every way to load: hand-written annotations and torch loaders on the driving thread, loader threads
 (MpDeviceLoader's, tf.data's, or those whose annotations say that they load), and infeed on the device.
@@ -32,8 +32,9 @@ from tb_xla_insights.analysis.time.intervals import (
 )
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
+from tb_xla_insights.trace.annotations import annotation_mask
+from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class InputPipeline:
 
     `kind`: the way batches arrive: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
     None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of `waits` is in starved
-    gaps. `infeed_ps`: how long devices were idle in infeed ops. Both are sums over all devices. `batches`: the
+    gaps; `infeed_ps`: how long devices were idle in infeed ops; both are sums over all devices. `batches`: the
     outermost events on the driving thread that load or wait for one. `loaders`: lines of loader threads. `loading`:
     when these or the driving thread load. `sending`: when data is sent to the device. `working`: when at least one
     device is busy.
@@ -106,9 +107,16 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
         infeed_ps += int(covered_times(infeed.start_ps, infeed.end_ps, start, end).sum())
     starved_ps = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
-        _kind(trace, loaders, bool(infeed_ps), bool(len(waits))), waits, starved_ps, infeed_ps, batches, loaders,
-        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_on_any_device(trace),
-    )  # fmt: skip
+        kind=_kind(trace, loaders, has_infeed=bool(infeed_ps), has_waits=bool(len(waits))),
+        waits=waits,
+        starved_ps=starved_ps,
+        infeed_ps=infeed_ps,
+        batches=batches,
+        loaders=loaders,
+        loading=loading,
+        sending=union(trace.start_ps[sent], trace.end_ps[sent]),
+        working=busy_on_any_device(trace),
+    )
 
 
 def _busy_line(trace: Trace, line: int) -> Intervals:
@@ -133,12 +141,12 @@ def _batches(trace: Trace) -> Int32:
     rows = trace.lines[driving[0]].rows
     is_input = trace.class_indices(rows) == INPUT
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
-    is_annotation = annotated(trace)[rows]
+    is_annotation = annotation_mask(trace)[rows]
     is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.metadata_index[rows]], is_input)
     return outermost_rows(trace.parent, row[is_input])
 
 
-def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:
+def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool) -> Loading | None:
     """Returns the way batches arrive; None if nothing records it."""
     # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
     loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()
@@ -152,9 +160,9 @@ def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loadin
         return "tf_data"
     if loaders:
         return "loader_threads"
-    if infeed:
+    if has_infeed:
         return "infeed"
-    return "driving_thread" if waits else None
+    return "driving_thread" if has_waits else None
 
 
 def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:

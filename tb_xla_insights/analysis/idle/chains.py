@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
 from tb_xla_insights.analysis.idle.gap_segments import ENQUEUED, HOST, RUN, find_gap_segments, waiting_line
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
-from tb_xla_insights.analysis.launches.causality import event_flags
+from tb_xla_insights.analysis.launches.causality import metadata_flags
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
@@ -125,7 +125,7 @@ def thread_timeline(trace: Trace, line: int) -> Segments:
 
 def _naming_events(trace: Trace, class_index: NDArray[np.int8], row: Int32) -> Int32:
     """The row of the event that names each piece."""
-    classes, flags = event_classes(trace)[0], event_flags(trace)
+    classes, flags = event_classes(trace)[0], metadata_flags(trace)
     is_step = np.zeros(len(trace), np.bool_)
     is_step[[step.row for step in annotated_steps(trace)]] = True
     named = row.copy()
@@ -222,7 +222,7 @@ def _label_without_event(
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return shorten_name(find_launches(trace).programs[gaps.after[gap]][0]), device
+        return shorten_name(find_launches(trace).programs[gaps.after[gap]].name), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NO_EVENT:

@@ -1,9 +1,9 @@
 """Causal paths: from an event back to the execute call that it belongs to, and to what requested that call.
 
 The cause of an event is, in this order: the producer of the flow that ends at the event; the event that encloses it on
-its thread; at the top of a thread pool's task the task itself, which begins with a `ThreadpoolListener::StartRegion`,
-the consumer of its own flow. The path ends on the driving thread (or the thread of its backward pass): what encloses
-the event there is read from nesting.
+its thread; for an outermost event in a task of a thread pool, the `ThreadpoolListener::StartRegion` that begins the
+task, at which a flow ends. From the driving thread (or the thread of its backward pass) on, the path follows only the
+nesting of events.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class CausalPaths:
-    """What lies on the causal path of each of some events, as rows of the trace; -1: none.
+    """The events on the causal path of each of some events, as rows of the trace; -1: none.
 
     `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
     driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or dynamo call there.
@@ -79,8 +79,8 @@ class CausalPaths:
 
 
 @memoised
-def event_flags(trace: Trace) -> Int16:
-    """Returns the flags of `codes`, by index of event metadata."""
+def metadata_flags(trace: Trace) -> Int16:
+    """Returns the flags (see `codes`) of each event metadata's name."""
     flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
     for metadata_index, text in enumerate(trace.metadata.name):
         flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)
@@ -95,7 +95,7 @@ def _flags_of_tags(tags: frozenset[str]) -> int:
 @memoised
 def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     """Returns the events whose metadata has flags, in row order, and these flags."""
-    flags = event_flags(trace)
+    flags = metadata_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
     rows = trace.rows_with_metadata(flags != 0)
@@ -154,7 +154,7 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(
-        rows.astype(np.int32), event_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
+        rows.astype(np.int32), metadata_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
         trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host,
         _cpu_runs(trace), path, dynamo, hops,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.codes import DYNAMO, MARKER, READ, SYNC
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation, enclosing_path
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.launches.causality import event_flags, rows_flagged
+from tb_xla_insights.analysis.launches.causality import metadata_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_annotation_rows
@@ -51,7 +51,7 @@ class EarlyExecutions:
     input_syncs: Int32
     reads: Int32
 
-    def only(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
+    def select(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
         """Returns the same with the early executions that a mask selects."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
@@ -91,17 +91,19 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     launches = find_launches(trace)
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
-    flags = event_flags(trace)[trace.metadata_index[rows]]
-    synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
-    synced = synced[event_flags(trace)[trace.metadata_index[launches.sync[synced]]] & SYNC != 0]
+    flags = metadata_flags(trace)[trace.metadata_index[rows]]
+    sync_launches = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
+    sync_launches = sync_launches[
+        metadata_flags(trace)[trace.metadata_index[launches.sync[sync_launches]]] & SYNC != 0
+    ]
     is_bridge = find_extractions(trace).is_bridge_event(trace)
-    synced = synced[~is_bridge[launches.sync[synced]]]
-    following = _next_events(trace, rows, launches.sync[synced])
+    sync_launches = sync_launches[~is_bridge[launches.sync[sync_launches]]]
+    following = _next_events(trace, rows, launches.sync[sync_launches])
     following_flags = np.append(flags, 0)[following]
     is_read = following_flags & READ != 0
-    marked = _markers_below_steps(trace, launches)
-    launch = np.concatenate((synced[is_read], marked)).astype(np.int32)
-    read = np.concatenate((rows[following[is_read]], np.full(len(marked), -1))).astype(np.int32)
+    marker_launches = _markers_below_steps(trace, launches)
+    launch = np.concatenate((sync_launches[is_read], marker_launches)).astype(np.int32)
+    read = np.concatenate((rows[following[is_read]], np.full(len(marker_launches), -1))).astype(np.int32)
     order = np.argsort(launch)
     launch, read = launch[order], read[order]
     device_ps, idle_ps = _costs(trace, launches, launch)
@@ -111,7 +113,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     reads = rows[flags & READ != 0]
     return EarlyExecutions(
         launch, read, annotation, launches.step[launch], device_ps, idle_ps,
-        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
+        sync_launches[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
     )  # fmt: skip
 
 
@@ -135,9 +137,11 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     """Returns the launches whose step marker is inside an annotation below a step's annotation that is no step itself.
     For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
-    marked = np.flatnonzero(launches.marker >= 0)
-    marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
-    marker = launches.marker[marked]
+    marker_launches = np.flatnonzero(launches.marker >= 0)
+    marker_launches = marker_launches[
+        ~find_extractions(trace).is_bridge_event(trace)[launches.marker[marker_launches]]
+    ]
+    marker = launches.marker[marker_launches]
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(trace.is_on_lines(marker, trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
@@ -145,7 +149,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     annotation = nearest_enclosing(
         trace.parent, enclosing, np.setdiff1d(trace.annotations, step_annotation_rows(trace))
     )
-    return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
+    return marker_launches[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
 def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int64, Int64]:
@@ -158,13 +162,13 @@ def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int
 
 
 def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
-    """Returns one entry per early execution, in order of hosts and time.
+    """Returns one row per early execution, in order of hosts and time.
 
-    `step` is an index into the report's `steps`. `how` is `read` (a value was fetched) or `step_marker`. `annotation`
-    is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of its runs, an
-    upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
+    `step` is an index into the report's `steps`. `trigger` is `read` (a value was fetched) or `step_marker`.
+    `annotation` is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of
+    its runs, an upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
     """
-    entries: list[EarlyLaunch] = []
+    rows: list[EarlyLaunch] = []
     for trace, offset in traces_with_step_offsets(session):
         early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
@@ -173,21 +177,21 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                 int(early.step[i]),
                 int(launches.program[launch]),
             )
-            entries.append(
+            rows.append(
                 {
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
                     "annotation": enclosing_path(trace, int(early.annotation[i])),
                     "thread": labels[trace.line_of(sync).index],
                     "trigger": "read" if early.read[i] >= 0 else "step_marker",
-                    "program": launches.programs[program][0] if program >= 0 else None,
+                    "program": launches.programs[program].name if program >= 0 else None,
                     "start_ps": int(trace.start_ps[sync]),
                     "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),
                     "device_ps": int(early.device_ps[i]),
                     "idle_ps": int(early.idle_ps[i]),
                 }
             )
-    return entries
+    return rows
 
 
 def reads_report(trace: Trace) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE, HELPER, LAUNCH
 from tb_xla_insights.analysis.launches.causality import causal_paths, execute_calls, rows_flagged
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import program_of
+from tb_xla_insights.analysis.names import ProgramName, parse_program_name
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
@@ -78,10 +78,11 @@ class Runs:
 
 
 @memoised
-def list_programs(trace: Trace) -> list[tuple[str, str]]:
-    """Returns name and id of each program that the devices ran, as in Launches.programs."""
-    texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
-    return [program_of(trace.strings[text]) for text in texts.tolist()]
+def list_programs(trace: Trace) -> list[ProgramName]:
+    """Returns the programs that the devices ran, as in Launches.programs."""
+    names = [device.modules.name for device in trace.devices]
+    texts = np.unique(np.concatenate(names or [np.zeros(0, np.int32)]))
+    return [parse_program_name(trace.strings[text]) for text in texts.tolist()]
 
 
 def find_runs(trace: Trace) -> Runs:
@@ -89,12 +90,12 @@ def find_runs(trace: Trace) -> Runs:
     devices = trace.devices
     modules = [device.modules for device in devices]
     empty = np.zeros(0, np.int64)
-    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(m) for m in modules])
-    module = np.concatenate([np.arange(len(m)) for m in modules] or [empty]).astype(np.int32)
-    start = np.concatenate([m.start_ps for m in modules] or [empty])
-    end = np.concatenate([m.end_ps for m in modules] or [empty])
-    row = np.concatenate([m.row for m in modules] or [empty.astype(np.int32)])
-    name = np.concatenate([m.name for m in modules] or [empty.astype(np.int32)])
+    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(spans) for spans in modules])
+    module = np.concatenate([np.arange(len(spans)) for spans in modules] or [empty]).astype(np.int32)
+    start = np.concatenate([spans.start_ps for spans in modules] or [empty])
+    end = np.concatenate([spans.end_ps for spans in modules] or [empty])
+    row = np.concatenate([spans.row for spans in modules] or [empty.astype(np.int32)])
+    name = np.concatenate([spans.name for spans in modules] or [empty.astype(np.int32)])
     on_cpu = bool(devices) and devices[0].from_host_events
     enqueue, join = (
         _cpu_enqueues(trace, device, row, start) if on_cpu else _device_enqueues(trace, device, row, start)
@@ -138,18 +139,18 @@ def _match_remaining_on_cores(
         return _match_remaining(trace, exact, helpers, start)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     index_of_call = {row: index for index, row in enumerate(calls.tolist())}
-    call_index = {
+    call_index_of_helper = {
         helper: index_of_call.get(row, -1)
         for helper, row in zip(helpers.tolist(), call.tolist(), strict=True)
     }
-    taken = np.array([call_index.get(helper, -1) for helper in exact.tolist()], np.int64)
+    call_index = np.array([call_index_of_helper.get(helper, -1) for helper in exact.tolist()], np.int64)
     free_helpers: dict[int, list[int]] = {}
     for helper in np.setdiff1d(helpers, exact)[::-1].tolist():
-        free_helpers.setdefault(call_index[helper], []).append(helper)
+        free_helpers.setdefault(call_index_of_helper[helper], []).append(helper)
     matched = np.full(len(device), -1, np.int32)
     for core in cores:
         runs = np.flatnonzero(device == core)
-        indices = match_by_order(start[runs], taken[runs], trace.start_ps[calls]).tolist()
+        indices = match_by_order(start[runs], call_index[runs], trace.start_ps[calls]).tolist()
         for run, index in zip(runs.tolist(), indices, strict=True):
             if index >= 0 and free_helpers.get(index):
                 matched[run] = free_helpers[index].pop()
@@ -193,7 +194,7 @@ def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) 
 
 
 class _Candidates:
-    """Rows that share a key, the preferred ones last. `first` stands for an instant before all of them."""
+    """Rows that share a key, the preferred ones last. `first` is the row for an instant before all of them."""
 
     def __init__(self, trace: Trace, rows: list[int], first: int) -> None:
         start = trace.start_ps[rows].tolist()
@@ -212,8 +213,8 @@ def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64
     """Matches the runs that are not joined exactly with the remaining candidates, in order of time."""
     candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
     index_of_row = {row: index for index, row in enumerate(candidates.tolist())}
-    taken = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
-    matched = match_by_order(start, taken, trace.start_ps[candidates])
+    candidate_index = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
+    matched = match_by_order(start, candidate_index, trace.start_ps[candidates])
     return np.where((matched >= 0) & (exact < 0), candidates[matched] if candidates.size else -1, -1).astype(
         np.int32
     )

@@ -24,6 +24,19 @@ COST_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MIN_FITTED_RUNS = 3
 """The fewest runs to which a line is fitted."""
 
+_MIN_RELATIVE_RANGE = 0.05
+"""The least range of x, relative to its largest absolute value, for which a slope is fitted."""
+
+_DEVIATION_PER_MEDIAN_RESIDUAL = 1.4826
+"""Standard deviation over median absolute deviation of a normal distribution."""
+
+_HUBER_LIMIT = 1.345
+"""Points within this many standard deviations of the line have full weight: 95 % efficiency if errors are normal."""
+
+_MAX_FIT_ROUNDS = 50
+_MIN_RESIDUAL_PS = 1e-9
+"""Smaller residuals count as this, to avoid a division by zero."""
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -95,12 +108,12 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
 def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[ProgramRuns]:
     """The report's `programs`: like `executions`, but one row per program. `joins` holds the number of runs by quality
     of the join."""
-    programs: dict[str, dict[Join, _Runs]] = {}
+    programs: dict[str, dict[Join, _ProgramRuns]] = {}
     for (program, join), runs in _runs_by_program(session, devices).items():
         programs.setdefault(program, {})[join] = runs
     rows: list[ProgramRuns] = []
     for program, by_join in programs.items():
-        all_runs = _Runs()
+        all_runs = _ProgramRuns()
         for runs in by_join.values():
             all_runs.merge(runs)
         joins = {join: by_join[join].count for join in JOINS if join in by_join}
@@ -108,7 +121,7 @@ def programs_report(session: SessionTrace, devices: Collection[str] | None = Non
     return sorted(rows, key=lambda row: (-row["device_ps"], row["program"]))
 
 
-class _Runs:
+class _ProgramRuns:
     """Sums over runs of one program, of any number of hosts."""
 
     def __init__(self) -> None:
@@ -128,7 +141,7 @@ class _Runs:
         self._launches += launches
         self._costs = np.concatenate((self._costs, costs), axis=1)
 
-    def merge(self, other: _Runs) -> None:
+    def merge(self, other: _ProgramRuns) -> None:
         """Adds runs of the same program with another quality of the join."""
         self._ids |= other._ids
         self._kinds.update(other._kinds)
@@ -165,9 +178,11 @@ def _spread(costs: Int64) -> Spread:
     }
 
 
-def _runs_by_program(session: SessionTrace, devices: Collection[str] | None) -> dict[tuple[str, Join], _Runs]:
+def _runs_by_program(
+    session: SessionTrace, devices: Collection[str] | None
+) -> dict[tuple[str, Join], _ProgramRuns]:
     """Returns the runs of each program and quality of the join, in order of first occurrence."""
-    runs_by_program: dict[tuple[str, Join], _Runs] = {}
+    runs_by_program: dict[tuple[str, Join], _ProgramRuns] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
         columns = np.stack([getattr(costs, column) for column in COST_COLUMNS])
@@ -177,7 +192,7 @@ def _runs_by_program(session: SessionTrace, devices: Collection[str] | None) -> 
             runs = group[chosen[group]]
             if len(runs):
                 name, id_ = launches.programs[program]
-                sums = runs_by_program.setdefault((name, JOINS[join]), _Runs())
+                sums = runs_by_program.setdefault((name, JOINS[join]), _ProgramRuns())
                 sums.add(id_, KINDS[kind], int(counts_launch[runs].sum()), columns[:, runs])
     return runs_by_program
 
@@ -258,19 +273,20 @@ def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None
 def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
     """Returns intercept and slope of y over x by least squares with Huber's weights, which reduce the influence of
     points far from the line. If the x hardly differ, the slope is 0 and the intercept is the median."""
-    if np.ptp(x) <= 0.05 * np.abs(x).max(initial=0.0):
+    if np.ptp(x) <= _MIN_RELATIVE_RANGE * np.abs(x).max(initial=0.0):
         return float(np.median(y)), 0.0
     weight = np.ones(len(x))
     intercept = slope = 0.0
-    for _ in range(50):
+    for _ in range(_MAX_FIT_ROUNDS):
         mean_x, mean_y = np.average(x, weights=weight), np.average(y, weights=weight)
         spread = float((weight * (x - mean_x) ** 2).sum())
         slope = float((weight * (x - mean_x) * (y - mean_y)).sum()) / spread if spread else 0.0
         intercept = float(mean_y - slope * mean_x)
         residuals = np.abs(y - intercept - slope * x)
-        scale = 1.4826 * float(np.median(residuals))
-        tolerance = 1.345 * scale if scale else 1e-9  # most points are on the line: the others hardly count
-        next_weight = np.minimum(1.0, tolerance / np.maximum(residuals, 1e-9))
+        deviation = _DEVIATION_PER_MEDIAN_RESIDUAL * float(np.median(residuals))
+        # Without a deviation most points are on the line: the others hardly count.
+        tolerance = _HUBER_LIMIT * deviation if deviation else _MIN_RESIDUAL_PS
+        next_weight = np.minimum(1.0, tolerance / np.maximum(residuals, _MIN_RESIDUAL_PS))
         if np.array_equal(next_weight, weight):
             break
         weight = next_weight

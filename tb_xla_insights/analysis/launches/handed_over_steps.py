@@ -36,10 +36,10 @@ def handed_over_times(
     host that is as slow as the devices may run ahead of them after a long run, and a host that a full queue holds up is
     quick before the queue is full.
 
-    A step then lasts from the end of the previous step's work to the end of its own, on host and device. The first
-    step, before which nothing ran, starts as long before its own work as the median step does, or after its begin if
-    cores work on two steps at once; if it then had no time left, it starts with its work. Steps at the capture's end
-    without recorded work are not whole. (docs/definitions.md, "Step")
+    A step then lasts from the end of the previous step's work to the end of its own, on host and device. The first step
+    has no previous one: it starts before its own work by the median time between the start of a step and that of its
+    work (negative if cores work on two steps at once), but not before its annotation. If no time were left to it, it
+    starts with its work. Steps at the capture's end without recorded work are not whole. (docs/definitions.md, "Step")
     """
     launched = step_of_run >= 0
     work_end = np.full(len(start_ps), -1, np.int64)

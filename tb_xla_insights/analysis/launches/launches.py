@@ -17,14 +17,15 @@ from tb_xla_insights.analysis.codes import DYNAMO, LAUNCH, SCHEDULE, SYNC
 from tb_xla_insights.analysis.launches.causality import (
     CausalPaths,
     causal_paths,
-    event_flags,
     execute_calls,
+    metadata_flags,
     rows_flagged,
 )
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, list_programs
 from tb_xla_insights.analysis.launches.handed_over_steps import handed_over_times
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.names import ProgramName
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -40,9 +41,9 @@ class Launches:
     `row`: the outermost call. `line`: its thread. `sync`: the synchronisation (or dynamo call, or step marker) on the
     driving or an autograd thread that requested it. `marker`: the step marker around `sync`. `origin`: the event on
     that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
-    KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: names and ids of
-    programs; an id is a decimal string, empty if none is recorded. `handed_over_times`: start and end of the whole
-    steps if the host only hands their work over, else None.
+    KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: the programs that
+    the devices ran. `handed_over_times`: start and end of the whole steps if the host only hands their work over, else
+    None.
     """
 
     row: Int32
@@ -53,7 +54,7 @@ class Launches:
     step: Int32
     kind: Int8
     program: Int32
-    programs: list[tuple[str, str]]
+    programs: list[ProgramName]
     runs: Runs
     handed_over_times: tuple[Int64, Int64] | None
 
@@ -88,9 +89,8 @@ def find_launches(trace: Trace) -> Launches:
     sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
     kind = np.where(paths.dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
-    program[runs.launch[enqueued][::-1]] = runs.program[enqueued][
-        ::-1
-    ]  # a launch's first run is written last
+    last_first = enqueued[::-1]  # a launch's first run is written last
+    program[runs.launch[last_first]] = runs.program[last_first]
     step = _steps(trace, paths, runs, len(row))
     times = _handed_over_times(trace, step, runs)
     if times is not None:
@@ -123,7 +123,7 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)
     index_of_call = {row: index for index, row in enumerate(calls.tolist())}
-    taken = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
+    call_index = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
     device, program = runs.device[enqueued], runs.program[enqueued]
     program_of_call: Int32 | None = None
     for core in np.argsort(-np.bincount(device), kind="stable").tolist():
@@ -143,33 +143,33 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
             candidate_of_call[candidates] = np.arange(len(candidates))
             matched = match_by_order(
                 trace.start_ps[enqueue[group]],
-                candidate_of_call[taken[group]],
+                candidate_of_call[call_index[group]],
                 trace.start_ps[calls[candidates]],
             )
             is_matched = matched >= 0
-            taken[group[is_matched]] = candidates[matched[is_matched]]
+            call_index[group[is_matched]] = candidates[matched[is_matched]]
             runs.join[enqueued[group[is_matched]]] = ORDERED
         if program_of_call is None:
             program_of_call = np.full(len(calls), -1, np.int32)
-            has_call = of_core[taken[of_core] >= 0]
-            program_of_call[taken[has_call]] = program[has_call]
-    return np.where(call >= 0, call, np.where(taken >= 0, calls[taken], enqueue)).astype(np.int32)
+            has_call = of_core[call_index[of_core] >= 0]
+            program_of_call[call_index[has_call]] = program[has_call]
+    return np.where(call >= 0, call, np.where(call_index >= 0, calls[call_index], enqueue)).astype(np.int32)
 
 
 def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) -> CausalPaths:
     """Completes the causal paths of calls that lead to no driving thread: these calls take, in order, the requests (see
     `_requests`) that no other call comes from."""
-    lost = paths.origin < 0
+    is_lost = paths.origin < 0
     requests = _requests(trace)
-    if not lost.any() or not requests.size:
+    if not is_lost.any() or not requests.size:
         return paths
     index_of_request = {request: index for index, request in enumerate(requests.tolist())}
     # A call with a complete path takes no request, but bounds the calls around it.
-    taken = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
-    candidates = np.flatnonzero(lost | (taken >= 0))
+    request_index = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
+    candidates = np.flatnonzero(is_lost | (request_index >= 0))
     matched = np.full(len(row), -1, np.int64)
     matched[candidates] = match_by_order(
-        trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[requests]
+        trace.start_ps[row[candidates]], request_index[candidates], trace.start_ps[requests]
     )
     completed = np.flatnonzero(matched >= 0)
     request_paths = causal_paths(trace, requests[matched[completed]])
@@ -188,7 +188,9 @@ def _requests(trace: Trace) -> Int32:
     schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
         scheduled = causal_paths(trace, schedules).sync
-        rows = rows[np.isin(rows, scheduled) | (event_flags(trace)[trace.metadata_index[rows]] & DYNAMO != 0)]
+        rows = rows[
+            np.isin(rows, scheduled) | (metadata_flags(trace)[trace.metadata_index[rows]] & DYNAMO != 0)
+        ]
     return rows[np.argsort(trace.start_ps[rows], kind="stable")]
 
 
@@ -203,7 +205,7 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
         return recorded_steps_at(trace, instants)
     row, plane = steps[0].row, trace.line_of(steps[0].row).plane
     # Steps may be on a plane that is no device's: then they count as the first device's.
-    of_steps = next(
+    steps_device = next(
         (
             number
             for number, device in enumerate(trace.devices)
@@ -212,7 +214,7 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
         0,
     )
     # In reverse: a launch's first run is written last.
-    on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == of_steps))[::-1]
+    on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == steps_device))[::-1]
     instants[runs.launch[on_device]] = runs.start_ps[on_device]
     return recorded_steps_at(trace, instants)
 

@@ -7,38 +7,38 @@ import numpy as np
 from tb_xla_insights.trace.model import Int64
 
 
-def match_by_order(run_start: Int64, taken: Int64, call_start: Int64) -> Int64:
+def match_by_order(run_start: Int64, call_of_run: Int64, call_start: Int64) -> Int64:
     """Returns, for each run without a call, one of the calls without a run, or -1. A device runs its launches in order,
     so the runs that have a call bound the calls of the others.
 
-    `run_start` may be in any order. `taken[i]` is the call that run i has, -1: none. `call_start` ascends. Between two
-    runs that have calls, and after the last one, waiting runs take the calls from the first on. Before the first run
-    that has a call, they take the calls before that call from the last back, because a capture may begin between a call
-    and its run. No run takes a call that starts after it.
+    `run_start` may be in any order. `call_of_run[i]` is the call that run i has, -1: none. `call_start` ascends.
+    Between two runs that have calls, and after the last one, waiting runs take the calls from the first on. Before the
+    first run that has a call, they take the calls before that call from the last back, because a capture may begin
+    between a call and its run. No run takes a call that starts after it.
     """
     matched = np.full(len(run_start), -1, np.int64)
     order = np.argsort(run_start, kind="stable")
-    call_of = taken[order]
-    if not (call_of < 0).any():
+    ordered_calls = call_of_run[order]
+    if not (ordered_calls < 0).any():
         return matched
     free = np.ones(len(call_start), np.bool_)
-    free[call_of[call_of >= 0]] = False
-    low = np.maximum.accumulate(np.append(-1, call_of))[:-1]
-    upper = np.where(call_of < 0, len(call_start), call_of)
+    free[ordered_calls[ordered_calls >= 0]] = False
+    low = np.maximum.accumulate(np.append(-1, ordered_calls))[:-1]
+    upper = np.where(ordered_calls < 0, len(call_start), ordered_calls)
     high = np.minimum.accumulate(upper[::-1])[::-1]
-    waiting = np.flatnonzero(call_of < 0)
+    waiting = np.flatnonzero(ordered_calls < 0)
     bounds = np.stack((low[waiting], high[waiting]), 1)
     for group in np.split(waiting, np.flatnonzero((np.diff(bounds, axis=0) != 0).any(axis=1)) + 1):
         first, last = int(low[group[0]]) + 1, int(high[group[0]])
         calls = (np.flatnonzero(free[first:last]) + first).tolist() if last > first else []
         runs = order[group].tolist()
-        if first == 0 and last < len(call_start):
+        is_backward = first == 0 and last < len(call_start)
+        if is_backward:
             calls.reverse()
             runs.reverse()
         next_call = 0
-        backward = first == 0 and last < len(call_start)
         for run in runs:
-            while backward and next_call < len(calls) and call_start[calls[next_call]] > run_start[run]:
+            while is_backward and next_call < len(calls) and call_start[calls[next_call]] > run_start[run]:
                 next_call += 1
             if next_call < len(calls) and call_start[calls[next_call]] <= run_start[run]:
                 matched[run] = calls[next_call]

@@ -13,7 +13,8 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.kernels import find_distinct
 from tb_xla_insights.analysis.propagation.scope_rows import stored_scopes
 from tb_xla_insights.analysis.propagation.scopes import op_name_in_tf_op
-from tb_xla_insights.trace.model import Device, Int32, Trace
+from tb_xla_insights.trace.device import Device
+from tb_xla_insights.trace.model import Int32, Trace
 
 _NO_PROGRAM = -1
 """The program id of events without a program, in files."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.scopes import fits_limits, truncate_path
-from tb_xla_insights.trace.model import Device, Int32, Trace
+from tb_xla_insights.trace.device import Device
+from tb_xla_insights.trace.model import Int32, Trace
 
 SCOPE_ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
 

@@ -197,7 +197,7 @@ def _launches_by_program(trace: Trace, mask: NDArray[np.bool_]) -> dict[str, int
     pairs = set(zip(runs.program[rows].tolist(), runs.launch[rows].tolist(), strict=True))
     launches_of: dict[str, int] = {}
     for program, count in Counter(program for program, _ in pairs).items():
-        id_ = launches.programs[program][1]
+        id_ = launches.programs[program].id
         if id_:
             key = str(int(id_) % 2**64)
             launches_of[key] = launches_of.get(key, 0) + count

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag, program_of
+from tb_xla_insights.analysis.names import has_tag, parse_program_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
@@ -151,7 +151,7 @@ def _modules(trace: Trace) -> Iterator[Step]:
         return
     modules = device.modules
     # Names without program ids: a recompiled graph keeps its name.
-    names = [program_of(trace.strings[text])[0] for text in modules.name.tolist()]
+    names = [parse_program_name(trace.strings[text]).name for text in modules.name.tolist()]
     runs = _loop_runs(names, modules.end_ps - modules.start_ps)
     rows, starts = modules.row[runs].tolist(), modules.start_ps[runs].tolist()
     for row, start, end in zip(rows, starts, starts[1:], strict=False):

@@ -31,13 +31,7 @@ class Intervals:
 
     def clipped(self, start_ps: int, end_ps: int) -> Intervals:
         """Returns the part of the intervals inside the window [start_ps, end_ps)."""
-        low = int(np.searchsorted(self.end_ps, start_ps, "right"))
-        high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
-        start, end = self.start_ps[low:high], self.end_ps[low:high]
-        if low < high and start[0] < start_ps:
-            start = np.concatenate(([start_ps], start[1:]))
-        if low < high and end[-1] > end_ps:
-            end = np.concatenate((end[:-1], [end_ps]))
+        _, start, end = clip_columns(self.start_ps, self.end_ps, start_ps, end_ps)
         return Intervals(start, end)
 
     def without(self, other: Intervals) -> Intervals:
@@ -61,6 +55,20 @@ class Intervals:
         end = np.concatenate((clipped.start_ps[:1], clipped.start_ps[1:][inner], [end_ps]))
         long_enough = end - start >= min_ps
         return Intervals(start[long_enough], end[long_enough])
+
+
+def clip_columns(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> tuple[slice, Int64, Int64]:
+    """Returns which of sorted, disjoint intervals overlap the window [start_ps, end_ps), and their starts and ends
+    inside it."""
+    low = int(np.searchsorted(ends, start_ps, "right"))
+    high = max(low, int(np.searchsorted(starts, end_ps, "left")))
+    overlapping = slice(low, high)
+    start, end = starts[overlapping], ends[overlapping]
+    if low < high and start[0] < start_ps:
+        start = np.concatenate(([start_ps], start[1:]))
+    if low < high and end[-1] > end_ps:
+        end = np.concatenate((end[:-1], [end_ps]))
+    return overlapping, start, end
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
@@ -101,8 +109,7 @@ def _union_of_two(a: Intervals, b: Intervals) -> Intervals:
 def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
     """Returns the parts of each span that its children do not cover, as columns: index of the span, start, end.
 
-    Spans are sorted by start; `parents` holds indices of spans, -1 for none. Spans may overlap
-    without being nested.
+    Spans are sorted by start; `parents` holds indices of spans, -1 for none. Spans may overlap without being nested.
     """
     span, start, end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
     count = kernels.own_time(starts, ends, parents, starts.copy(), span, start, end)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.time.intervals import clip_columns
 from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import OTHER, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64
@@ -28,14 +29,7 @@ class Segments:
 
     def clipped(self, start_ps: int, end_ps: int) -> Segments:
         """Returns the part of the segments inside the window [start_ps, end_ps)."""
-        low = int(np.searchsorted(self.end_ps, start_ps, "right"))
-        high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
-        overlapping = slice(low, high)
-        start, end = self.start_ps[overlapping], self.end_ps[overlapping]
-        if low < high and start[0] < start_ps:
-            start = np.concatenate(([start_ps], start[1:]))
-        if low < high and end[-1] > end_ps:
-            end = np.concatenate((end[:-1], [end_ps]))
+        overlapping, start, end = clip_columns(self.start_ps, self.end_ps, start_ps, end_ps)
         return Segments(start, end, self.class_index[overlapping], self.row[overlapping])
 
     def select(self, chosen: NDArray[np.bool_]) -> Segments:

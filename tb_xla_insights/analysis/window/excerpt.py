@@ -13,7 +13,8 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.analysis.window.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
-from tb_xla_insights.trace.model import Int16, Int32, Int64, Role, Spans, Trace
+from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.model import Int16, Int32, Int64, Role, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
 

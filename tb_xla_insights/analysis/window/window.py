@@ -55,7 +55,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     """
     hosts = [
         _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
-        for number, trace in session.numbered()
+        for number, trace in session.numbered_traces()
         if device is None or any(candidate.id == device for candidate in trace.devices)
     ]
     names = _top_names(_totals([host.own_ps for host in hosts]))

@@ -1,4 +1,4 @@
-"""Merges the smaller parts of the report, key by key, from those of hosts in their order, on one time base."""
+"""Merges the smaller keys of the report, each by a function, from the sections of hosts in their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.analysis.weighted import weighted_median
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.merge.parts import HostPart
+from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
 
-Parts = Sequence[HostPart]
+Sections = Sequence[HostSection]
 
 
-def merge_environments(parts: Parts) -> Environment:
+def merge_environments(sections: Sections) -> Environment:
     """The report's `environment`: the first known framework and runtime in the order of FRAMEWORKS and RUNTIMES that
     any host has, and the accelerator of most devices."""
-    environments = [part.rows["environment"] for part in parts]
+    environments = [section.rows["environment"] for section in sections]
     frameworks, runtimes = ({row[key] for row in environments} for key in ("framework", "runtime"))
     accelerators: Counter[str] = Counter()
-    for part in parts:
-        accelerators[part.rows["environment"]["accelerator"]] += len(part.rows["devices"])
+    for section in sections:
+        accelerators[section.rows["environment"]["accelerator"]] += len(section.rows["devices"])
     framework: Framework = next((name for name in FRAMEWORKS if name in frameworks), UNKNOWN)
     runtime: Runtime = next((name for name in RUNTIMES if name in runtimes), UNKNOWN)
     accelerator = max(accelerators, key=lambda name: accelerators[name])
@@ -47,43 +47,51 @@ def merge_environments(parts: Parts) -> Environment:
     }
 
 
-def merge_devices(parts: Parts, duration_ps: int) -> list[Device]:
+def merge_devices(sections: Sections, duration_ps: int) -> list[Device]:
     """The devices of all hosts; their span in the definition `capture` becomes the session's duration."""
     rows = []
-    for device in (device for part in parts for device in part.rows["devices"]):
+    for device in (device for section in sections for device in section.rows["devices"]):
         capture = device["duty"]["capture"] | {"span_ps": duration_ps}
         rows.append(device | {"duty": device["duty"] | {"capture": capture}})
     return rows
 
 
-def merge_step_idle(parts: Parts) -> StepIdle:
+def merge_step_idle(sections: Sections) -> StepIdle:
     """The report's `step_idle`; if any host has steps, only hosts with steps count."""
-    in_steps = any(part.steps for part in parts)
-    counted = [part for part in parts if part.rows["step_idle"]["devices"] and (part.steps or not in_steps)]
+    in_steps = any(section.steps for section in sections)
+    counted_sections = [
+        section
+        for section in sections
+        if section.rows["step_idle"]["devices"] and (section.steps or not in_steps)
+    ]
     left_out: list[LeftOut] = [
         {
-            "host": part.host,
-            "reason": "no_steps" if part.rows["step_idle"]["devices"] else "no_device_work",
+            "host": section.host,
+            "reason": "no_steps" if section.rows["step_idle"]["devices"] else "no_device_work",
         }
-        for part in parts
-        if part not in counted
+        for section in sections
+        if section not in counted_sections
     ]
-    durations = [ps for part in counted or parts for ps in part.rows["steps"].durations_ps().tolist()]
+    durations = [
+        ps for section in counted_sections or sections for ps in section.rows["steps"].durations_ps().tolist()
+    ]
     return step_idle_from_rows(
-        [row for part in counted for row in part.rows["step_idle"]["devices"]], durations, left_out
+        [row for section in counted_sections for row in section.rows["step_idle"]["devices"]],
+        durations,
+        left_out,
     )
 
 
-def steps_of_working_hosts(parts: Parts) -> int:
+def steps_of_working_hosts(sections: Sections) -> int:
     """The number of steps of hosts whose devices recorded work."""
-    return sum(part.steps for part in parts if part.rows["step_idle"]["devices"])
+    return sum(section.steps for section in sections if section.rows["step_idle"]["devices"])
 
 
-def merge_launching(parts: Parts) -> Launching:
+def merge_launching(sections: Sections) -> Launching:
     """The report's `launching`: `fixed` is that of the median host, and the median of `lead` is the median of the
     hosts' medians, each host weighted by its number of runs."""
-    fixed_rows = [row for part in parts if (row := part.rows["launching"]["fixed"])]
-    leads = [row for part in parts if (row := part.rows["launching"]["lead"])]
+    fixed_rows = [row for section in sections if (row := section.rows["launching"]["fixed"])]
+    leads = [row for section in sections if (row := section.rows["launching"]["lead"])]
     result: Launching = {"fixed": None, "lead": None}
     if fixed_rows:
         median = weighted_median((row["fixed_ps"], row["runs"]) for row in fixed_rows)
@@ -101,12 +109,12 @@ def merge_launching(parts: Parts) -> Launching:
     return result
 
 
-def merge_transfers(parts: Parts) -> TransfersByDirection:
+def merge_transfers(sections: Sections) -> TransfersByDirection:
     """The report's `transfers`: sums, and means over the steps of all hosts."""
-    steps = sum(part.steps for part in parts)
+    steps = sum(section.steps for section in sections)
 
     def merge_direction(direction: str) -> Transfers:
-        rows = [part.rows["transfers"][direction] for part in parts]
+        rows = [section.rows["transfers"][direction] for section in sections]
         in_steps = sum(row["in_steps"] for row in rows)
         bytes_in_steps = _sum_of_known(row["bytes_in_steps"] for row in rows)
         return {
@@ -129,10 +137,10 @@ def _sum_of_known(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers else None
 
 
-def merge_outside(parts: Parts, framework: str) -> Outside | None:
+def merge_outside(sections: Sections, framework: str) -> Outside | None:
     """The report's `outside`: each host before its own first run and after its own last run, in its own capture.
     Durations are means over the hosts whose devices recorded work, times by class are sums over them."""
-    rows = [row for part in parts if (row := part.rows["outside"])]
+    rows = [row for section in sections if (row := section.rows["outside"])]
     if not rows:
         return None
 
@@ -149,12 +157,12 @@ def merge_outside(parts: Parts, framework: str) -> Outside | None:
         sum_by_class("after"),
         mean([row["capture_ps"] for row in rows]),
     )
-    return outside_span_json(outside, sum(len(part.rows["devices"]) for part in parts), framework)
+    return outside_span_json(outside, sum(len(section.rows["devices"]) for section in sections), framework)
 
 
-def merge_throughput(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
+def merge_throughput(sections: Sections, steps: Sequence[Step]) -> Throughput | None:
     """The report's `throughput`. The samples of a step are those of all hosts together, whichever host records them."""
-    recorded = next((row for part in parts if (row := part.rows["throughput"])), None)
+    recorded = next((row for section in sections if (row := section.rows["throughput"])), None)
     return throughput(steps, None, recorded["samples_per_step"]) if recorded else None
 
 

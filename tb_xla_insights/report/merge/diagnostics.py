@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tb_xla_insights.analysis.findings.base import plural
-from tb_xla_insights.report.merge.parts import HostPart
+from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.merge.tables import HostKey
 
 if TYPE_CHECKING:
@@ -22,15 +22,25 @@ _MAX_STEP_DIFFERENCE = 2
 
 _MAX_NAMED_HOSTS = 3
 
-_HostRow = tuple[HostKey, int, str, "Diagnostic"]
-"""The sort key of a host, the index in its list, the host's name, and the diagnostic."""
+
+class _HostDiagnostic(NamedTuple):
+    """A diagnostic of one host. `host_key` is the host's sort key, `position` that in the host's list."""
+
+    host_key: HostKey
+    position: int
+    host: str
+    row: Diagnostic
+
+    @property
+    def sort_key(self) -> tuple[HostKey, int]:
+        return self.host_key, self.position
 
 
 class MergedDiagnostics:
     """The diagnostics of all hosts by their message; messages that differ in numbers alone are merged."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str, int], list[_HostRow]] = {}
+        self._rows: dict[tuple[str, str, str, int], list[_HostDiagnostic]] = {}
         self._hosts = 0
 
     def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
@@ -39,19 +49,20 @@ class MergedDiagnostics:
         for index, row in enumerate(rows):
             message = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
             occurrences[message] += 1  # repetitions on one host, such as for two devices, are not merged
-            self._rows.setdefault((*message, occurrences[message]), []).append((key, index, host, row))
+            rows_of_message = self._rows.setdefault((*message, occurrences[message]), [])
+            rows_of_message.append(_HostDiagnostic(key, index, host, row))
 
     def rows(self) -> list[Diagnostic]:
         """The merged diagnostics, in the order of the first host that has each."""
         result = []
         for (id_, *_), rows in self._rows.items():
             if id_ not in _OF_ONE_PROCESS or len(rows) == self._hosts:
-                rows.sort(key=lambda row: row[:2])
-                result.append((rows[0][:2], self._merge(rows)))
+                rows.sort(key=lambda item: item.sort_key)
+                result.append((rows[0].sort_key, self._merge(rows)))
         return [row for _, row in sorted(result, key=lambda pair: pair[0])]
 
-    def _merge(self, rows: Sequence[_HostRow]) -> Diagnostic:
-        _, _, host, first = rows[0]
+    def _merge(self, rows: Sequence[_HostDiagnostic]) -> Diagnostic:
+        host, first = rows[0].host, rows[0].row
         diagnostic: Diagnostic = {
             "id": first["id"],
             "severity": first["severity"],
@@ -62,39 +73,41 @@ class MergedDiagnostics:
         where = f"on {len(rows)} of {self._hosts} hosts"
         if len(rows) == self._hosts:
             where = "on both hosts" if len(rows) == 2 else f"on all {len(rows)} hosts"
-        same_numbers = all(row["message"] == first["message"] for *_, row in rows)
+        same_numbers = all(item.row["message"] == first["message"] for item in rows)
         text = f"{first['message']} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"
         return {**diagnostic, "message": text, "hosts": len(rows)}
 
 
-def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
+def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | None:
     """The diagnostic for sessions in which means over all steps mix hosts with different work; None for others.
 
     Hosts differ if their steps have another source or name, if another program takes most device time, or if their
     numbers of steps differ by more than the edges of captures explain. Hosts without steps are in no mean."""
-    with_steps = [part for part in parts if part.steps]
+    with_steps = [section for section in sections if section.steps]
     if len(with_steps) < 2:
         return None
     signatures = Counter(map(_signature, with_steps))
     if len(signatures) == len(with_steps):
         return _all_differ(with_steps)
     usual, _ = signatures.most_common(1)[0]
-    counts = sorted(part.steps for part in with_steps if _signature(part) == usual)
+    counts = sorted(section.steps for section in with_steps if _signature(section) == usual)
     median = counts[(len(counts) - 1) // 2]
     differing = [
-        part
-        for part in with_steps
-        if _signature(part) != usual or abs(part.steps - median) > _MAX_STEP_DIFFERENCE
+        section
+        for section in with_steps
+        if _signature(section) != usual or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
     if not differing:
         return None
-    typical = next((part for part in with_steps if not any(part is outlier for outlier in differing)), None)
+    typical = next(
+        (section for section in with_steps if not any(section is outlier for outlier in differing)), None
+    )
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
     subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
-    if all(_signature(part) == usual for part in differing):
-        have = "has another number" if len(differing) == 1 else "have other numbers"
+    if all(_signature(section) == usual for section in differing):
+        predicate = "has another number" if len(differing) == 1 else "have other numbers"
         numbers = f"{_list_step_counts(differing)}; the others {median}"
-        text = f"{have} of steps ({numbers}), and means weigh hosts by their steps."
+        text = f"{predicate} of steps ({numbers}), and means weigh hosts by their steps."
         return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
     verb = "runs" if len(differing) == 1 else "run"
     text = f"{verb} different work than the others ({examples}): means over all steps mix them."
@@ -103,14 +116,14 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
     )
 
 
-def _all_differ(parts: Sequence[HostPart]) -> Diagnostic:
+def _all_differ(sections: Sequence[HostSection]) -> Diagnostic:
     """The diagnostic if no two hosts do the same work."""
-    subject = f"Each of {len(parts)} hosts runs different work"
-    if len(parts) == 2:
+    subject = f"Each of {len(sections)} hosts runs different work"
+    if len(sections) == 2:
         subject = "Both hosts run different work"
     return _diagnostic(
         "warning",
-        f"{subject} ({_list_steps(parts)}): means over all steps mix them. Look at each host separately; only "
+        f"{subject} ({_list_steps(sections)}): means over all steps mix them. Look at each host separately; only "
         "stages of one pipeline belong together.",
     )
 
@@ -119,26 +132,30 @@ def _diagnostic(severity: Literal["info", "warning"], message: str) -> Diagnosti
     return {"id": "hosts_differ", "severity": severity, "message": message}
 
 
-def _list_step_counts(parts: Sequence[HostPart]) -> str:
+def _list_step_counts(sections: Sequence[HostSection]) -> str:
     """`w-2 78, w-3 80 and 2 more`."""
-    names = ", ".join(f"{part.host} {part.steps}" for part in parts[:_MAX_NAMED_HOSTS])
-    return f"{names} and {len(parts) - _MAX_NAMED_HOSTS} more" if len(parts) > _MAX_NAMED_HOSTS else names
+    names = ", ".join(f"{section.host} {section.steps}" for section in sections[:_MAX_NAMED_HOSTS])
+    return (
+        f"{names} and {len(sections) - _MAX_NAMED_HOSTS} more" if len(sections) > _MAX_NAMED_HOSTS else names
+    )
 
 
-def _list_steps(parts: Sequence[HostPart]) -> str:
+def _list_steps(sections: Sequence[HostSection]) -> str:
     """`w-2: 4 steps eval, w-3: 4 steps test and 2 more`."""
-    names = ", ".join(f"{part.host}: {_steps_text(part)}" for part in parts[:_MAX_NAMED_HOSTS])
-    return f"{names} and {len(parts) - _MAX_NAMED_HOSTS} more" if len(parts) > _MAX_NAMED_HOSTS else names
+    names = ", ".join(f"{section.host}: {_steps_text(section)}" for section in sections[:_MAX_NAMED_HOSTS])
+    return (
+        f"{names} and {len(sections) - _MAX_NAMED_HOSTS} more" if len(sections) > _MAX_NAMED_HOSTS else names
+    )
 
 
-def _signature(part: HostPart) -> tuple[str, str, str | None]:
+def _signature(section: HostSection) -> tuple[str, str, str | None]:
     """The source of a host's steps, their name without its number, and the program with most device time."""
-    first = part.rows["steps"][0]
-    return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
+    first = section.rows["steps"][0]
+    return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), section.rows["main_program"]
 
 
-def _steps_text(part: HostPart) -> str:
+def _steps_text(section: HostSection) -> str:
     """`4 steps eval of jit_eval`."""
-    _, name, program = _signature(part)
+    _, name, program = _signature(section)
     program_phrase = f" of {program}" if program else ""
-    return f"{plural(part.steps, f'step {name}'.strip(), f'steps {name}'.strip())}{program_phrase}"
+    return f"{plural(section.steps, f'step {name}'.strip(), f'steps {name}'.strip())}{program_phrase}"

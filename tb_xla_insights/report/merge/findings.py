@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.weighted import weighted_mean
-from tb_xla_insights.report.merge.parts import HostPart
+from tb_xla_insights.report.merge.sections import HostSection
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
-"""From the most to the least frequent: of two that equally many hosts have, the first one counts."""
+"""From the most to the least frequent, which decides between two that equally many hosts have."""
 
 _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
 """First words of details that are no names, and so begin with a small letter within a sentence."""
@@ -39,82 +39,84 @@ def detail_after_colon(detail: str) -> str:
     return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
-def merge_findings(parts: Sequence[HostPart]) -> FindingKeys:
+def merge_findings(sections: Sequence[HostSection]) -> FindingKeys:
     """The report's `findings` and `mistakes`, from hosts in their order."""
     rows_by_id: dict[str, dict[int, Row]] = {}
-    for part in parts:
-        for row in part.rows["findings"]:
-            rows_by_id.setdefault(row["id"], {})[part.number] = row
-    step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
+    for section in sections:
+        for row in section.rows["findings"]:
+            rows_by_id.setdefault(row["id"], {})[section.number] = row
+    step = _mean_step(sections, lambda section: section.rows["mistakes"]["step_ps"])
     faults = {id_: rows for id_, rows in rows_by_id.items() if id_ not in NO_FAULT}
     findings = sort_findings(
-        [_merge_finding(parts, rows) for id_, rows in faults.items() if _is_relevant(parts, id_, rows)]
+        [_merge_finding(sections, rows) for id_, rows in faults.items() if _is_relevant(sections, id_, rows)]
     )
     device_bound = rows_by_id.get("device_bound")
     if (
         device_bound
         and has_nothing_to_fix(findings)
-        and _is_on_most_hosts(parts, device_bound)
-        and not _has_mistake(parts)
+        and _is_on_most_hosts(sections, device_bound)
+        and not _has_mistake(sections)
     ):
-        findings.append(_merge_finding(parts, device_bound))
+        findings.append(_merge_finding(sections, device_bound))
     rows = [finding.as_json(finding_kind(finding), step) for finding in findings]
-    return {"findings": rows, "mistakes": _mistakes(parts, findings, step)}
+    return {"findings": rows, "mistakes": _mistakes(sections, findings, step)}
 
 
-def _is_relevant(parts: Sequence[HostPart], id_: str, rows: dict[int, Row]) -> bool:
+def _is_relevant(sections: Sequence[HostSection], id_: str, rows: dict[int, Row]) -> bool:
     """Whether a finding of some hosts is one of the session. A limit is only if its fix gains on some host, or if its
     idle time is at least INFO_SHARE of the spans of all devices."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
         return True
     cost = sum(int(row["cost_ps"]) for row in rows.values())
-    return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
+    return cost >= INFO_SHARE * sum(section.span_ps for section in sections)
 
 
-def _is_on_most_hosts(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
+def _is_on_most_hosts(sections: Sequence[HostSection], rows: dict[int, Row]) -> bool:
     """Whether the share of hosts with devices that have a finding is at least EVERY_STEP_SHARE."""
-    return len(rows) >= EVERY_STEP_SHARE * sum(bool(part.span_ps) for part in parts)
+    return len(rows) >= EVERY_STEP_SHARE * sum(bool(section.span_ps) for section in sections)
 
 
-def _has_mistake(parts: Sequence[HostPart]) -> bool:
+def _has_mistake(sections: Sequence[HostSection]) -> bool:
     """Whether a host has a mistake whose fix gains at least WARNING_SHARE of its step."""
     return any(
         row["kind"] == "mistake" and (row["gain"] or 0.0) >= WARNING_SHARE
-        for part in parts
-        for row in part.rows["findings"]
+        for section in sections
+        for row in section.rows["findings"]
     )
 
 
-def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
+def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Finding:
     """One finding of the hosts that have it, from `rows` by host number. The texts are those of one host: of the median
     one by gain if more than half of the hosts have the finding, else of the one that loses most."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
-    few = 2 * len(rows) <= len(parts)
-    shown = rows[numbers[-1] if few else numbers[(len(numbers) - 1) // 2]]
-    host = next(part.host for part in parts if rows.get(part.number) is shown)
-    weight = _weight_function(parts)
+    on_minority = 2 * len(rows) <= len(sections)
+    shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
+    host = next(section.host for section in sections if rows.get(section.number) is shown_row)
+    weight = _weight_function(sections)
     recurrences = Counter(row["recurs"] for row in rows.values())
 
     def mean_share(key: str) -> float | None:
-        return weighted_mean((rows.get(part.number, {}).get(key), weight(part)) for part in parts)
+        return weighted_mean((rows.get(section.number, {}).get(key), weight(section)) for section in sections)
 
     finding = Finding(
-        id=shown["id"],
-        title=shown["title"],
-        brief=shown["brief"] + _host_phrase(len(rows), len(parts), host),
-        detail=_detail_of_hosts(shown["detail"], len(rows), len(parts), host, few),
-        advice=shown["advice"],
+        id=shown_row["id"],
+        title=shown_row["title"],
+        brief=shown_row["brief"] + _host_phrase(len(rows), len(sections), host),
+        detail=_detail_of_hosts(shown_row["detail"], len(rows), len(sections), host, on_minority),
+        advice=shown_row["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
-        evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
-        windows=[Window(**window) for window in shown["windows"]],
+        evidence=shown_row["evidence"] | {"hosts": len(rows), "of_hosts": len(sections), "host": host},
+        windows=[Window(**window) for window in shown_row["windows"]],
         recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
         ),
         gain=mean_share("gain"),
         gain_at_worst=mean_share("gain_at_worst"),
-        step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_ps")),
+        step_if_fixed_ps=_mean_step(
+            sections, lambda section: rows.get(section.number, {}).get("step_if_fixed_ps")
+        ),
         step_if_fixed_at_worst_ps=_mean_step(
-            parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_at_worst_ps")
+            sections, lambda section: rows.get(section.number, {}).get("step_if_fixed_at_worst_ps")
         ),
     )
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))
@@ -126,33 +128,39 @@ def _host_phrase(count: int, hosts: int, host: str) -> str:
     return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
 
 
-def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
+def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, on_minority: bool) -> str:
     """The detail of one host with the number of hosts that have the finding and the host that its numbers are of."""
     if count == 1:
         return f"On {host} alone, of {hosts} hosts: {detail_after_colon(detail)}"
     group = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
-    return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {group})."
+    return f"{detail.removesuffix('.')} ({host}, the {'worst' if on_minority else 'median'} of {group})."
 
 
-def _weight_function(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
+def _weight_function(sections: Sequence[HostSection]) -> Callable[[HostSection], int]:
     """The weight of a host in means of shares: the time of its steps, so that a gain is the share of the mean step of
     all hosts; if no host has steps, the span of its devices."""
-    if any(part.steps for part in parts):
-        return lambda part: part.steps_ps
-    return lambda part: part.span_ps
+    if any(section.steps for section in sections):
+        return lambda section: section.steps_ps
+    return lambda section: section.span_ps
 
 
-def _mean_step(parts: Sequence[HostPart], step_of: Callable[[HostPart], int | None]) -> int | None:
-    """The mean over the steps of all hosts if the mean step of each were `step_of`; a host for which that is None keeps
-    its steps. None if it is None for all hosts."""
-    replaced = [(part, mean) for part in parts if part.steps and (mean := step_of(part)) is not None]
+def _mean_step(sections: Sequence[HostSection], step_of: Callable[[HostSection], int | None]) -> int | None:
+    """The mean over the steps of all hosts if the mean step of each host were `step_of(host)`; a host for which that is
+    None keeps its steps. None if it is None for all hosts."""
+    replaced = [
+        (section, mean) for section in sections if section.steps and (mean := step_of(section)) is not None
+    ]
     if not replaced:
         return None
-    saved = sum((round(part.steps_ps / part.steps) - mean) * part.steps for part, mean in replaced)
-    return round((sum(part.steps_ps for part in parts) - saved) / sum(part.steps for part in parts))
+    saved = sum(
+        (round(section.steps_ps / section.steps) - mean) * section.steps for section, mean in replaced
+    )
+    return round(
+        (sum(section.steps_ps for section in sections) - saved) / sum(section.steps for section in sections)
+    )
 
 
-def _mistakes(parts: Sequence[HostPart], findings: Sequence[Finding], step: int | None) -> Mistakes:
+def _mistakes(sections: Sequence[HostSection], findings: Sequence[Finding], step: int | None) -> Mistakes:
     """The report's `mistakes`. The session's limit is the largest one; for hosts with another limit the step without
     the limit is the step without mistakes."""
     limit = next(
@@ -164,26 +172,26 @@ def _mistakes(parts: Sequence[HostPart], findings: Sequence[Finding], step: int 
         None,
     )
 
-    def step_without_limit(part: HostPart) -> int | None:
+    def step_without_limit(section: HostSection) -> int | None:
         limit_of_host = next(
             (
                 row["id"]
-                for row in part.rows["findings"]
+                for row in section.rows["findings"]
                 if row["kind"] == "limit" and row["step_if_fixed_ps"] is not None
             ),
             None,
         )
         key = "step_without_limit_ps" if limit_of_host == limit else "step_if_fixed_ps"
-        without_limit: int | None = part.rows["mistakes"][key]
+        without_limit: int | None = section.rows["mistakes"][key]
         return without_limit
 
-    fixed = _mean_step(parts, lambda part: part.rows["mistakes"]["step_if_fixed_ps"])
+    fixed = _mean_step(sections, lambda section: section.rows["mistakes"]["step_if_fixed_ps"])
     mistakes = (finding for finding in findings if finding_kind(finding) == "mistake")
     return {
         "count": sum((finding.gain or 0.0) >= INFO_SHARE for finding in mistakes),
         "step_ps": step,
-        "usual_step_ps": _mean_step(parts, lambda part: part.rows["mistakes"]["usual_step_ps"]),
+        "usual_step_ps": _mean_step(sections, lambda section: section.rows["mistakes"]["usual_step_ps"]),
         "step_if_fixed_ps": fixed,
-        "step_without_limit_ps": _mean_step(parts, step_without_limit) if limit else fixed,
+        "step_without_limit_ps": _mean_step(sections, step_without_limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,
     }

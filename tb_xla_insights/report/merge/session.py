@@ -16,7 +16,7 @@ from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
 from tb_xla_insights.report.merge import answers
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
-from tb_xla_insights.report.merge.parts import HOST_KEYS, HostPart, shifted
+from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted
 from tb_xla_insights.report.merge.sidecars import MergedSidecars
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
 from tb_xla_insights.report.merge.tables import (
@@ -61,8 +61,9 @@ class _Host:
 class ReportMerger:
     """Builds one session's report from summaries of hosts, which are added one by one in any order.
 
-    The report of a single host is its own. Of several hosts it retains what the report has rows for: steps, devices and
-    findings of each host, tables by their keys, the longest gaps. (docs/definitions.md, "Sessions of several hosts")
+    The report of a session with a single host is that of the host. Of several hosts the merger retains what the report
+    has rows for: steps, devices and findings of each host, tables by their keys, the longest gaps.
+    (docs/definitions.md, "Sessions of several hosts")
     """
 
     def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
@@ -142,63 +143,67 @@ class ReportMerger:
 
     def _merge(self, hosts: list[_Host], skipped: list[DiagnosticRow]) -> HostReport:
         shifts, first, unknown_clocks = _time_base(hosts)
-        parts = _on_session_time_base(hosts, shifts)
+        sections = _on_session_time_base(hosts, shifts)
         # Gaps refer to hosts by number: the shift in time and the offset of step indices of each.
         offsets_of_host = {
-            host.number: offsets for host, *offsets in zip(hosts, shifts, _step_offsets(parts), strict=True)
+            host.number: offsets
+            for host, *offsets in zip(hosts, shifts, _step_offsets(sections), strict=True)
         }
         ends = (
-            part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
-            for part, shift in zip(parts, shifts, strict=True)
+            section.rows["session"]["duration_ps"] + shift
+            if section.rows["session"]["hosts"][0]["events"]
+            else 0
+            for section, shift in zip(sections, shifts, strict=True)
         )
-        steps = StepRows.joined([part.rows["steps"] for part in parts])
+        steps = StepRows.joined([section.rows["steps"] for section in sections])
         items: list[Gap] = []
         for number, item in self._gaps.items:
             shift, offset = offsets_of_host[number]
             items.append(_with_step_offset(shifted(item, shift), offset))
-        environment = answers.merge_environments(parts)
+        environment = answers.merge_environments(sections)
         duration, programs = max(ends), self._programs.rows()
-        differing, annotations = differing_hosts_diagnostic(parts), self._annotations.rows()
+        differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
         return {
             "schema": SCHEMA_VERSION,
             "session": {
                 "name": self._name,
                 "path": self._path,
                 "description": next(
-                    filter(None, (part.rows["session"]["description"] for part in parts)), None
+                    filter(None, (section.rows["session"]["description"] for section in sections)), None
                 ),
                 "start_unix_ns": str(first),
                 "duration_ps": duration,
-                "hosts": [row for part in parts for row in part.rows["session"]["hosts"]],
+                "hosts": [row for section in sections for row in section.rows["session"]["hosts"]],
             },
             "environment": environment,
             "diagnostics": _unique(
                 [*skipped, *unknown_clocks, *([differing] if differing else []), *self._diagnostics.rows()]
             ),
-            "devices": answers.merge_devices(parts, duration),
+            "devices": answers.merge_devices(sections, duration),
             "steps": steps,
-            "gaps": self._gaps.document(items, answers.steps_of_working_hosts(parts)),
-            "step_idle": answers.merge_step_idle(parts),
+            "gaps": self._gaps.document(items, answers.steps_of_working_hosts(sections)),
+            "step_idle": answers.merge_step_idle(sections),
             "executions": self._executions.rows(),
             "programs": programs,
-            "launching": answers.merge_launching(parts),
-            "early_executions": [row for part in parts for row in part.rows["early_executions"]],
+            "launching": answers.merge_launching(sections),
+            "early_executions": [row for section in sections for row in section.rows["early_executions"]],
             "compiles": answers.merge_compiles(
-                [row for part in parts for row in part.rows["compiles"]], programs
+                [row for section in sections for row in section.rows["compiles"]], programs
             ),
-            "transfers": answers.merge_transfers(parts),
+            "transfers": answers.merge_transfers(sections),
             "input_pipeline": merge_input_pipelines(
-                [part.rows["input_pipeline"] for part in parts], sum(part.span_ps for part in parts)
+                [section.rows["input_pipeline"] for section in sections],
+                sum(section.span_ps for section in sections),
             ),
-            "collectives": self._collectives.rows(most="duration_ps"),
-            "outside": answers.merge_outside(parts, environment["framework"]),
+            "collectives": self._collectives.rows(order_by="duration_ps"),
+            "outside": answers.merge_outside(sections, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),
             "metrics": self._sidecars.metrics,
             "recorded": self._sidecars.recorded,
-            "throughput": answers.merge_throughput(parts, steps),
-            **merge_findings(parts),
+            "throughput": answers.merge_throughput(sections, steps),
+            **merge_findings(sections),
         }
 
 
@@ -221,41 +226,41 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
     host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown, as in
     `trace.build.join_hosts`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = earliest(bases) if bases else 0
+    first_unix_ns = earliest(bases) if bases else 0
     shifts: list[int] = []
     unknown_clocks: list[DiagnosticRow] = []
     for host in hosts:
-        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first)
-        shifts.append((host.base_unix_ns - first) * 1000 if near else 0)
+        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
+        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if near else 0)
         if not near:
             unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
-    return shifts, first, unknown_clocks
+    return shifts, first_unix_ns, unknown_clocks
 
 
-def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostPart]:
+def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:
     """The hosts' rows on the session's time base, with the session's step indices and host numbers."""
-    parts = [
-        HostPart(number, host.name, shifted(host.rows, shift))
+    sections = [
+        HostSection(number, host.name, shifted(host.rows, shift))
         for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
     ]
     result = []
-    for number, (part, offset) in enumerate(zip(parts, _step_offsets(parts), strict=True)):
-        rows = dict(part.rows)
+    for number, (section, offset) in enumerate(zip(sections, _step_offsets(sections), strict=True)):
+        rows = dict(section.rows)
         rows["steps"] = rows["steps"].shifted(steps=offset)
         rows["early_executions"] = [_with_step_offset(row, offset) for row in rows["early_executions"]]
         rows["compiles"] = [
             _with_step_offset(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
             for row in rows["compiles"]
         ]
-        result.append(replace(part, rows=rows))
+        result.append(replace(section, rows=rows))
     return result
 
 
-def _step_offsets(parts: list[HostPart]) -> list[int]:
+def _step_offsets(sections: list[HostSection]) -> list[int]:
     """The number of steps of all hosts before each host."""
     offsets = [0]
-    for part in parts[:-1]:
-        offsets.append(offsets[-1] + part.steps)
+    for section in sections[:-1]:
+        offsets.append(offsets[-1] + section.steps)
     return offsets
 
 

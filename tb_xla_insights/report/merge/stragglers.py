@@ -96,24 +96,25 @@ def _without_straggler_causes(
     """Removes the findings that only late hosts have and that repeat why they are late. A removed finding about
     recompilations contributes its detail (what is compiled and why) and its advice to the straggler finding."""
     ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
-    removed = [
+    removed_findings = [
         finding
         for finding in findings
         if is_straggler_cause(finding.evidence, straggler.evidence)
         and (finding.id in ids or _only_reports_idle_time(finding))
     ]
-    recompilation = next((finding for finding in removed if finding.id in _RECOMPILATIONS), None)
+    recompilation = next((finding for finding in removed_findings if finding.id in _RECOMPILATIONS), None)
     if recompilation and straggler.evidence["cause"] == straggler.evidence["causes"][0]:
         reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
         detail = f"{straggler.detail.removesuffix('.')}: {reason}."
         straggler = replace(straggler, detail=detail, advice=recompilation.advice)
     removed_mistakes = sum(
-        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed
+        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE
+        for finding in removed_findings
     )
-    evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed]}
-    rest = [finding for finding in findings if finding not in removed]
-    counted: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
-    return rest, replace(straggler, evidence=evidence), counted
+    evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed_findings]}
+    remaining_findings = [finding for finding in findings if finding not in removed_findings]
+    remaining_mistakes: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
+    return remaining_findings, replace(straggler, evidence=evidence), remaining_mistakes
 
 
 def _only_reports_idle_time(finding: Finding) -> bool:
@@ -123,9 +124,13 @@ def _only_reports_idle_time(finding: Finding) -> bool:
 
 def _is_relevant(document: HostReport, finding: Finding) -> bool:
     """Whether a limit is one of all hosts, for hosts that run in step; always true for other findings."""
+    return finding_kind(finding) != "limit" or _worth(document, finding) >= INFO_SHARE
+
+
+def _worth(document: HostReport, finding: Finding) -> float:
+    """The gain of a finding, or the share of the devices' spans that it explains if that is larger."""
     span = sum(device["span_ps"] for device in document["devices"])
-    worth = max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
-    return finding_kind(finding) != "limit" or worth >= INFO_SHARE
+    return max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
 
 
 def _not_compared_diagnostic(comparison: HostComparison) -> Diagnostic | None:
@@ -182,8 +187,8 @@ def _without_waiting(
         for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_at_worst_ps)
     )
     gain, gain_at_worst = (
-        None if share_ is None else share_ * remaining_ps / exposed_ps
-        for share_ in (exposed.gain, exposed.gain_at_worst)
+        None if whole_gain is None else whole_gain * remaining_ps / exposed_ps
+        for whole_gain in (exposed.gain, exposed.gain_at_worst)
     )
     waiting = share(1 - remaining_ps / exposed_ps)
     reduced = replace(
@@ -196,15 +201,13 @@ def _without_waiting(
         detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
-    span = sum(device["span_ps"] for device in document["devices"])
-    is_relevant = max(gain or 0.0, reduced.cost_ps / span if span else 0.0) >= INFO_SHARE
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
     largest_limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
     if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
         step_without_limit = without_mistakes - scaled(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
-    others = [finding for finding in findings if finding is not exposed]
-    return [*others, *([reduced] if is_relevant else [])], mistakes
+    other_findings = [finding for finding in findings if finding is not exposed]
+    return [*other_findings, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
 
 
 def _add_to_mistakes(

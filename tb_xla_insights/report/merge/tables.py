@@ -28,6 +28,7 @@ HostKey = tuple[Any, ...]
 """The sort key of a host."""
 
 MAX_GAPS = 1000
+"""The most gaps that the report lists, unless all are requested."""
 
 
 def in_class_order(by_class: Counter[ClassName]) -> ByClass:
@@ -49,9 +50,9 @@ class SummedRows(Generic[T]):
             for name, value in row.items():
                 merged[name] = value if name in self._keys else merged[name] + value
 
-    def rows(self, *, most: str) -> list[T]:
-        """The merged rows, the largest value of the column `most` first."""
-        ordered = sorted(self._rows.items(), key=lambda item: (-item[1][most], item[0]))
+    def rows(self, *, order_by: str) -> list[T]:
+        """The merged rows, the largest value of the column `order_by` first."""
+        ordered = sorted(self._rows.items(), key=lambda item: (-item[1][order_by], item[0]))
         return [cast(T, row) for _, row in ordered]  # a merged row has the keys of the added rows
 
 
@@ -288,9 +289,9 @@ class MergedPropagation:
             "phases": main["phases"] if main else 0,
             "inversion_share": main["inversion_share"] if main else 0.0,
             "programs": programs,
-            "unannotated_ops": self._unannotated_ops.rows(most="device_ps"),
-            "shared_ops": self._shared_ops.rows(most="device_ps"),
-            "lines": self._lines.rows(most="device_ps"),
+            "unannotated_ops": self._unannotated_ops.rows(order_by="device_ps"),
+            "shared_ops": self._shared_ops.rows(order_by="device_ps"),
+            "lines": self._lines.rows(order_by="device_ps"),
         }
 
     @staticmethod

@@ -1,9 +1,10 @@
-"""Data that views and comparisons need of every host beside the report; small enough to outlive the host's trace."""
+"""Data of each host that views and comparisons need besides the report. It is small enough to outlive the host's
+trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,18 @@ from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 MAX_STEPS_OF_GRAPH = 500
 """The most steps listed per graph in which it ran."""
 
-HostParts = dict[str, Any]
+ViewDataName = Literal[
+    "partial_steps",
+    "steps",
+    "runs",
+    "idle_between",
+    "graphs",
+    "annotation_times",
+    "driving_thread_runs",
+    "op_times",
+]
+ViewData = dict[ViewDataName, Any]
+"""The data of one host: the results of the functions in _FUNCTIONS, by name."""
 
 
 class Runs(NamedTuple):
@@ -47,10 +59,10 @@ class IdleBetween(NamedTuple):
 
 def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
     """Counts the runs on all cores, or on the devices `device_ids`."""
-    chosen = runs_on(trace, device_ids)
+    is_chosen = runs_on(trace, device_ids)
     cores = sum(device_ids is None or device.id in device_ids for device in trace.devices)
-    in_steps = chosen & (find_launches(trace).step_of_run >= 0)
-    return Runs(int(chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
+    in_steps = is_chosen & (find_launches(trace).step_of_run >= 0)
+    return Runs(int(is_chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
 
 
 def idle_between_programs(
@@ -146,7 +158,7 @@ def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
     return on_driving_thread, sum(map(len, rows))
 
 
-_PART_FUNCTIONS: dict[str, Callable[[Trace], Any]] = {
+_FUNCTIONS: dict[ViewDataName, Callable[[Trace], Any]] = {
     "partial_steps": count_partial_steps,
     "steps": lambda trace: len(find_steps(trace)),
     "runs": count_runs,
@@ -158,20 +170,19 @@ _PART_FUNCTIONS: dict[str, Callable[[Trace], Any]] = {
 }
 
 
-def host_parts(trace: Trace) -> HostParts:
-    """All parts of one host, by name."""
-    return {name: function(trace) for name, function in _PART_FUNCTIONS.items()}
+def view_data(trace: Trace) -> ViewData:
+    """Computes all data of one host."""
+    return {name: function(trace) for name, function in _FUNCTIONS.items()}
 
 
-def cache_parts(session: SessionTrace, parts: list[HostParts]) -> None:
-    """Caches the parts of all hosts with the session, which then answers from them whether or not hosts are in
-    memory."""
-    vars(session)["_parts"] = parts
+def cache_view_data(session: SessionTrace, data_of_hosts: list[ViewData]) -> None:
+    """Caches the data of all hosts, in their order, with the session, whether or not hosts are in memory."""
+    vars(session)["_view_data"] = data_of_hosts
 
 
-def parts_of_hosts(session: SessionTrace, name: str) -> list[Any]:
-    """One part of every host, in the hosts' order."""
-    cached: list[HostParts] | None = vars(session).get("_parts")
+def view_data_of_hosts(session: SessionTrace, name: ViewDataName) -> list[Any]:
+    """The data of that name of all hosts, in their order; computed for the hosts in memory unless cached."""
+    cached: list[ViewData] | None = vars(session).get("_view_data")
     if cached is not None:
-        return [parts[name] for parts in cached]
-    return [_PART_FUNCTIONS[name](trace) for trace in session.traces]
+        return [data[name] for data in cached]
+    return [_FUNCTIONS[name](trace) for trace in session.traces]

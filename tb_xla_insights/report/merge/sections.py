@@ -1,4 +1,4 @@
-"""The parts of a host's report that the report of many hosts retains."""
+"""The section of each host in the report of many hosts: the rows of its own report that remain."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ HOST_KEYS = (
 
 
 @dataclass(frozen=True)
-class HostPart:
-    """One host's rows, on the session's time base: the keys HOST_KEYS of its document, and `main_program`. `number` is
-    unique in the session; several hosts may have the same name."""
+class HostSection:
+    """The rows of one host, on the session's time base: the keys HOST_KEYS of its document, and `main_program`, the
+    program with most device time (None without programs). `number` is unique in the session; several hosts may have the
+    same name."""
 
     number: int
     host: str

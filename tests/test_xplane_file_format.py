@@ -1,4 +1,4 @@
-"""Captures that something took for text on their way."""
+"""Files of another format, and captures that a transfer as text has damaged."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def capture() -> bytes:
         (lambda data: data.replace(b"\n", b"\r\n"), "had its line ends converted as those of text"),
         (
             lambda data: data.decode("ascii", "ignore").encode(),
-            "was taken for ASCII text, and has lost its bytes above 127",
+            "was treated as ASCII text, and has lost its bytes above 127",
         ),
         (
             lambda data: data.decode("ascii", "replace").encode("ascii", "replace"),
-            "was taken for ASCII text, and has lost",
+            "was treated as ASCII text, and has lost",
         ),
         (
             lambda data: bytes(item & 0x7F for item in data),
-            "was taken for ASCII text, and has lost its bytes above 127",
+            "was treated as ASCII text, and has lost its bytes above 127",
         ),
         (
             lambda data: data.decode("cp437").encode("utf-16"),
@@ -51,7 +51,7 @@ def capture() -> bytes:
         (lambda data: data.decode("cp437").encode("utf-8-sig"), "was decoded as text and written as UTF-8"),
     ],
 )
-def test_errors_of_a_mangled_capture_name_the_conversion(
+def test_errors_of_a_converted_capture_name_the_conversion(
     capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"

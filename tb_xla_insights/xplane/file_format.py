@@ -1,4 +1,4 @@
-"""Recognises damaged files: files of another format, and captures that a transfer as text has damaged."""
+"""Recognises files of another format, and captures that a transfer as text has damaged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tb_xla_insights.files.source import Source
 _HEAD_BYTES = 1 << 16
 _LOSSY_TRANSFER = "the file {}, so numbers in it are lost; copy it again as a binary file, or capture again"
 _MIN_OCCURRENCES = 8
-"""How many telling bytes identify a damaged file's cause."""
+"""How many bytes of a kind (control characters, bytes above 127, line ends) are needed to draw a conclusion."""
 _COMPRESSED = "is compressed with {0}; uncompress it ({1})"
 _LOG_IN = "download it again, logged in"
 _FORMATS = (
@@ -32,9 +32,9 @@ _MIN_ASCII_BYTES = 4096
 bytes."""
 
 
-def identify_damage(source: Source) -> str | None:
-    """A message, to follow the path, about what a damaged file is or what happened to it, and what to do; None if the
-    file's first bytes do not show it."""
+def describe_wrong_format(source: Source) -> str | None:
+    """A message, to follow the path, about what the file is or what happened to it, and what to do; None if the file's
+    first bytes do not show that."""
     head = source.read(0, min(_HEAD_BYTES, source.size)).tobytes()
     return _other_format(head) or _lossy_transfer(head)
 
@@ -51,7 +51,7 @@ def _other_format(head: bytes) -> str | None:
 
 
 def _lossy_transfer(head: bytes) -> str | None:
-    """A message about the damage that a transfer as text has done, None if none is recognised.
+    """A message about the damage that a transfer as text has done; None if there is none.
 
     Nearly every length of 128 bytes or more makes a capture invalid UTF-8. So a capture that is valid UTF-8 with
     non-ASCII characters was decoded and encoded again: with replacement characters, or byte by byte. A capture without
@@ -59,11 +59,11 @@ def _lossy_transfer(head: bytes) -> str | None:
     """
     if _count(head, range(0x09)) < _MIN_OCCURRENCES:
         return None  # a text file, not a capture
-    high = _count(head, range(0x80, 0x100))
-    if high >= _MIN_OCCURRENCES and _is_utf8(head):
+    high_bytes = _count(head, range(0x80, 0x100))
+    if high_bytes >= _MIN_OCCURRENCES and _is_utf8(head):
         return _LOSSY_TRANSFER.format("was decoded as text and written as UTF-8")
-    if not high and len(head) >= _MIN_ASCII_BYTES:
-        return _LOSSY_TRANSFER.format("was taken for ASCII text, and has lost its bytes above 127")
+    if not high_bytes and len(head) >= _MIN_ASCII_BYTES:
+        return _LOSSY_TRANSFER.format("was treated as ASCII text, and has lost its bytes above 127")
     if head.count(b"\r\n") == head.count(b"\n") >= _MIN_OCCURRENCES:
         return _LOSSY_TRANSFER.format("had its line ends converted as those of text")
     return None

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.trace.device import Device, DeviceKind, Spans
 from tb_xla_insights.trace.gpu_runs import gpu_runs
 from tb_xla_insights.trace.metadata_events import texts_of_events
-from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Line, Plane, Trace
 from tb_xla_insights.trace.nesting import nest_events
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
@@ -20,6 +21,7 @@ _COPY_KERNELS = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
 """Prefixes of copies between host and device, and of fills, on NVIDIA's and on AMD's streams. AMD's are kernels."""
 
 _OTHER, _COPY, _COPY_KERNEL = range(3)
+"""Codes of event names on a GPU's streams."""
 
 _PLANE = re.compile(r"^/device:([A-Z]+):0*(\d+)$", re.ASCII)
 _MAX_NAME_LENGTH = 40
@@ -70,7 +72,7 @@ def plane_devices(trace: Trace) -> list[Device]:
         for plane in trace.planes
         if (match := _PLANE.match(plane.name))
     ]
-    named.sort(key=lambda entry: entry[:3])
+    named.sort(key=lambda device: device[:3])
     lines: dict[int, list[Line]] = {}
     for line in trace.lines:
         lines.setdefault(line.plane, []).append(line)
@@ -108,8 +110,12 @@ def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
         return devices
     runs = gpu_runs(trace, [device.ops.row for device in without_runs])
     with_runs = {
-        device.plane: replace(device, modules=make_spans(row, start, end, name), run_of_op=run)
-        for device, (row, start, end, name, run) in zip(without_runs, runs, strict=True)
+        device.plane: replace(
+            device,
+            modules=make_spans(columns.row, columns.start_ps, columns.end_ps, columns.name),
+            run_of_op=columns.run_of_kernel,
+        )
+        for device, columns in zip(without_runs, runs, strict=True)
     }
     return [with_runs.get(device.plane, device) for device in devices]
 
@@ -150,12 +156,12 @@ def _rows(lines: list[Line]) -> Int32:
 def _kernels(trace: Trace, rows: Int32) -> Int32:
     """The events of `rows` that compute, not copy. A kernel that copies or fills for an op counts as computing."""
 
-    def kind(text: str) -> int:
+    def code(text: str) -> int:
         return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)
 
-    kinds = trace.map_texts(trace.metadata.name[trace.metadata_index[rows]], kind)
-    of_op = (
+    codes = trace.map_texts(trace.metadata.name[trace.metadata_index[rows]], code)
+    has_op = (
         np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
     )
-    kernels: Int32 = rows[(kinds <= _OTHER) | (kinds == _COPY_KERNEL) & of_op]
+    kernels: Int32 = rows[(codes <= _OTHER) | (codes == _COPY_KERNEL) & has_op]
     return kernels

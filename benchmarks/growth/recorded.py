@@ -1,0 +1,48 @@
+"""Recorded captures of many programs, repeated until they have n times 20 kB of events."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from benchmarks.growth.training import AXES  # noqa: E402
+from benchmarks.longer_capture import longer  # noqa: E402
+
+_UNIT_BYTES = 20_000
+
+
+class Repeated:
+    """A recorded capture with its events repeated until they have this many bytes."""
+
+    def __init__(self, file: Path, event_bytes: int) -> None:
+        self._file, self._event_bytes = file, event_bytes
+
+    def to_bytes(self) -> bytes:
+        repetition_bytes = len(self._repeat(2)) - len(self._repeat(1))
+        return self._repeat(max(1, self._event_bytes // repetition_bytes))
+
+    def write(self, path: Path) -> Path:
+        path.write_bytes(self.to_bytes())
+        return path
+
+    def _repeat(self, times: int) -> bytes:
+        from independent import SPACE
+
+        return longer(SPACE.FromString(self._file.read_bytes()), times)
+
+
+def _repeated(file: Path, n: int) -> Repeated:
+    return Repeated(file, n * _UNIT_BYTES)
+
+
+for _file in sorted(
+    file
+    for folder in (ROOT / "demo_logs", ROOT / "tests" / "recorded")
+    for file in folder.rglob("plugins/profile/*/*.xplane.pb")
+):
+    _program = _file.parents[3].relative_to(ROOT)
+    AXES.setdefault(f"{_program.parent.name}/{_program.name}", partial(_repeated, _file))

@@ -1,0 +1,18 @@
+/** Texts of differences and ratios between sessions. */
+
+import { difference, MISSING, ratio } from '../lib/format.js';
+
+/**
+ * B − A of the rounded times beside it, so that the three add up.
+ * @param {number|null} a_ps
+ * @param {number|null} b_ps
+ * @param {import('../lib/format.js').Unit} unit
+ */
+export function differenceText(a_ps, b_ps, unit) {
+  if (a_ps == null || b_ps == null) return MISSING;
+  const thousandths = (/** @type {number} */ ps) => Math.round((ps / unit.ps) * 1000);
+  return difference((thousandths(b_ps) - thousandths(a_ps)) / 1000, 3);
+}
+
+/** @param {number|null|undefined} value @param {number} [decimals] */
+export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));

@@ -1,0 +1,95 @@
+"""Reads the session that a command's options name, with progress on a terminal, and prints its warnings."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights import units
+from tb_xla_insights.cli.printing import print_note, progress_note
+from tb_xla_insights.units import NARROW_SPACE
+
+if TYPE_CHECKING:
+    from tb_xla_insights.logdir.read import Reading
+    from tb_xla_insights.session import Session
+
+
+def read_session(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path] = ()) -> Session:
+    """Opens the session that the options name, with progress on a terminal. Raises InputError; the command ends with a
+    usage error if one of the `outputs`, the files it will write, is an input.
+
+    Sessions of several hosts are not read here but by each answer. The modules `meanwhile`, which the command needs
+    next, are imported in parallel, as decoding releases the interpreter lock.
+    """
+    from tb_xla_insights.logdir.read import initial_readings
+    from tb_xla_insights.logdir.sessions import resolve
+    from tb_xla_insights.session import open_session
+
+    with progress_note(lambda _: f"Looking for sessions under {options.path}"):
+        files = resolve(options.path, options.session)
+    if outputs:
+        from tb_xla_insights.cli.outputs import refusal
+
+        if reason := refusal(outputs, files, options.catalog):
+            options.parser.error(reason)
+    readings = initial_readings(files)
+    with progress_note(partial(_progress_line, readings)), _import_meanwhile(meanwhile):
+        return open_session(files, options.catalog, readings, options.scheduler)
+
+
+@contextmanager
+def show_progress(session: Session) -> Iterator[None]:
+    """Shows on a terminal how many hosts are read, while an answer reads those of a session."""
+    if not session.hosts.is_streamed:
+        yield
+        return
+    with progress_note(partial(_progress_line, session.hosts.readings)):
+        yield
+
+
+def print_warnings(session: Session) -> None:
+    """Prints warnings about the input to stderr, for outputs that do not include them."""
+    for diagnostic in session.diagnostics:
+        if diagnostic.severity != "info":
+            host = f" ({diagnostic.host})" if diagnostic.host else ""
+            print_note(f"{diagnostic.severity}{host}: {diagnostic.message}")
+
+
+@contextmanager
+def _import_meanwhile(modules: Sequence[str]) -> Iterator[None]:
+    """Imports modules in a thread beside the block and waits for it: an import that the interpreter's exit interrupts
+    prints a traceback."""
+    thread = threading.Thread(target=lambda: [importlib.import_module(module) for module in modules])
+    with suppress(RuntimeError):  # no thread can be started: the modules are imported when needed
+        thread.start()
+    try:
+        yield
+    finally:
+        if thread.ident is not None:
+            thread.join()
+
+
+def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
+    read, total = sum(host.bytes_read for host in readings), sum(host.bytes for host in readings)
+    done = sum(host.state in ("ready", "error") for host in readings)
+    if done < len(readings) > 1:
+        line = f"{done} of {len(readings)} hosts read"
+        return line if not done else f"{line}{_time_left(elapsed, done, len(readings))}"
+    names = [host.name for host in readings if host.state == "reading"]
+    if names and not read and elapsed > 2:
+        return f"Waiting for the first bytes of {', '.join(names[:3])}"
+    if read in (0, total):
+        return "Preparing"
+    line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
+    if elapsed < 1 or not read:
+        return line
+    return f"{line}{_time_left(elapsed, read, total)}"
+
+
+def _time_left(elapsed: float, done: int, total: int) -> str:
+    return f" · about {max(1, round(elapsed * (total - done) / done))}{NARROW_SPACE}s left"

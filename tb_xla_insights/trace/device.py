@@ -1,0 +1,92 @@
+"""The model of a device: its program runs and its ops, as columns over intervals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from tb_xla_insights.trace import kernels
+
+if TYPE_CHECKING:
+    from tb_xla_insights.trace.model import Int16, Int32, Int64
+
+DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
+
+_ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Intervals on one device: modules or ops, sorted by start, the longer one first.
+
+    `row` is the event of each interval. Their lengths may differ: an op of a CPU capture lasts from its start to its
+    `end:` event. `depth`, `parent` (index into these spans, -1: none) and `self_ps` (time that no child covers)
+    describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
+    """
+
+    row: Int32
+    start_ps: Int64
+    end_ps: Int64
+    depth: Int16
+    parent: Int32
+    name: Int32
+
+    @cached_property
+    def self_ps(self) -> Int64:
+        self_time = self.end_ps - self.start_ps
+        # One array serves as durations and as result: children come after their parent, whose duration is read before.
+        kernels.self_times(self.start_ps, self_time, self.parent, 0, self_time, self.start_ps.copy())
+        return self_time
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the columns."""
+        columns = (self.row, self.start_ps, self.end_ps, self.depth, self.parent, self.name)
+        return sum(column.nbytes for column in columns)
+
+    def shifted(self, by_ps: int) -> Spans:
+        return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device core. With `from_host_events` it has no plane of its own and was built from events of host threads.
+
+    `modules` are its program runs, `ops` its operations (on a GPU the kernels of all streams; the event of a run is its
+    first kernel), `lines` all lines of its plane by name. `run_of_op`, if runs were derived from kernels, is the run of
+    each op (-1: none, as for kernels without a program); None if times determine it. `run_ids`, with
+    `from_host_events`, are the ids of each run's execute call (0: not recorded).
+    """
+
+    id: str
+    name: str
+    kind: DeviceKind
+    host: str
+    plane: int | None
+    from_host_events: bool
+    modules: Spans
+    ops: Spans
+    lines: dict[str, int]
+    run_of_op: Int32 | None = None
+    run_ids: Int64 | None = None
+
+    @property
+    def ordinal(self) -> int:
+        """The device's number in its name, among those of its kind on the host; -1 if it has none of 63 bits."""
+        digits = _ORDINAL.match(self.name)
+        return int(digits[1]) if digits else -1
+
+    @cached_property
+    def span_ps(self) -> tuple[int, int]:
+        """Start of the first and end of the last module or op; (0, 0) without any."""
+        columns = [spans for spans in (self.modules, self.ops) if len(spans)]
+        if not columns:
+            return 0, 0
+        return min(int(spans.start_ps[0]) for spans in columns), max(
+            int(spans.end_ps.max()) for spans in columns
+        )

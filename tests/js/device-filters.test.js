@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deviceChoices, devicesByKey } from '../../frontend/device/filters.js';
+import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
+import { answerWith } from './device-answer.js';
+
+test('a device is identified by the index of its host and its own index', () => {
+  const devices = [
+    ['a', 'TPU:0'],
+    ['a', 'TPU:1'],
+    ['b', 'TPU:0'],
+  ].map(([host, name]) => ({ host, name, id: `${host}/${name}` }));
+  const session = /** @type {any} */ ({
+    session: { hosts: [{ name: 'w-a' }, { name: 'w-b' }] },
+    devices: devices.map((device) => ({ ...device, host: `w-${device.host}` })),
+  });
+  assert.deepEqual(deviceChoices(session, '0.0', session.devices), [
+    ['all', 'all 3'],
+    ['0', 'a, 2 cores'],
+    ['0.0', 'TPU:0 · a'],
+    ['0.1', 'TPU:1 · a'],
+    ['1.0', 'TPU:0 · b'],
+  ]);
+  assert.deepEqual(deviceChoices(session, '1.0', session.devices.slice(0, 1)), [
+    ['all', 'all 3'],
+    ['0.0', 'TPU:0 · a'],
+    ['1.0', 'TPU:0 · b'],
+  ]);
+  const byKey = devicesByKey(/** @type {any} */ ({ session: { hosts: [{ name: 'a' }, { name: 'b' }] }, devices }));
+  assert.deepEqual(
+    [...byKey].map(([key, { id }]) => `${key} ${id}`),
+    ['0.0 a/TPU:0', '0.1 a/TPU:1', '1.0 b/TPU:0'],
+  );
+});
+
+test('peaks are shown with their source', () => {
+  const { peaks } = /** @type {any} */ (answerWith());
+  assert.equal(
+    peaksText(peaks),
+    'roof: 1\u202f000\u202fTFLOP/s bf16 · HBM 1\u202f000\u202fGB/s, from the capture (TPU v6 Lite)',
+  );
+  assert.equal(precisionOf({ ...peaks, source: 'user' }), '');
+  assert.equal(
+    peaksText({ ...peaks, flops_per_s: 61.5e12, source: 'user' }),
+    'roof: 61.5\u202fTFLOP/s · HBM 1\u202f000\u202fGB/s, set by you',
+  );
+  assert.equal(
+    peaksText({ flops_per_s: null, bytes_per_s: null, source: null, devices: [{ ...peaks.devices[0], kind: 'CPU' }] }),
+    'roof: not known for CPU',
+  );
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { opRows, restRows, treeRows } from '../../frontend/device/rows.js';
+import { verdictParts } from '../../frontend/device/verdict.js';
+import { MS, OPS, answerWith } from './device-answer.js';
+
+/** @param {any} answer */
+const verdictOf = (answer) =>
+  verdictParts(answer, treeRows(answer), opRows(answer), restRows(answer))
+    .flat()
+    .join('')
+    .replace(/\u202f/g, ' ');
+
+test('the verdict names the annotation that is farthest below the roof', () => {
+  assert.equal(
+    verdictOf(answerWith()),
+    'attention takes 36.1 % of the step’s op time at 0.3 % of peak FLOP/s: below half of both roofs. fusion.2 alone ' +
+    'is 25.000 ms, at 40.0 % of HBM bandwidth.',
+  );
+  assert.equal(
+    verdictOf(answerWith({ verdict: { path: 3, roof_share: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
+    'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 67.0 % of the step’s op time.',
+  );
+  const { peaks } = answerWith();
+  assert.match(
+    verdictOf(answerWith({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })),
+    /^layers takes 67\.0 %.* dot\.1 alone is 30\.000 ms, at 80\.0 % of peak .* peaks of this device are not known\.$/,
+  );
+  assert.match(verdictOf(answerWith({ verdict: null })), /no op has both FLOPs and bytes\.$/);
+  const silent = answerWith({ verdict: null });
+  silent.ops.flops = OPS.map(() => null);
+  assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
+  const moves = answerWith({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
+  moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
+  moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
+  assert.equal(
+    verdictOf(moves),
+    'layers takes 67.0 % of a step’s time in copy at 70.0 % of HBM bandwidth: bound by memory.',
+  );
+  assert.equal(
+    verdictOf({ ...moves, total: { ...moves.total, op_count: 0 } }),
+    'No op of copy of this step ran on this device.',
+  );
+  const waits = answerWith();
+  waits.ops.bound_by = OPS.map(() => 'wait');
+  assert.equal(
+    verdictOf(waits),
+    '98.0 % of the step’s op time only waits for copies or other asynchronous ops; fusion.2 alone is 45.000 ms. The ' +
+    'other ops run at 60.0 % of the roof for their kind.',
+  );
+});
+
+test('an annotation with all of the work is replaced by its largest part', () => {
+  const answer = answerWith({ verdict: null });
+  answer.tree.self_ps[0] = 99 * MS;
+  answer.tree.self_ps[1] = 91 * MS;
+  assert.match(verdictOf(answer), /^attention takes 36\.1 % of the step’s op time\. fusion\.2 alone is 25\.000 ms/);
+});
+
+test('the verdict names the category of work without annotations', () => {
+  const work = { ...answerWith().tree, path: [-1], self_ps: [99 * MS], own_ps: [99 * MS] };
+  const text = verdictOf(answerWith({ verdict: null, tree: work }));
+  assert.match(text, /^fusion ops take 67\.7 % of the step’s op time, which has no annotation\./);
+});
+
+test('with few known FLOPs the verdict says for which share of the time they are known', () => {
+  const few = (/** @type {number} */ roof_share) =>
+    verdictOf(answerWith({ verdict: { path: 2, roof_share, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
+  assert.equal(
+    few(0.9),
+    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +
+    '90.0 % of the roof for their kind.',
+  );
+  assert.equal(
+    few(0.5),
+    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; farthest ' +
+    'from the roof is mlp, 30.9 % of the time at 80.0 % of peak FLOP/s.',
+  );
+});
