@@ -1,4 +1,4 @@
-"""Prints the given port, or a free one if it is in use."""
+"""Prints the given port, or a free one if that is in use: free_port.py PORT"""
 
 import socket
 import sys

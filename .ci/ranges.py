@@ -1,10 +1,10 @@
-"""Tests a wheel with the oldest and with the newest releases of all dependencies that pyproject.toml permits and the
-registry has for a Python, with each supported Python that is on the PATH or in pyenv: `make ranges`
+"""Tests a wheel with the oldest and with the newest releases of its dependencies: `make ranges`
 
     python .ci/ranges.py WHEEL [--only 3.11 3.14] [--ends oldest newest]
 
-Needs uv (see .ci/tools.txt) in the Python that runs it. A Python that is not installed is skipped, with a message; with
-CI=true, a Python named by --only must be installed.
+Tests with each supported Python that is on the PATH or in pyenv. The releases are the oldest and the newest ones that
+pyproject.toml permits and that have a wheel for this Python. Must run in an environment with the tools of
+.ci/tools.txt. A missing Python is reported as skipped; if --only names it and CI is `true`, that is a failure.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-ENDS = {"oldest": "lowest-direct", "newest": "highest"}
-"""The ends of the ranges, with uv's resolution for each: it applies to the project's direct dependencies. Indirect ones
-are always the newest, as they are for users."""
+RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
+"""uv's resolution for each end of the ranges. Dependencies of dependencies are always the newest, as users get them."""
 
 TOOLS = ("hypothesis", "pytest")
 TOOLS_OF_EXTRAS = ("gcp-storage-emulator", "ipykernel", "moto[server]", "nbclient")
-_UNPINNED = {"extras": ("typing-extensions==", "werkzeug==")}
-"""Releases that the tools may replace, because no recent moto accepts the oldest; the tests without extras cover
-them."""
+REPLACEABLE = ("typing-extensions==", "werkzeug==")
+"""Releases that `TOOLS_OF_EXTRAS` may replace: no recent moto supports the oldest of these libraries. The tests without
+extras cover them."""
 
-# A few tests for each library, since every Python runs them twice.
+# A few tests per library, as every Python runs them twice.
 TESTS = (
     "test_docs.py::test_every_command_and_option_is_listed",  # argparse
     "test_xplane_read.py",  # NumPy and the kernels
@@ -55,88 +55,117 @@ TESTS_OF_EXTRAS = (
     "test_notebook.py::TestTheExample",
 )
 TEST_FILES = ("tests", "demo_logs", "docs", "examples", "README.md", "pyproject.toml")
-"""The tests and the files that they read."""
-WARNINGS = "filterwarnings=error:::tb_xla_insights"
-"""Only warnings that the project causes are errors: releases of different years warn about each other."""
+"""The files of the project that the tests read. The package is not among them: the tests use the installed wheel."""
+
+PYTEST_OPTIONS = ("-q", "--maxfail=5", "-p", "no:cacheprovider", "-o", "pythonpath=demo_logs tests",
+                   "-o", "filterwarnings=error:::tb_xla_insights")  # fmt: skip
+"""Only warnings that the project causes are errors: libraries of different years cause warnings in each other."""
+
+
+class Suite(NamedTuple):
+    """The tests without extras or with all of them, and the tools that they need. Of the releases to test with, the
+    tools may replace those that begin with one of `replaceable`."""
+
+    name: str
+    extras: tuple[str, ...]
+    tools: tuple[str, ...]
+    tests: tuple[str, ...]
+    replaceable: tuple[str, ...] = ()
 
 
 class CommandError(Exception):
     """A command failed; its output is printed."""
 
 
-def run(*command: object, cwd: Path) -> None:
-    """Runs a command with the installed package only. Raises CommandError if it fails."""
-    words = [str(word) for word in command]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("PYTHONPATH", None)  # it could lead to another copy of the package
-    process = subprocess.run(
-        words, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+def project() -> dict[str, Any]:
+    """The table `project` of pyproject.toml."""
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return table
+
+
+def suites() -> tuple[Suite, ...]:
+    extras = tuple(name for name in project()["optional-dependencies"] if name != "test")
+    return (
+        Suite("core", (), TOOLS, TESTS),
+        Suite("extras", extras, TOOLS_OF_EXTRAS, TESTS_OF_EXTRAS, REPLACEABLE),
     )
-    if process.returncode:
-        print(process.stdout, flush=True)
-        raise CommandError(" ".join(words))
+
+
+def run(*command: object, folder: Path) -> None:
+    """Runs a command in a folder. Raises CommandError."""
+    arguments = [str(argument) for argument in command]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTHONPATH", None)  # the installed wheel is tested, and not another copy of the package
+    completed = subprocess.run(
+        arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if completed.returncode:
+        print(completed.stdout, flush=True)
+        raise CommandError(" ".join(arguments))
 
 
 def find_python(version: str) -> str | None:
-    """The path of an interpreter of this version that starts: pyenv puts shims of all its versions on the PATH, also of
-    those that are not active."""
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for path in (shutil.which(f"python{version}"), *sorted(versions.glob(f"{version}.*/bin/python"))):
+    """The first interpreter of this version that starts, None if there is none. pyenv puts the names of all its
+    versions on the PATH, but only selected ones start."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for path in (shutil.which(f"python{version}"), *sorted(pyenv.glob(f"{version}.*/bin/python"))):
         if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
             return str(path)
     return None
 
 
 def direct_releases(lock: Path) -> str:
-    """The releases of the project's direct dependencies in a lock file, in one line."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    direct = [*project["dependencies"], *(line for name in extras if name != "test" for line in extras[name])]
-    names = {text.split(">")[0].split("[")[0].split(";")[0].strip() for text in direct}
+    """The releases of the project's own dependencies in a lock file, in one line."""
+    extras = project()["optional-dependencies"]
+    requirements = [
+        *project()["dependencies"],
+        *(requirement for name in extras if name != "test" for requirement in extras[name]),
+    ]
+    names = {text.split(">")[0].split("[")[0].split(";")[0].strip() for text in requirements}
     return " ".join(line for line in lock.read_text().split("\n") if line.split("==")[0] in names)
 
 
-def check_wheel(python: str, wheel: Path, end: str, folder: Path) -> None:
-    """Installs the wheel with the releases at one end of the ranges, in a new folder, and runs the tests there. Raises
-    CommandError if that fails."""
+def check(python: str, wheel: Path, end: str, folder: Path) -> None:
+    """Tests the wheel in a new environment in `folder`, with the releases at one end of the ranges. Raises CommandError
+    if they cannot be installed or a test fails."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in TEST_FILES:
         (folder / name).symlink_to(ROOT / name)
-    uv, environment = [sys.executable, "-m", "uv"], folder / "environment"
-    run(*uv, "venv", "--quiet", "--python", python, environment, cwd=folder)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [f"--extra={name}" for name in project["optional-dependencies"] if name != "test"]
-    for name, selected_extras, tools, tests in (
-        ("core", [], TOOLS, TESTS),
-        ("extras", extras, TOOLS_OF_EXTRAS, TESTS_OF_EXTRAS),
-    ):
-        lock = folder / f"{name}.txt"
-        options = ["--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python", python]
-        options += [f"--resolution={ENDS[end]}", *selected_extras]
-        run(*uv, "pip", "compile", *options, "pyproject.toml", "-o", lock, cwd=folder)
-        print(f"  {name}: {direct_releases(lock)}", flush=True)
-        install = [*uv, "pip", "install", "--quiet", "--python", environment]
-        run(*install, "--requirement", lock, wheel, cwd=folder)
-        unpinned = _UNPINNED.get(name, ())
-        pins = [line for line in lock.read_text().splitlines() if not line.startswith(unpinned)]
-        constraints = folder / f"{name}-constraints.txt"
-        constraints.write_text("\n".join(pins))
-        run(*install, "--constraint", constraints, *tools, cwd=folder)
-        run(*uv, "pip", "check", "--quiet", "--python", environment, cwd=folder)
-        pytest = [environment / "bin/python", "-m", "pytest", "-q", "--maxfail=5", "-p", "no:cacheprovider"]
-        settings = ["-o", "pythonpath=demo_logs tests", "-o", WARNINGS]
-        run(*pytest, *settings, *(f"tests/{test}" for test in tests), cwd=folder)
-        print(f"  {name}: passed", flush=True)
+    environment = folder / "environment"
+    run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", python, environment, folder=folder)
+    for suite in suites():
+        run_suite(suite, python, wheel, end, environment)
+
+
+def run_suite(suite: Suite, python: str, wheel: Path, end: str, environment: Path) -> None:
+    """Installs the wheel with the releases and tools of a suite, and runs its tests. Raises CommandError."""
+    folder, pip = environment.parent, (sys.executable, "-m", "uv", "pip")
+    lock = folder / f"{suite.name}.txt"
+    extras = [f"--extra={name}" for name in suite.extras]
+    options = ["--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python", python]
+    resolution = f"--resolution={RESOLUTIONS[end]}"
+    run(*pip, "compile", *options, resolution, *extras, "pyproject.toml", "-o", lock, folder=folder)
+    print(f"  {suite.name}: {direct_releases(lock)}", flush=True)
+    install = [*pip, "install", "--quiet", "--python", environment]
+    run(*install, "--requirement", lock, wheel, folder=folder)
+    constraints = folder / f"{suite.name}-constraints.txt"
+    pinned = [line for line in lock.read_text().splitlines() if not line.startswith(suite.replaceable)]
+    constraints.write_text("\n".join(pinned))
+    run(*install, "--constraint", constraints, *suite.tools, folder=folder)
+    run(*pip, "check", "--quiet", "--python", environment, folder=folder)
+    tests = [f"tests/{test}" for test in suite.tests]
+    run(environment / "bin/python", "-m", "pytest", *PYTEST_OPTIONS, *tests, folder=folder)
+    print(f"  {suite.name}: passed", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("wheel", type=lambda text: Path(text).resolve(strict=True))
     parser.add_argument("--only", nargs="+", choices=PYTHONS, metavar="PYTHON")
-    parser.add_argument("--ends", nargs="+", choices=list(ENDS), default=list(ENDS))
+    parser.add_argument("--ends", nargs="+", choices=list(RESOLUTIONS), default=list(RESOLUTIONS))
     options = parser.parse_args()
-    results: list[tuple[str, str, str]] = []
+    results: list[tuple[str, str, str]] = []  # version, end, result
     for version in options.only or PYTHONS:
         python = find_python(version)
         for end in options.ends:
@@ -145,15 +174,15 @@ def main() -> int:
                 continue
             print(f"Python {version}, {end} releases", flush=True)
             try:
-                check_wheel(python, options.wheel, end, ROOT / ".make/ranges" / f"{version}-{end}")
+                check(python, options.wheel, end, ROOT / ".make/ranges" / f"{version}-{end}")
                 results.append((version, end, "passed"))
             except CommandError as error:
                 results.append((version, end, f"FAILED: {error}"))
     print()
     for version, end, result in results:
         print(f"Python {version}  {end}  {result}")
-    is_required = bool(options.only) and os.environ.get("CI") == "true"
-    failures = ("FAILED", "SKIPPED") if is_required else ("FAILED",)
+    must_exist = bool(options.only) and os.environ.get("CI") == "true"
+    failures = ("FAILED", "SKIPPED") if must_exist else ("FAILED",)
     return int(any(result.startswith(failures) for _, _, result in results))
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_decode.py FILE [ROUNDS]
 
-"ours" decodes every event with the needed stats into columns; "protobuf" only parses the file into messages, with
+"columns" decodes every event with the needed stats into columns; "protobuf" only parses the file into messages, with
 protobuf's C parser. Memory is the peak minus that of the same process, with everything imported, just before the file
 is opened. Prints each round, then the medians and their ratios.
 """
@@ -23,25 +23,26 @@ ROOT = Path(__file__).parents[1]
 
 
 def measure(work: Callable[[], object]) -> dict[str, float]:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """The time of a call in seconds and the memory that it needs in megabytes."""
+    kilobytes_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak_kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     del result  # only now, so that the peak includes it
-    return {"seconds": seconds, "megabytes": (peak - before) / 1024}
+    return {"seconds": seconds, "megabytes": (peak_kilobytes - kilobytes_before) / 1024}
 
 
-def ours(path: str) -> dict[str, float]:
+def decode_columns(path: str) -> dict[str, float]:
     from tb_xla_insights.files.source import open_source
     from tb_xla_insights.xplane.read import read_space
 
-    # Imported here, outside of the measured part.
+    # Imported before the measurement.
     importlib.import_module("tb_xla_insights.xplane.proto.xplane_pb2")
     return measure(lambda: read_space(open_source(path)))
 
 
-def protobuf(path: str) -> dict[str, float]:
+def parse_messages(path: str) -> dict[str, float]:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
     from independent import SPACE
 
@@ -49,7 +50,7 @@ def protobuf(path: str) -> dict[str, float]:
 
 
 def main(path: str, rounds: int) -> None:
-    results: dict[str, list[dict[str, float]]] = {"ours": [], "protobuf": []}
+    results: dict[str, list[dict[str, float]]] = {"columns": [], "protobuf": []}
     for _ in range(rounds):
         for name, measurements in results.items():
             command = [sys.executable, __file__, f"--{name}", path]
@@ -62,13 +63,15 @@ def main(path: str, rounds: int) -> None:
     }
     for name, figures in medians.items():
         print(f"{name} median: {figures['seconds']:.3f} s, {figures['megabytes']:.0f} MB")
-    faster = medians["protobuf"]["seconds"] / medians["ours"]["seconds"]
-    smaller = medians["ours"]["megabytes"] / medians["protobuf"]["megabytes"]
-    print(f"{faster:.1f} times as fast, {smaller:.2f} of the memory")
+    time_ratio = medians["protobuf"]["seconds"] / medians["columns"]["seconds"]
+    memory_ratio = medians["columns"]["megabytes"] / medians["protobuf"]["megabytes"]
+    print(f"{time_ratio:.1f} times as fast, {memory_ratio:.2f} of the memory")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] in ("--ours", "--protobuf"):
-        print(json.dumps({"--ours": ours, "--protobuf": protobuf}[sys.argv[1]](sys.argv[2])))
+    if sys.argv[1] in ("--columns", "--protobuf"):
+        print(
+            json.dumps({"--columns": decode_columns, "--protobuf": parse_messages}[sys.argv[1]](sys.argv[2]))
+        )
     else:
         main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5)

@@ -76,8 +76,8 @@ def tensorboard(logdir: Path, log: Path, memory_mb: int) -> Iterator[Server]:
     """Runs TensorBoard on a free local port."""
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", logdir, "--port", "0", "--load_fast", "false",
                "--xla_insights_memory_mb", memory_mb]  # fmt: skip
-    with log.open("wb") as out:
-        process = subprocess.Popen([*map(str, command)], stderr=out, stdout=out, cwd=ROOT)
+    with log.open("wb") as output:
+        process = subprocess.Popen([*map(str, command)], stderr=output, stdout=output, cwd=ROOT)
     try:
         while not (address := re.search(r"http://localhost:(\d+)", log.read_text())):
             if process.poll() is not None:
@@ -93,7 +93,8 @@ def tensorboard(logdir: Path, log: Path, memory_mb: int) -> Iterator[Server]:
 
 
 class Client(threading.Thread):
-    """A user with the page open: opens a session, browses it, opens another one."""
+    """A user with the page open: opens a session, browses it, opens another one. `kind` is `slow`, `disconnecting` or
+    empty."""
 
     def __init__(self, number: int, port: int, load: Load) -> None:
         super().__init__(daemon=True)
@@ -111,14 +112,14 @@ class Client(threading.Thread):
                 self._load.fail(self._port, error)
 
     def _browse(self, name: str) -> None:
-        began, phase = time.perf_counter(), self._load.measurements.phase
+        start, phase = time.perf_counter(), self._load.measurements.phase
         while (answer := self._request("session", session=name)) and answer.get("state") == "loading":
             time.sleep(0.15)
         if not answer or answer.get("state") != "ready":
             return
         if not answer["rows"]:  # the capture is truncated before its first event
             return
-        self._load.measurements.add(phase, "(open a session)", 1e3 * (time.perf_counter() - began))
+        self._load.measurements.add(phase, "(open a session)", 1e3 * (time.perf_counter() - start))
         for _ in range(self._random.randrange(5, 25)):
             if self._load.has_ended.is_set() or self._stale:
                 break
@@ -144,7 +145,7 @@ class Client(threading.Thread):
         start = self._random.randrange(max(1, duration - length + 1))
         window = {"start_ps": start, "end_ps": start + length}
         row = choose(rows)["id"]
-        more = {
+        arguments_of_route = {
             "timeline": {**window, "px": 1250, "rows": ",".join(row["id"] for row in rows if row["main"])},
             "window": window,
             "waits": window | {"px": 1250},
@@ -154,12 +155,12 @@ class Client(threading.Thread):
             "search": {"q": choose(("dot", "e", "Step", "name:StepMarker"))},
             "compare": {"other": choose(self._load.sessions())},
         }
-        return {"session": name, "fingerprint": head["fingerprint"], **more.get(route, {})}
+        return {"session": name, "fingerprint": head["fingerprint"], **arguments_of_route.get(route, {})}
 
     def _request(self, route: str, **query: Any) -> dict[str, Any] | None:
         """Sends a GET and returns the answer, None for an error. Requests of slow and disconnecting clients are not
         measured."""
-        began, phase = time.perf_counter(), self._load.measurements.phase
+        start, phase = time.perf_counter(), self._load.measurements.phase
         connection = self._connect()
         connection.request(
             "GET", f"{BASE}{route}?{urlencode(query)}", headers={"Accept-Encoding": "identity"}
@@ -169,24 +170,24 @@ class Client(threading.Thread):
             self._close()
             return None
         response = connection.getresponse()
-        body = b"".join(self._pieces(response))
+        body = b"".join(self._chunks(response))
         if response.will_close:
             self._close()
         if not self.kind and response.status == 200:
-            self._load.measurements.add(phase, route, 1e3 * (time.perf_counter() - began))
+            self._load.measurements.add(phase, route, 1e3 * (time.perf_counter() - start))
         # A random request may name an event or gap that does not exist; the page requests only those it received.
         is_random_request = route in ("event", "gap", "neighbor") and response.status == 400
         if response.status == 503:
             self._load.measurements.still_reading[phase] += 1
-        elif response.status not in self._load.allowed and not is_random_request:
+        elif response.status not in self._load.expected_statuses and not is_random_request:
             self._load.measurements.fail(f"{response.status} {route}: {body[:120].decode(errors='replace')}")
         self._stale = response.status == 409  # the page would open the session again
-        is_used = response.status == 200 and route in ("session", "gaps")
-        return json.loads(body) if is_used else None
+        is_needed = response.status == 200 and route in ("session", "gaps")
+        return json.loads(body) if is_needed else None
 
-    def _pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        while piece := response.read(4096 if self.kind == "slow" else 1 << 20):
-            yield piece
+    def _chunks(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        while chunk := response.read(4096 if self.kind == "slow" else 1 << 20):
+            yield chunk
             if self.kind == "slow":
                 time.sleep(0.02)
 
@@ -208,15 +209,16 @@ class Client(threading.Thread):
 class Load:
     """The state of the run that all clients share."""
 
-    in_memory: list[str]
+    sessions_in_memory: list[str]
     all_sessions: list[str]
-    allowed: frozenset[int]
+    expected_statuses: frozenset[int]
     pause: float
+    """The mean pause between two requests of a client, in seconds."""
     measurements: Measurements = field(default_factory=Measurements)
     has_ended: threading.Event = field(default_factory=threading.Event)
 
     def sessions(self) -> list[str]:
-        return self.in_memory if self.measurements.phase == "in memory" else self.all_sessions
+        return self.sessions_in_memory if self.measurements.phase == "in memory" else self.all_sessions
 
     def fail(self, port: int, error: Exception) -> None:
         if not self.has_ended.is_set():
@@ -259,12 +261,12 @@ def open_session(port: int, name: str, reload: bool = False) -> dict[str, Any]:
     return answer
 
 
-def check_end(server: Server, changes: Changes, measurements: Measurements) -> None:
-    """Checks, after the last change, that every session is read as its file is now."""
+def check_restored_sessions(server: Server, changes: Changes, measurements: Measurements) -> None:
+    """Restores all files, and checks that every session is read as its file is now."""
     from tb_xla_insights.session import load
 
     lengths: dict[Path, int] = {}
-    for name, capture in changes.end().items():
+    for name, capture in changes.restore().items():
         if capture not in lengths:
             lengths[capture] = load(str(capture)).duration_ps
         answer = open_session(server.port, name, reload=True)
@@ -307,29 +309,31 @@ def run(folder: Path, options: argparse.Namespace) -> int:
     ):
         print(f"{options.clients} clients, {options.minutes:g} minutes, {os.cpu_count()} cores")
         print(f"{len(names)} sessions of {size / 1e6:.1f} MB and one of 16 hosts; {memory_mb} MB for them")
-        print(f"{server.rss() / 1e6:.0f} MB held at the start")
-        for name in load.in_memory:
+        print(f"{server.rss() / 1e6:.0f} MB of memory at the start")
+        for name in load.sessions_in_memory:
             open_session(server.port, name)
-        print(f"{server.rss() / 1e6:.0f} MB held with {SESSIONS_IN_MEMORY} sessions in memory", flush=True)
+        print(
+            f"{server.rss() / 1e6:.0f} MB of memory with {SESSIONS_IN_MEMORY} sessions in memory", flush=True
+        )
         changes = Changes(directories, captures, load.has_ended)
         ports = [server.port, second.port] if options.living else [server.port]
         clients = [Client(number, ports[number // 8 % len(ports)], load) for number in range(options.clients)]
         for thread in [*clients, *([changes] if options.living else [])]:
             thread.start()
-        began = time.monotonic()
-        while (now := time.monotonic() - began) < 60 * options.minutes and server.process.poll() is None:
-            measurements.phase = "in memory" if now < 20 * options.minutes else "beyond memory"
-            measurements.rss.append((now, measurements.phase, server.rss()))
+        start = time.monotonic()
+        while (seconds := time.monotonic() - start) < 60 * options.minutes and server.process.poll() is None:
+            measurements.phase = "in memory" if seconds < 20 * options.minutes else "beyond memory"
+            measurements.rss.append((seconds, measurements.phase, server.rss()))
             time.sleep(0.5)
         load.has_ended.set()
         for thread in clients:
             thread.join(60)
             if thread.is_alive():
-                measurements.fail("a client waits for an answer for a minute")
+                measurements.fail("a client still waits for an answer after a minute")
         if options.living:
             changes.join()
             for instance in (server, second):
-                check_end(instance, changes, measurements)
+                check_restored_sessions(instance, changes, measurements)
         for instance in (server, second):
             if instance.process.poll() is not None:
                 measurements.fail(f"TensorBoard ended with {instance.process.returncode}")

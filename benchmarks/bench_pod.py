@@ -26,7 +26,7 @@ from pathlib import Path
 COMMAND = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json"]
 
 
-def pod_of(file: Path, hosts: int, folder: Path) -> Path:
+def make_pod(file: Path, hosts: int, folder: Path) -> Path:
     """Creates a session whose hosts are links to one file."""
     for number in range(hosts):
         (folder / f"host-{number}.xplane.pb").symlink_to(file)
@@ -39,22 +39,22 @@ def processor_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def seconds_of(path: Path) -> tuple[float, float]:
+def measure_report(path: Path) -> tuple[float, float]:
     """The elapsed time and the processor time of a report."""
-    start, before = time.perf_counter(), processor_seconds()
+    start, processors_before = time.perf_counter(), processor_seconds()
     subprocess.run([*COMMAND, str(path)], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start, processor_seconds() - before
+    return time.perf_counter() - start, processor_seconds() - processors_before
 
 
 def measure_pod(path: Path) -> tuple[float, float, int, int]:
     """Elapsed time, processor time, and the peak memory in bytes of all processes together and of the main process."""
-    start, before = time.perf_counter(), processor_seconds()
+    start, processors_before = time.perf_counter(), processor_seconds()
     process = subprocess.Popen([*COMMAND, str(path)], stdout=subprocess.DEVNULL)
-    peak, main_peak, done = 0, 0, threading.Event()
+    peak, main_peak, has_ended = 0, 0, threading.Event()
 
     def watch() -> None:
         nonlocal peak, main_peak
-        while not done.wait(0.05):
+        while not has_ended.wait(0.05):
             memory = {pid: memory_of(pid) for pid in process_tree(process.pid)}
             peak, main_peak = max(peak, sum(memory.values())), max(main_peak, memory.get(process.pid, 0))
 
@@ -62,11 +62,11 @@ def measure_pod(path: Path) -> tuple[float, float, int, int]:
     watcher.start()
     code = process.wait()
     seconds = time.perf_counter() - start
-    done.set()
+    has_ended.set()
     watcher.join()
     if code:
         sys.exit(f"report ended with {code}")
-    return seconds, processor_seconds() - before, peak, main_peak
+    return seconds, processor_seconds() - processors_before, peak, main_peak
 
 
 def process_tree(pid: int) -> list[int]:
@@ -110,18 +110,20 @@ def task_cost(file: Path) -> tuple[float, int]:
 
 
 def main(file: Path, hosts: int) -> None:
-    alone = [seconds_of(file) for _ in range(3)]
+    single_reports = [measure_report(file) for _ in range(3)]
     with tempfile.TemporaryDirectory() as folder:
-        seconds, processors, peak, main_peak = measure_pod(pod_of(file, hosts, Path(folder)))
-    alone += [seconds_of(file) for _ in range(3)]
-    single, single_processors = (statistics.median(column) for column in zip(*alone, strict=True))
+        seconds, processors, peak, main_peak = measure_pod(make_pod(file, hosts, Path(folder)))
+    single_reports += [measure_report(file) for _ in range(3)]
+    single, single_processors = (statistics.median(column) for column in zip(*single_reports, strict=True))
     print(
         f"cores: {os.cpu_count()}, load of the last minute, including this benchmark: {os.getloadavg()[0]:.1f}"
     )
-    print(f"single: {single:.2f} s, of processors {single_processors:.2f} s")
-    print(f"pod of {hosts}: {seconds:.1f} s, of processors {processors:.1f} s")
-    of_time, of_work = seconds / (hosts * single), processors / (hosts * single_processors)
-    print(f"{of_time:.2f} of the time of {hosts} single reports, {of_work:.2f} of their processor time")
+    print(f"single: {single:.2f} s, processor time {single_processors:.2f} s")
+    print(f"pod of {hosts}: {seconds:.1f} s, processor time {processors:.1f} s")
+    time_ratio, processor_ratio = seconds / (hosts * single), processors / (hosts * single_processors)
+    print(
+        f"{time_ratio:.2f} of the time of {hosts} single reports, {processor_ratio:.2f} of their processor time"
+    )
     print(f"at most {peak / 1e6:.0f} MB in all processes, and {main_peak / 1e6:.0f} MB in the main process")
     task, size = task_cost(file)
     print(f"one task, warm: {task:.2f} s; its result: {size} bytes")

@@ -10,7 +10,7 @@ RESULT_BYTES. The rest is a simulation of the tasks, for 1 to 256 workers of one
 - Results arrive at the client in the order of the hosts, at 500 MB/s, and each is merged in MERGE_SECONDS.
 - The start of the workers is not included.
 
-So the client is the bottleneck if hosts x (transfer + merge) exceeds hosts / workers x (read + compute).
+The client is the bottleneck if hosts x (transfer + merge) exceeds hosts / workers x (read + compute).
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ import heapq
 import sys
 
 SCHEDULER_SECONDS = 0.001
-READ_BYTES_A_SECOND = 100e6
-RESULT_BYTES_A_SECOND = 500e6
+READ_BYTES_PER_SECOND = 100e6
+RESULT_BYTES_PER_SECOND = 500e6
 MERGE_SECONDS = 0.055
 """For a capture of three million events and 1,840 steps: merging its summary, and its part of the final document."""
 
 
-def simulate(hosts: int, workers: int, task: float, result: float) -> tuple[float, float]:
+def simulate(hosts: int, workers: int, host_seconds: float, result_bytes: float) -> tuple[float, float]:
     """The time until the last host is merged, and the time that the client is busy, in seconds."""
-    free = [0.0] * workers
-    client = busy = 0.0
+    worker_ends = [0.0] * workers
+    client_end = client_busy = 0.0
     for _ in range(hosts):
-        done = heapq.heappop(free) + SCHEDULER_SECONDS + task
-        heapq.heappush(free, done)
-        merge = result / RESULT_BYTES_A_SECOND + MERGE_SECONDS
-        client, busy = max(client, done) + merge, busy + merge
-    return client, busy
+        task_end = heapq.heappop(worker_ends) + SCHEDULER_SECONDS + host_seconds
+        heapq.heappush(worker_ends, task_end)
+        client_seconds = result_bytes / RESULT_BYTES_PER_SECOND + MERGE_SECONDS
+        client_end = max(client_end, task_end) + client_seconds
+        client_busy += client_seconds
+    return client_end, client_busy
 
 
-def main(task: float, result: float, hosts: int, file: float) -> None:
-    whole = task + file / READ_BYTES_A_SECOND
-    print(f"{hosts} hosts; a host: {task:.2f} s of work, {file / READ_BYTES_A_SECOND:.2f} s of reading,")
+def main(task_seconds: float, result_bytes: float, hosts: int, file_bytes: float) -> None:
+    read_seconds = file_bytes / READ_BYTES_PER_SECOND
+    print(f"{hosts} hosts; a host: {task_seconds:.2f} s of work, {read_seconds:.2f} s of reading,")
     print(
-        f"{result / 1e6:.2f} MB of result; {hosts * result / 1e6:.0f} MB come to the client in all (simulated)"
+        f"{result_bytes / 1e6:.2f} MB of result; {hosts * result_bytes / 1e6:.0f} MB for the client in all (simulated)"
     )
     for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256):
-        seconds, busy = simulate(hosts, workers, whole, result)
+        seconds, busy = simulate(hosts, workers, task_seconds + read_seconds, result_bytes)
         print(f"{workers:>4} workers {seconds:8.1f} s, the client busy for {busy:5.1f} s")
 
 

@@ -17,20 +17,20 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "demo_logs")]
 
 INSTRUCTIONS = 100_000
-PER_FUSION = 8
+INSTRUCTIONS_PER_FUSION = 8
 
 
-def generated() -> tuple[bytes, list[str]]:
+def build_program() -> tuple[bytes, list[str]]:
     """A program's bytes, and the names of the ops in its entry computation: a fusion, a dot and a copy in turn."""
     from synthetic.hlo import Computation, HloModule, Instruction
 
     bodies, entry = [], []
-    while len(entry) + len(bodies) * PER_FUSION < INSTRUCTIONS:
+    while len(entry) + len(bodies) * INSTRUCTIONS_PER_FUSION < INSTRUCTIONS:
         index = len(bodies)
         scope = f"Training_Step.1/forward.2/layer.{index % 97 + 1}"
         inner = [
-            Instruction(index * PER_FUSION + n, f"add.{index}.{n}", "add", f"{scope}/aten__add")
-            for n in range(PER_FUSION)
+            Instruction(index * INSTRUCTIONS_PER_FUSION + n, f"add.{index}.{n}", "add", f"{scope}/aten__add")
+            for n in range(INSTRUCTIONS_PER_FUSION)
         ]
         bodies.append(Computation(index + 1, f"fused_computation.{index}", inner))
         first = 10_000_000 + 3 * index
@@ -43,33 +43,34 @@ def generated() -> tuple[bytes, list[str]]:
     return module.to_bytes(), [instruction.name for instruction in entry]
 
 
-def timed(label: str, work: Callable[[], object]) -> None:
+def measure(label: str, work: Callable[[], object]) -> None:
+    """Prints the elapsed time and the processor time of a call."""
     start, processor = time.perf_counter(), time.process_time()
     work()
     print(
-        f"{label:<40}{time.perf_counter() - start:8.3f} s{time.process_time() - processor:8.3f} s of the processor"
+        f"{label:<40}{time.perf_counter() - start:8.3f} s{time.process_time() - processor:8.3f} s of processor time"
     )
 
 
-def program() -> None:
+def measure_program() -> None:
     from tb_xla_insights.analysis.propagation.hlo_scopes import Program
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto
 
-    data, names = generated()
+    data, names = build_program()
     print(f"{INSTRUCTIONS:,} instructions, {len(names):,} ops, {len(data) / 1e6:.1f} MB")
 
-    def origins() -> None:
-        parsed = Program(HloProto.FromString(data).hlo_module)
+    def find_origins() -> None:
+        program = Program(HloProto.FromString(data).hlo_module)
         for name in names:
-            parsed.origin(name)
-        parsed.holders(names)
-        parsed.scopes()
+            program.origin(name)
+        program.containers(names)
+        program.scopes()
 
     for _ in range(3):
-        timed("parse, and the origin of every op", origins)
+        measure("parse, and the origin of every op", find_origins)
 
 
-def capture(path: str) -> None:
+def measure_capture(path: str) -> None:
     import tb_xla_insights as xi
     from tb_xla_insights.analysis.launches.launches import find_launches
     from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
@@ -78,16 +79,18 @@ def capture(path: str) -> None:
     session = xi.load(path).trace
     events = sum(len(trace) for trace in session.traces)
     print(f"{events:,} events, {sum(len(device.ops) for device in session.devices):,} ops")
-    timed("launches, shared by several analyses", lambda: [find_launches(trace) for trace in session.traces])
-    timed("report", lambda: propagation_report(session))
-    timed("view", lambda: propagation_view(session))
-    timed("report again", lambda: propagation_report(session))
-    timed("view again", lambda: propagation_view(session))
+    measure(
+        "launches, shared by several analyses", lambda: [find_launches(trace) for trace in session.traces]
+    )
+    measure("report", lambda: propagation_report(session))
+    measure("view", lambda: propagation_view(session))
+    measure("report again", lambda: propagation_report(session))
+    measure("view again", lambda: propagation_view(session))
     timeline = Timeline(session)
-    timed("the timeline's rows of scopes", timeline.find_scopes)
+    measure("the timeline's rows of scopes", timeline.find_scopes)
 
 
 if __name__ == "__main__":
-    program()
+    measure_program()
     if len(sys.argv) > 1:
-        capture(sys.argv[1])
+        measure_capture(sys.argv[1])

@@ -3,7 +3,7 @@
     pip install xprof-rs
     python benchmarks/bench_report.py FILE [ROUNDS]
 
-"ours" is the command in its own process, from start to end. "xprof-rs" is its server's work for a first trace view,
+"report" is the command in its own process, from start to end. "xprof-rs" is its server's work for a first trace view,
 over loopback, from the server's start until the response is complete. Memory is the peak of each process. Prints each
 round, then the medians and their ratios. Reads `/proc`, so it needs Linux.
 """
@@ -24,7 +24,8 @@ from pathlib import Path
 VIEW = "/data/plugin/profile/data?run=run&tag=trace_viewer@&host=host&resolution=8000"
 
 
-def ours(file: Path) -> tuple[float, float]:
+def measure_report(file: Path) -> tuple[float, float]:
+    """Seconds and megabytes of the command."""
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(file), "--json"]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -36,7 +37,8 @@ def ours(file: Path) -> tuple[float, float]:
     return seconds, usage.ru_maxrss / 1024
 
 
-def xprof_rs(file: Path) -> tuple[float, float]:
+def measure_xprof_rs(file: Path) -> tuple[float, float]:
+    """Seconds until the view is complete, and megabytes of the server."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         run = Path(folder, "plugins", "profile", "run")
         run.mkdir(parents=True)
@@ -48,18 +50,19 @@ def xprof_rs(file: Path) -> tuple[float, float]:
         command = ["xprof-rs", "--logdir", folder, "--host", "127.0.0.1", "--port", str(port)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
             try:
-                answer = ask(port)
+                view = request_view(port)
                 seconds = time.perf_counter() - start
                 status = Path(f"/proc/{server.pid}/status").read_text()
             finally:
                 server.terminate()
-        if len(answer) < 1000:
-            sys.exit(f"xprof-rs answered {answer[:200]!r}")
+        if len(view) < 1000:
+            sys.exit(f"xprof-rs answered {view[:200]!r}")
         peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
         return seconds, peak / 1024
 
 
-def ask(port: int) -> bytes:
+def request_view(port: int) -> bytes:
+    """The response of the server, once it accepts connections."""
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         try:
@@ -72,9 +75,9 @@ def ask(port: int) -> bytes:
 
 
 def main(file: Path, rounds: int) -> None:
-    results: dict[str, list[tuple[float, float]]] = {"ours": [], "xprof-rs": []}
+    results: dict[str, list[tuple[float, float]]] = {"report": [], "xprof-rs": []}
     for _ in range(rounds):
-        for name, measure in (("ours", ours), ("xprof-rs", xprof_rs)):
+        for name, measure in (("report", measure_report), ("xprof-rs", measure_xprof_rs)):
             results[name].append(measure(file))
             print(f"{name:<10}{results[name][-1][0]:8.2f} s {results[name][-1][1]:8.0f} MB")
     medians = {
@@ -83,7 +86,7 @@ def main(file: Path, rounds: int) -> None:
     }
     for name, (seconds, megabytes) in medians.items():
         print(f"{name} median: {seconds:.2f} s, {megabytes:.0f} MB")
-    time_ratio, memory_ratio = (a / b for a, b in zip(medians["ours"], medians["xprof-rs"], strict=True))
+    time_ratio, memory_ratio = (a / b for a, b in zip(medians["report"], medians["xprof-rs"], strict=True))
     print(f"{time_ratio:.2f} of the time, {memory_ratio:.2f} of the memory")
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
@@ -24,16 +25,17 @@ PX = 1200
 ZOOMS = (1, 2, 4, 8, 16, 32, 128, 1024, 16384)
 
 
-def timed(ask: Callable[[], Any]) -> tuple[float, Any]:
+def timed_call(call: Callable[[], Any]) -> tuple[float, Any]:
+    """The processor time of a call in milliseconds, and its result."""
     start = time.process_time()
-    answer = ask()
+    answer = call()
     return 1e3 * (time.process_time() - start), answer
 
 
-def measure_row(label: str, ask: Callable[[], Any], repetitions: int = 5) -> Any:
+def measure_row(label: str, call: Callable[[], Any], repetitions: int = 5) -> Any:
     """Prints a row of the table and returns the answer."""
-    first, answer = timed(ask)
-    best = min(timed(ask)[0] for _ in range(repetitions)) if repetitions else first
+    first, answer = timed_call(call)
+    best = min(timed_call(call)[0] for _ in range(repetitions)) if repetitions else first
     text = json.dumps(answer, separators=(",", ":")).encode() if isinstance(answer, dict) else b""
     size = f"{len(gzip.compress(text, 6)) / 1e3:8.1f} kB" if text else ""
     print(f"{label:<38}{first:9.1f}{best:9.1f} {size}")
@@ -52,27 +54,29 @@ def main(path: str) -> None:
     timeline = measure_row("rows", lambda: Timeline(session.trace), repetitions=0)
     rows = measure_row("head", timeline.head)["rows"]
     measure_row("prepare", timeline.prepare, repetitions=0)
-    shown = [row["id"] for row in rows if row["main"]]
+    unfolded = [row["id"] for row in rows if row["main"]]
     duration = session.duration_ps
     for zoom in ZOOMS:
         start = 0 if zoom == 1 else duration // 3
         measure_row(
             f"view of 1/{zoom}",
-            lambda s=start, z=zoom: view(timeline, s, max(1, duration // z), shown),
+            lambda start=start, zoom=zoom: view(timeline, start, max(1, duration // zoom), unfolded),
         )
     measure_row(
-        "view of the whole, all rows", lambda: view(timeline, 0, duration, [row["id"] for row in rows])
+        "view of the whole session, all rows",
+        lambda: view(timeline, 0, duration, [row["id"] for row in rows]),
     )
     largest = max(rows, key=lambda row: row["events"])
     for query in ("dot", "e", "name:StepMarker", "end: ", "nothing has this name"):
-        measure_row(f"search {query}", lambda q=query: timeline.search(q))
-    for row in (shown[0], largest["id"]):
+        measure_row(f"search {query}", lambda query=query: timeline.search(query))
+    for row in (unfolded[0], largest["id"]):
         start = timeline.neighbor(row, 0, duration // 2, "next")["event"]["start_ps"]
-        measure_row(f"event of {row}", lambda r=row, s=start: timeline.event_at(r, s))
-    measure_row("table of the whole", lambda: timeline.table(0, duration, [], 500))
+        measure_row(f"event of {row}", lambda row=row, start=start: timeline.event_at(row, start))
+    measure_row("table of the whole session", lambda: timeline.table(0, duration, [], 500))
     events = sum(len(trace) for trace in session.trace.traces)
-    print(f"{events} events, {len(rows)} rows, {len(shown)} of them unfolded")
-    print(f"{timeline.nbytes / 1e6:.1f} MB held, besides {session.trace.nbytes / 1e6:.1f} MB of the trace")
+    print(f"{events} events, {len(rows)} rows, {len(unfolded)} of them unfolded")
+    trace_bytes = deep_size(session.trace)
+    print(f"{deep_size(timeline) / 1e6:.1f} MB of memory, {trace_bytes / 1e6:.1f} MB of them in the trace")
 
 
 if __name__ == "__main__":

@@ -18,21 +18,23 @@ from longer_capture import LINES, PLANES, field
 BUSY_SHARE = 0.75
 """The share of an op's time that the short ops cover."""
 EVENTS = 4
-"""The field number of the events in a line."""
+METADATA_ID, OFFSET_PS, DURATION_PS = 1, 2, 3
+"""The field numbers of the events in a line, and of the fields in an event."""
 
 
-def denser(space: Any, times: int) -> bytes:
+def densify(space: Any, times: int) -> bytes:
     """The bytes of the denser capture; consumes `space`."""
     planes = []
     for plane in space.planes:
-        lines = [denser_line(line, times if line.name == b"XLA Ops" else 1) for line in plane.lines]
+        lines = [densify_line(line, times if line.name == b"XLA Ops" else 1) for line in plane.lines]
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(field(LINES, line) for line in lines))
     space.ClearField("planes")
     return b"".join(field(PLANES, plane) for plane in planes) + space.SerializeToString()
 
 
-def denser_line(line: Any, times: int) -> bytes:
+def densify_line(line: Any, times: int) -> bytes:
+    """The bytes of a line with each event replaced by `times` short ones."""
     if times == 1:
         return bytes(line.SerializeToString())
     events = [(event.metadata_id, event.offset_ps, event.duration_ps) for event in line.events]
@@ -41,9 +43,9 @@ def denser_line(line: Any, times: int) -> bytes:
     pitch = duration // times
     start = (start[:, None] + pitch[:, None] * np.arange(times)).ravel()
     columns = [
-        (1, np.repeat(metadata, times)),
-        (2, start),
-        (3, np.repeat((pitch * BUSY_SHARE).astype(np.int64), times)),
+        (METADATA_ID, np.repeat(metadata, times)),
+        (OFFSET_PS, start),
+        (DURATION_PS, np.repeat((pitch * BUSY_SHARE).astype(np.int64), times)),
     ]
     body = np.concatenate([part for number, values in columns for part in integer(number, values)], axis=1)
     head = np.broadcast_to(np.array([EVENTS << 3 | 2, body.shape[1]], np.uint8), (len(body), 2))
@@ -62,4 +64,4 @@ if __name__ == "__main__":
     from independent import SPACE
 
     file, times, out = sys.argv[1:]
-    Path(out).write_bytes(denser(SPACE.FromString(Path(file).read_bytes()), int(times)))
+    Path(out).write_bytes(densify(SPACE.FromString(Path(file).read_bytes()), int(times)))

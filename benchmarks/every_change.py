@@ -3,11 +3,11 @@ reported, and no exception other than InputError is raised.
 
     python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200] [--one-in 1] [--state FILE]
 
-Reads each prefix, and the file with each byte changed to several values. Of every 7th of these files it builds a trace,
-and for every 200th it computes all answers about the capture. Without FILES, these are three of the captures recorded
-for the tests. Failures are printed with the call that reproduces them, and the exit code is 1. An interrupt prints the
-results so far; `--one-in 17` takes one in 17 of these files, evenly. With `--state`, the results are also in a file,
-and the next run with the same options continues where the last one ended.
+Reads each prefix, and the file with each byte changed to several values; builds a trace of every 7th of these copies,
+and computes all answers about every 200th. FILES are three captures recorded for the tests, unless others are given.
+Failures are printed with the call that reproduces them, and the exit code is 1. An interrupt prints the results so far;
+`--one-in 17` takes one in 17 of the copies, evenly. With `--state`, the results are also in a file, and the next run
+with the same options continues where the last one ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,7 +44,7 @@ FILES = tuple(
     for folder in ("pods/steady", "dynamo_graph_break", "matrix/jax0.6.2/pure_callback")
 )
 Item = TypeVar("Item")
-_DAMAGE = ("truncated_file", "corrupt_file", "dropped_events")
+_DAMAGE_IDS = ("truncated_file", "corrupt_file", "dropped_events")
 _CATALOG = load_catalog()
 _FILES_PER_SAVE = 1000
 
@@ -52,7 +52,7 @@ _FILES_PER_SAVE = 1000
 class MemorySource(Source):
     """A source whose bytes are in memory."""
 
-    def __init__(self, data: Bytes, path: str = "held.xplane.pb") -> None:
+    def __init__(self, data: Bytes, path: str = "memory.xplane.pb") -> None:
         self.path, self.size, self.fingerprint = path, len(data), path
         self._data = data
 
@@ -81,7 +81,7 @@ class Line(NamedTuple):
         return self[2:]
 
 
-class WrongError(Exception):
+class GuaranteeError(Exception):
     """A guarantee for damaged files does not hold."""
 
 
@@ -96,53 +96,55 @@ class Capture:
         return _lines(read_space(MemorySource(np.frombuffer(self.data, np.uint8))))
 
     @cached_property
-    def ends(self) -> frozenset[int]:
+    def field_ends(self) -> frozenset[int]:
         """The ends of the file's top-level fields: a file truncated there is indistinguishable from an intact one."""
-        at, ends = 0, {0}
-        while at < len(self.data):
-            at += 1
+        position, ends = 0, {0}
+        while position < len(self.data):
+            position += 1  # the tag, which is one byte
             length = shift = 0
             while True:
-                byte = self.data[at]
-                at, length, shift = at + 1, length | (byte & 0x7F) << shift, shift + 7
+                byte = self.data[position]
+                position, length, shift = position + 1, length | (byte & 0x7F) << shift, shift + 7
                 if byte < 0x80:
                     break
-            at += length
-            ends.add(at)
+            position += length
+            ends.add(position)
         return frozenset(ends)
 
-    def cut(self, end: int, depth: int = 0) -> str:
-        """Reads the first `end` bytes. Returns the reported damage; raises WrongError."""
+    def check_prefix(self, end: int, depth: int = 0) -> str:
+        """Reads the first `end` bytes. Returns the reported damage; raises GuaranteeError."""
         source = MemorySource(np.frombuffer(self.data[:end], np.uint8))
         space = _read(source)
         if space is None:
             if any(line.end <= end for line in self.lines):
-                raise WrongError("refused, though it has a whole line")
+                raise GuaranteeError("refused, though it has a whole line")
             return "refused"
         contents = [line.content for line in _lines(space)]
         if contents != [line.content for line in self.lines if line.end <= end]:
-            raise WrongError("whole lines before the cut are not those that were kept")
-        reported = [diagnostic for diagnostic in space.diagnostics if diagnostic.id in _DAMAGE]
-        if end not in self.ends and not any(f"byte {end}" in diagnostic.message for diagnostic in reported):
-            raise WrongError("the cut is not reported")
+            raise GuaranteeError("the whole lines before the cut are not exactly those that were read")
+        reported = [diagnostic for diagnostic in space.diagnostics if diagnostic.id in _DAMAGE_IDS]
+        if end not in self.field_ends and not any(
+            f"byte {end}" in diagnostic.message for diagnostic in reported
+        ):
+            raise GuaranteeError("the cut is not reported")
         _compute(space, source, depth)
         return reported[0].id if reported else "whole"
 
-    def changed(self, at: int, value: int, depth: int = 0) -> str:
-        """Reads the file with another value of one byte. Returns the reported damage; raises WrongError."""
+    def check_changed_byte(self, position: int, value: int, depth: int = 0) -> str:
+        """Reads the file with another value of one byte. Returns the reported damage; raises GuaranteeError."""
         data = np.frombuffer(self.data, np.uint8).copy()
-        data[at] = value
+        data[position] = value
         source = MemorySource(data)
         space = _read(source)
         if space is None:
-            if any(line.end <= at for line in self.lines):
-                raise WrongError("refused, though it has a whole line before the byte")
+            if any(line.end <= position for line in self.lines):
+                raise GuaranteeError("refused, though it has a whole line before the byte")
             return "refused"
         lines = _lines(space)
-        before = [line.content for line in self.lines if line.end <= at]
+        before = [line.content for line in self.lines if line.end <= position]
         if [line.content for line in lines[: len(before)]] != before:
-            raise WrongError("whole lines before the byte are not kept")
-        reported = {diagnostic.id for diagnostic in space.diagnostics}.intersection(_DAMAGE)
+            raise GuaranteeError("whole lines before the byte are not kept")
+        reported = {diagnostic.id for diagnostic in space.diagnostics}.intersection(_DAMAGE_IDS)
         _compute(space, source, depth)
         if reported:
             return min(reported)
@@ -154,7 +156,7 @@ def _read(source: Source) -> XSpace | None:
         return read_space(source)
     except InputError as error:
         if "\n" in str(error):
-            raise WrongError("an error of several lines") from error
+            raise GuaranteeError("an error of several lines") from error
         return None
 
 
@@ -179,39 +181,47 @@ def _compute(space: XSpace, source: Source, depth: int) -> None:
                 pass
 
 
-def all_changes(
-    capture: Capture, values: int, traces: int, reports: int
-) -> Iterator[tuple[str, int, int, int]]:
-    """Yields each prefix and each changed byte: change, position, value and depth of the computation."""
+class Change(NamedTuple):
+    """A damaged copy of a file: its first `position` bytes, or the file with `value` as the byte at `position`. `depth`
+    as in `_compute`."""
+
+    kind: Literal["cut", "changed"]
+    position: int
+    value: int
+    depth: int
+
+
+def all_changes(capture: Capture, values: int, traces: int, reports: int) -> Iterator[Change]:
+    """Yields each prefix and each changed byte."""
     size = len(capture.data)
     number = itertools.count(1)
 
     def next_depth() -> int:
-        at = next(number)
-        return 2 if at % reports == 0 else int(at % traces == 0)
+        file = next(number)
+        return 2 if file % reports == 0 else int(file % traces == 0)
 
     for end in range(size):
-        yield "cut", end, 0, next_depth()
-    for at in range(size):
-        byte = capture.data[at]
+        yield Change("cut", end, 0, next_depth())
+    for position in range(size):
+        byte = capture.data[position]
         for value in {byte ^ 0x80, byte ^ 0x01, 0xFF, 0, 0x7F, byte ^ 0x08} - {byte}:
-            if (value + at) % 6 < values:
-                yield "changed", at, value, next_depth()
+            if (value + position) % 6 < values:
+                yield Change("changed", position, value, next_depth())
 
 
 class _Interrupt:
-    """Whether SIGINT was received, which takes effect after the current file."""
+    """Records SIGINT, so that it takes effect after the current file."""
 
     def __init__(self) -> None:
-        self.received = False
+        self.is_received = False
         signal.signal(signal.SIGINT, self._receive)
 
     def _receive(self, *_: object) -> None:
-        self.received = True
+        self.is_received = True
 
-    def until(self, items: Iterator[Item]) -> Iterator[Item]:
+    def take_until(self, items: Iterator[Item]) -> Iterator[Item]:
         """The items until SIGINT."""
-        return itertools.takewhile(lambda _: not self.received, items)
+        return itertools.takewhile(lambda _: not self.is_received, items)
 
 
 class State:
@@ -233,15 +243,19 @@ class State:
             replacement.replace(self._path)
 
 
-def _check(capture: Capture, name: str, change: str, at: int, value: int, depth: int) -> str:
-    """Checks one file and returns its result; prints a failure."""
-    is_cut = change == "cut"
+def _check(capture: Capture, name: str, change: Change) -> str:
+    """Checks one damaged copy and returns the result; prints a failure."""
+    kind, position, value, depth = change
     try:
-        return f"{change}: {capture.cut(at, depth) if is_cut else capture.changed(at, value, depth)}"
+        if kind == "cut":
+            return f"{kind}: {capture.check_prefix(position, depth)}"
+        return f"{kind}: {capture.check_changed_byte(position, value, depth)}"
     except Exception:
-        call = f"cut({at}, {depth})" if is_cut else f"changed({at}, {value}, {depth})"
-        print(f"{name}: {call}", *traceback.format_exc().splitlines()[-5:], sep="\n  ", flush=True)
-        return f"{change}: FAILED"
+        is_cut = kind == "cut"
+        call = f"check_prefix({position}" if is_cut else f"check_changed_byte({position}, {value}"
+        lines = traceback.format_exc().splitlines()[-5:]
+        print(f"{name}: {call}, {depth})", *lines, sep="\n  ", flush=True)
+        return f"{kind}: FAILED"
 
 
 def main() -> int:
@@ -254,24 +268,24 @@ def main() -> int:
     limit_threads(1)  # these files are read before a second thread has started
     state, interrupt, failed = State(options.state), _Interrupt(), 0
     for path in options.files:
-        capture, began = Capture(path.read_bytes()), time.monotonic()
+        capture, start = Capture(path.read_bytes()), time.monotonic()
         key = f"{path.name} {options.values} {options.traces} {options.reports} {options.one_in}"
         results = state.results(key)
         changes = all_changes(capture, options.values, options.traces, options.reports)
-        chosen = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)
-        for arguments in interrupt.until(chosen):
-            results[_check(capture, path.name, *arguments)] += 1
+        sample = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)
+        for change in interrupt.take_until(sample):
+            results[_check(capture, path.name, change)] += 1
             if results.total() % _FILES_PER_SAVE == 0:
                 state.save(key, results)
         state.save(key, results)
         failed += sum(count for name, count in results.items() if name.endswith("FAILED"))
         print(
-            f"{path}: {len(capture.data)} bytes, {results.total()} files, in {time.monotonic() - began:.0f} s",
+            f"{path}: {len(capture.data)} bytes, {results.total()} files, in {time.monotonic() - start:.0f} s",
             flush=True,
         )
         for name, count in sorted(results.items()):
             print(f"  {count:8} {name}", flush=True)
-        if interrupt.received:
+        if interrupt.is_received:
             break
     return 1 if failed else 0
 

@@ -21,13 +21,14 @@ def make_logdir(logdir: Path, sessions: int, times: int) -> tuple[list[Path], li
     """Creates a logdir. Returns the sessions' directories, and the captures; each session has a copy of one."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "benchmarks")]
     from independent import SPACE
-    from longer_capture import longer
+    from longer_capture import lengthen
 
     [demo] = DEMO.glob("*/*.xplane.pb")
     captures = []
-    for extra in range(3):
-        captures.append(logdir.parent / f"capture{extra}.xplane.pb")
-        captures[-1].write_bytes(longer(SPACE.FromString(demo.read_bytes()), times + extra))
+    for number in range(3):
+        capture = logdir.parent / f"capture{number}.xplane.pb"
+        capture.write_bytes(lengthen(SPACE.FromString(demo.read_bytes()), times + number))
+        captures.append(capture)
     shutil.copytree(POD, logdir / "pod/plugins/profile")
     directories = [logdir / f"plugins/profile/2026_01_01_00_00_{number:02}" for number in range(sessions)]
     for number, directory in enumerate(directories):
@@ -52,18 +53,18 @@ class Changes(threading.Thread):
             change(self._random.choice(self._directories) / "vm.xplane.pb")
             self.counts[change.__name__.strip("_")] += 1
 
-    def end(self) -> dict[str, Path]:
+    def restore(self) -> dict[str, Path]:
         """Makes all sessions complete again. Returns each session's capture, by name."""
-        capture_of = {}
+        captures = {}
         for directory in self._directories:
             capture = self._random.choice(self._captures)
             self._replace(directory / "vm.xplane.pb", capture)
-            capture_of[directory.name] = capture
-        return capture_of
+            captures[directory.name] = capture
+        return captures
 
     def _replace(self, path: Path, capture: Path | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name("copied")
+        temporary = path.with_name("copy")
         shutil.copyfile(capture or self._random.choice(self._captures), temporary)
         temporary.replace(path)
 
@@ -71,8 +72,8 @@ class Changes(threading.Thread):
         """Writes in place and in pieces, like a slow copy."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._random.choice(self._captures).open("rb") as source, path.open("wb") as out:
-            while piece := source.read(256 << 10):
-                out.write(piece)
+            while chunk := source.read(256 << 10):
+                out.write(chunk)
                 out.flush()
                 time.sleep(0.005)
 
@@ -84,11 +85,11 @@ class Changes(threading.Thread):
         shutil.rmtree(path.parent, ignore_errors=True)
 
     def _rename(self, path: Path) -> None:
-        aside = path.parent.with_name(f"{path.parent.name}_renamed")
+        other_name = path.parent.with_name(f"{path.parent.name}_renamed")
         with suppress(OSError):
-            path.parent.rename(aside)
+            path.parent.rename(other_name)
             time.sleep(0.1)
-            aside.rename(path.parent)
+            other_name.rename(path.parent)
 
     def _set_times(self, path: Path) -> None:
         with suppress(FileNotFoundError):

@@ -16,7 +16,7 @@ class Measurements:
     """Milliseconds by phase and route."""
     errors: Counter[str] = field(default_factory=Counter)
     still_reading: Counter[str] = field(default_factory=Counter)
-    """The number of responses that a session is still being read, by phase."""
+    """The number of responses that said that the session is still being read, by phase."""
     rss: list[tuple[float, str, int]] = field(default_factory=list)
     """Seconds since the start, phase, and the resident memory of the server's process in bytes."""
     lock: threading.Lock = field(default_factory=threading.Lock)

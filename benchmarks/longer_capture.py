@@ -14,12 +14,14 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
 
-FLOWS = {b"_p", b"_c"}
+FLOW_STATS = {b"_p", b"_c"}
+FLOW_ID_STEP = 1 << 40
+"""Added to the flow ids of each repetition."""
 PLANES, LINES = 1, 3
 """The field numbers of the planes in a space and of the lines in a plane."""
 
 
-def longer(space: Any, times: int) -> bytes:
+def lengthen(space: Any, times: int) -> bytes:
     """The bytes of the longer capture; consumes `space`."""
     events = [
         (line.timestamp_ns * 1000, event)
@@ -32,8 +34,8 @@ def longer(space: Any, times: int) -> bytes:
     span = max(ends) - min(starts)
     planes = []
     for plane in space.planes:
-        flows = {entry.key for entry in plane.stat_metadata if entry.value.name in FLOWS}
-        lines = [longer_line(line, times, span, flows) for line in plane.lines]
+        flow_stats = {entry.key for entry in plane.stat_metadata if entry.value.name in FLOW_STATS}
+        lines = [lengthen_line(line, times, span, flow_stats) for line in plane.lines]
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(lines))
     space.ClearField("planes")
@@ -41,7 +43,8 @@ def longer(space: Any, times: int) -> bytes:
     return b"".join(field(PLANES, plane) for plane in planes) + other_fields
 
 
-def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
+def lengthen_line(line: Any, times: int, span: int, flow_stats: set[int]) -> bytes:
+    """The bytes of a line with its events repeated; `span` is the length of a repetition in picoseconds."""
     events = type(line)(events=line.events)
     line.ClearField("events")
     parts = [line.SerializeToString()]
@@ -50,23 +53,23 @@ def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
         for event in events.events:
             event.offset_ps += span
             for stat in event.stats:
-                if stat.metadata_id in flows:
+                if stat.metadata_id in flow_stats:
                     kind = stat.WhichOneof("value")
-                    setattr(stat, kind, (getattr(stat, kind) + (1 << 40)) % (1 << 63))
+                    setattr(stat, kind, (getattr(stat, kind) + FLOW_ID_STEP) % (1 << 63))
     return field(LINES, b"".join(parts))
 
 
 def field(number: int, data: bytes) -> bytes:
     """A length-delimited protobuf field."""
-    head, rest = [number << 3 | 2], len(data)
-    while rest > 127:
-        head.append(rest & 127 | 128)
-        rest >>= 7
-    return bytes([*head, rest]) + data
+    tag_and_length, length = [number << 3 | 2], len(data)
+    while length > 127:
+        tag_and_length.append(length & 127 | 128)
+        length >>= 7
+    return bytes([*tag_and_length, length]) + data
 
 
 if __name__ == "__main__":
     from independent import SPACE
 
     file, times, out = sys.argv[1:]
-    Path(out).write_bytes(longer(SPACE.FromString(Path(file).read_bytes()), int(times)))
+    Path(out).write_bytes(lengthen(SPACE.FromString(Path(file).read_bytes()), int(times)))

@@ -1,7 +1,8 @@
 """Collects the pages of the documentation's site: `python docs/collect.py FOLDER`, as `make docs` does.
 
-The site has the README, all files that it links to directly or indirectly, and its style, each under its path in the
-project, so that links work in both. MkDocs cannot read the project itself, as that has pages above the folder `docs`.
+The site has the README, all files that it links to directly or indirectly, and a style sheet, each under its path in
+the repository, so that links work in both. MkDocs cannot read the repository itself, which has pages outside the folder
+`docs`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r'\]\(([^)#:]+)(?:#[^)]*)?\)|(?:src|srcset)="([^":]+)"')
 
 
-def linked(start: Path) -> Iterator[Path]:
+def linked_files(start: Path) -> Iterator[Path]:
     """Yields a page and all files that it links to, directly or indirectly, each once."""
     pending, visited = [start], {start}
     while pending:
@@ -34,7 +35,7 @@ def linked(start: Path) -> Iterator[Path]:
 def collect(folder: Path) -> None:
     """Writes the site's files into a folder and removes its previous content."""
     shutil.rmtree(folder, ignore_errors=True)
-    for path in (*linked(ROOT / "README.md"), ROOT / "docs/site.css"):
+    for path in (*linked_files(ROOT / "README.md"), ROOT / "docs/site.css"):
         copy = folder / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)

@@ -20,6 +20,9 @@ MINUS = "\u2212"
 
 PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
 
+_MIN_SHARE = 0.001
+"""Smaller shares read `< 0.1 %`."""
+
 
 def parse_peaks(text: str) -> tuple[float, float]:
     """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are finite numbers
@@ -109,16 +112,16 @@ def share(value: float | None) -> str:
     """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `100.0 %` only if it is exactly 1."""
     if value is None:
         return MISSING
-    if 0 < value < 0.001:
+    if 0 < value < _MIN_SHARE:
         return f"<{NARROW_SPACE}0.1{NARROW_SPACE}%"
-    shown = 99.9 if 0.999 < value < 1 else value * 100
-    return f"{shown:.1f}{NARROW_SPACE}%"
+    percent = 99.9 if 1 - _MIN_SHARE < value < 1 else value * 100
+    return f"{percent:.1f}{NARROW_SPACE}%"
 
 
 def reduction_text(best: float, worst: float) -> str:
     """A reduction, given as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`;
     `< 0.1 %` for less."""
-    if best < 0.001:
+    if best < _MIN_SHARE:
         return share(best)
     largest, smallest = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
     return f"{largest}{NARROW_SPACE}%" if largest == smallest else f"{largest} to {smallest}{NARROW_SPACE}%"
@@ -194,7 +197,7 @@ def shares(parts: Sequence[int], whole: int) -> list[str]:
     """The shares of the parts of a whole above 0, as texts that add up to 100 % (`< 0.1 %` counts as 0)."""
     tenths = rounded_parts([1000 * part for part in parts], 1000 * whole, whole)
     return [
-        share(tenth / whole / 1000 if tenth else min(part / whole, 0.0004))
+        share(tenth / whole / 1000 if tenth else min(part / whole, _MIN_SHARE / 2))
         for part, tenth in zip(parts, tenths, strict=True)
     ]
 

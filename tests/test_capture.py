@@ -35,7 +35,7 @@ def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
     """Captures, and waits for the end. Raises InputError if no server wrote a file."""
     started = Capture(addresses, logdir, options)
     started.run()
-    if not started.captured:
+    if not started.has_captures:
         raise InputError(started.message or "the capture was cancelled")
     return started
 

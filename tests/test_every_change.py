@@ -13,6 +13,7 @@ from benchmarks.every_change import FILES, Capture
 def test_whole_lines_before_the_damage_are_kept_and_the_damage_is_reported(path: Path) -> None:
     capture = Capture(path.read_bytes())
     size = len(capture.data)
-    for number, at in enumerate(range(1, size, size // 40)):
-        capture.cut(at, depth=2 if number == 30 else number % 5 == 0)
-        capture.changed(at, capture.data[at] ^ (0x80, 0x01, 0xFF)[number % 3], depth=number % 5 == 1)
+    for number, position in enumerate(range(1, size, size // 40)):
+        capture.check_prefix(position, depth=2 if number == 30 else number % 5 == 0)
+        value = capture.data[position] ^ (0x80, 0x01, 0xFF)[number % 3]
+        capture.check_changed_byte(position, value, depth=number % 5 == 1)

@@ -217,7 +217,7 @@ def test_items_are_the_longest() -> None:
     assert len(complete["items"]) == complete["count"] == 22
     lengths = [gap["duration_ps"] for gap in complete["items"]]
     assert lengths == sorted(lengths, reverse=True)
-    assert report(trace, items=3)["items"] == complete["items"][:3]
+    assert report(trace, max_items=3)["items"] == complete["items"][:3]
     assert all(gap["all_cores_idle_ps"] == gap["duration_ps"] for gap in complete["items"])
 
 

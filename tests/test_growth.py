@@ -38,7 +38,7 @@ RECORDED = (
 def answer_bytes(axis: str, n: int) -> int:
     """Bytes of the report and the views of a capture of the given size along an axis."""
     session = session_of(MemorySource(AXES[axis](n).to_bytes()))
-    return sum(len(answer) for _, answer in answers(session, parts=False))
+    return sum(len(answer) for _, answer in answers(session, details=False))
 
 
 @pytest.mark.parametrize("axis", QUADRATIC_ONCE)

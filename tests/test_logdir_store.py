@@ -252,7 +252,7 @@ def test_reading_building_and_drawing_have_shares_of_the_progress(logdir: Path) 
         progress = load.progress()
         return progress["stage"], progress["part"], progress["seconds_left"]
 
-    first, second = load.hosts
+    first, second = load.readings
     first.update(200, 400)
     second.bytes = 400
     assert after(0) == ("reading", 0.0875, None)  # a guess

@@ -9,7 +9,7 @@ from build import MemorySource
 from synthetic.writer import Space, Uint
 
 from benchmarks.growth.answers import answers, session_of
-from benchmarks.growth.training import EPOCH, STEP, US, Training, named
+from benchmarks.growth.training import EPOCH, STEP, US, Training, shared_metadata
 from tb_xla_insights.trace.model import SessionTrace
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -81,7 +81,9 @@ def test_numbers_of_any_size_in_stats_and_names_are_handled(number: int | str | 
     space.python.event("Training_Step", 3 * STEP, STEP, _r=1, step_num=number)
     space.python.event("DoEnqueueProgram", 3 * STEP + US, US, stats)
     space.modules.event(f"SyncTensorsGraph.1({number})", 3 * STEP + 40 * US, 50 * US, stats)
-    space.ops.event(named(space.device, f"fusion.{number}", dict(stats)), 3 * STEP + 60 * US, 5 * US, stats)
+    space.ops.event(
+        shared_metadata(space.device, f"fusion.{number}", dict(stats)), 3 * STEP + 60 * US, 5 * US, stats
+    )
     groups = f"replica_groups=[1,{number}]<=[{number}]"
     collective = {"hlo_category": "all-reduce", "tf_op": f"a.{number}/b.{number}/aten__mm:"}
     space.op(f"%all-reduce.1 = f32[{number}] all-reduce(), {groups}", 3 * STEP + 70 * US, US, **collective)

@@ -66,7 +66,7 @@ def test_modules_are_served_with_their_type_and_cached(
     if is_packed:
         pack(folder)
     assets = Assets(folder)
-    address = address_of(assets.entry(), path)
+    address = address_of(assets.entry_url(), path)
     answer = client(assets).get(address, headers={"Accept-Encoding": "gzip, br"})
     assert answer.status_code == 200
     assert gzip.decompress(answer.data).decode() == content
@@ -97,7 +97,7 @@ def test_a_packed_page_is_sent_in_an_encoding_that_the_client_accepts(
 ) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(assets.entry(), headers={"Accept-Encoding": accepted})
+    answer = client(assets).get(assets.entry_url(), headers={"Accept-Encoding": accepted})
     data = gzip.decompress(answer.data) if encoding == "gzip" else answer.data
     assert data == (b"br of packed" if encoding == "br" else b"packed")
     assert answer.headers.get("Content-Encoding") == encoding
@@ -110,27 +110,27 @@ def test_a_packed_page_is_sent_in_an_encoding_that_the_client_accepts(
 def test_source_maps_are_served_next_to_their_scripts(folder: Path) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(f"{assets.entry()}.map", headers={"Accept-Encoding": "gzip, br"})
+    answer = client(assets).get(f"{assets.entry_url()}.map", headers={"Accept-Encoding": "gzip, br"})
     assert gzip.decompress(answer.data) == b"{}"
     assert answer.headers["Content-Type"].startswith("application/json")
 
 
 def test_lock_links_of_editors_are_ignored(folder: Path) -> None:
-    entry = Assets(folder).entry()
+    entry = Assets(folder).entry_url()
     (folder / ".#index.js").symlink_to("somebody@somewhere.1:2")
-    assert Assets(folder).entry() == entry
+    assert Assets(folder).entry_url() == entry
 
 
 def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Path) -> None:
     assets = Assets(folder)
-    plain = assets.entry()
+    plain = assets.entry_url()
     pack(folder)
-    packed = assets.entry()
+    packed = assets.entry_url()
     (folder / "lib/other.js").write_text("export const edited = 1;\n")
-    edited = assets.entry()
+    edited = assets.entry_url()
     assert "edited" in client(assets).get(address_of(edited, "lib/other.js")).text
     pack(folder, b"packed again")
-    again = assets.entry()
+    again = assets.entry_url()
     assert client(assets).get(again).text == "packed again"
     paths = [entry.split("/", 3)[3] for entry in (plain, packed, edited, again)]
     assert paths == ["index.js", "packed/index.js", "index.js", "packed/index.js"]
@@ -155,7 +155,7 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
 def test_no_other_files_are_served(folder: Path, path: str) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(address_of(assets.entry(), path))
+    answer = client(assets).get(address_of(assets.entry_url(), path))
     assert answer.status_code == 404
     assert list(answer.get_json(force=True)) == ["error"]
 
@@ -163,23 +163,23 @@ def test_no_other_files_are_served(folder: Path, path: str) -> None:
 def test_scripts_of_another_version_are_refused(folder: Path) -> None:
     """The packed page calls the shared functions by short names, which differ between versions."""
     assets = Assets(folder)
-    first = assets.entry()
-    assert assets.entry() == first == Assets(folder).entry()
+    first = assets.entry_url()
+    assert assets.entry_url() == first == Assets(folder).entry_url()
     (folder / "lib/other.js").write_text("export const other = 2;\n")
-    assert assets.entry() != first
+    assert assets.entry_url() != first
     answer = client(assets).get(address_of(first, "lib/other.js"))
     assert answer.status_code == 404
     assert "reload the page" in answer.get_json(force=True)["error"]
 
 
 def test_an_address_from_before_a_restart_is_served(folder: Path) -> None:
-    entry = Assets(folder).entry()
+    entry = Assets(folder).entry_url()
     assert client(Assets(folder)).get(entry).text == ENTRY
 
 
 def test_an_installation_without_the_page_is_reported(tmp_path: Path) -> None:
     assets = Assets(tmp_path / "missing")
-    answer = client(assets).get(assets.entry())
+    answer = client(assets).get(assets.entry_url())
     assert answer.status_code == 404
     assert "reinstall" in answer.get_json(force=True)["error"]
 
@@ -187,5 +187,5 @@ def test_an_installation_without_the_page_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_serving_writes_no_files(folder: Path, method: str) -> None:
     assets = Assets(folder)
-    answer = client(assets).open(assets.entry(), method=method)
+    answer = client(assets).open(assets.entry_url(), method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")

@@ -213,7 +213,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
     skipped = [diagnostic for diagnostic in ready["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert len(skipped) == HOSTS - 6
-    assert all("stopped before" in diagnostic["message"] for diagnostic in skipped)
+    assert all("reading was stopped" in diagnostic["message"] for diagnostic in skipped)
     opened(client, "s", reload=True)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview

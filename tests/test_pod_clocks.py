@@ -126,7 +126,7 @@ def test_stages_without_a_common_collective_are_separate() -> None:
 
 def test_unrecorded_groups_give_no_clocks() -> None:
     """The ends of two stages, mistaken for one, contradict those of their common collective."""
-    training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), tells_groups=False)
+    training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), programs_have_groups=False)
     arrivals = find_arrivals(hosts_of(training))
     assert not arrivals.clocks.is_known.any()
     assert len(arrivals.instances) == 0

@@ -16,7 +16,7 @@ from synthetic.pod_schedule import Cause, Clock, Late, Pod
 from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import Arrivals, charge_waits, exposed_waits_ps
 from tb_xla_insights.pod.clocks import Clocks
@@ -276,7 +276,7 @@ def test_a_host_with_another_script_is_not_compared() -> None:
     ("changes", "state"),
     [
         ({"scripts": {host: f"SyncTensorsGraph.{host}" for host in range(HOSTS)}}, "no_collectives"),
-        ({"groups": HALVES, "tells_groups": False, "late": (LOADER,)}, "clocks_apart"),
+        ({"groups": HALVES, "programs_have_groups": False, "late": (LOADER,)}, "clocks_apart"),
     ],
 )
 def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:

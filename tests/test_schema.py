@@ -10,7 +10,7 @@ from schema_checks import fits, fits_route
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from docs.schema.generate import generated
+from docs.schema.generate import generated_files
 from tb_xla_insights.report import execution_views, gap_views, views
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
@@ -21,7 +21,7 @@ def sessions() -> list[xi.Session]:
     return [xi.load(str(logdir)) for logdir in DEMOS]
 
 
-GENERATED = generated()
+GENERATED = generated_files()
 
 
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)

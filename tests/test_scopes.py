@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.propagation.scopes import (
     op_name_in_tf_op,
     scope_in_op_name,
     scope_kind,
-    scope_number,
+    scope_position,
     truncate_path,
     without_numbers,
 )
@@ -67,8 +67,8 @@ def test_numbers_distinguish_annotations_from_functions() -> None:
     assert scope_kind("jit(f)/forward", frozenset(["forward"])) == "annotation"
 
 
-def test_the_number_of_a_scope() -> None:
-    assert [scope_number(scope) for scope in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
+def test_the_position_of_a_scope() -> None:
+    assert [scope_position(scope) for scope in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
 
 
 @given(st.text(alphabet="ab.19/_", max_size=30))

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from docs.collect import ROOT, collect, linked
+from docs.collect import ROOT, collect, linked_files
 
 NAVIGATION = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    pages = {str(path.relative_to(ROOT)) for path in linked(ROOT / "README.md") if path.suffix == ".md"}
+    pages = {str(path.relative_to(ROOT)) for path in linked_files(ROOT / "README.md") if path.suffix == ".md"}
     assert sorted(re.findall(r": (\S+\.md)$", NAVIGATION, re.MULTILINE)) == sorted(pages)
 
 

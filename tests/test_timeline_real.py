@@ -47,7 +47,6 @@ def test_all_views_of_a_demo_capture() -> None:
     timeline.find_scopes()
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)
-    assert timeline.nbytes > 0
 
 
 @pytest.mark.parametrize(

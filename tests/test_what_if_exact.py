@@ -45,7 +45,7 @@ def test_only_one_fix_is_at_worst(host: int, device: int, load: int) -> None:
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False, False))
-    loads, builds = Fix(("input",), aside=True), Fix(("tracing",))
+    loads, builds = Fix(("input",), in_other_thread=True), Fix(("tracing",))
     assert step_without(trace, loads, at_worst=[builds]) == mean_step(without)
     assert step_without(trace, builds, at_worst=[loads]) == max(mean_step(without), load * US)
 
@@ -146,7 +146,8 @@ def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, ma
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     launches = find_launches(trace)
     merged = np.flatnonzero(np.arange(len(launches)) % (batches + 1) < batches)
-    fix = Fix(("sync_prepare", "dispatch", "wait"), before=merged, merged=merged, moved=("sync_prepare",))
+    classes, moved = ("sync_prepare", "dispatch", "wait"), ("sync_prepare",)
+    fix = Fix(classes, before_launches=merged, merged_launches=merged, moved_classes=moved)
     assert step_without(trace, fix) == mean_step(without)
     longest = step_without(trace, at_worst=[fix])
     assert longest is not None
@@ -192,7 +193,7 @@ def test_two_mistakes_at_once(host: int, device: int) -> None:
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
-    fixes = Fix(("input",)), Fix(("from_device",), reads=True)
+    fixes = Fix(("input",)), Fix(("from_device",), all_reads=True)
     assert step_without(trace, *fixes) == mean_step(without)
 
 

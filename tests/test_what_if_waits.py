@@ -71,6 +71,7 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
     if finding := by_id.get("sync_some_steps"):
         assert finding.step_if_fixed_ps == mean_step(without)
         assert finding.title.endswith("the device in steps 6 and 9")
+        assert finding.evidence["steps"] == [6, 9]
     assert "sync_every_step" not in by_id
 
 
@@ -141,7 +142,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     assert finding.step_if_fixed_ps == mean_step(without)
     assert finding.step_if_fixed_at_worst_ps == mean_step(held_up)
     # Once another fix removes the wait, none of it is left for this one.
-    fix = Fix(("from_device", "wait"), reads=True, blocks=True)
+    fix = Fix(("from_device", "wait"), all_reads=True, blocking_waits=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean_step(without)
     sentence = f"They return {brief_time(delay * US)} a step after the runs"
     assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * now)
@@ -202,4 +203,4 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     trace = simulation.tpu.trace()
     # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500.
     assert step_without(trace) == (300 - 1 + 7 + 500) * US
-    assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
+    assert step_without(trace, Fix(("from_device",), all_reads=True)) == 500 * US

@@ -26,7 +26,7 @@ TRIPS = 5
 
 
 class Program(NamedTuple):
-    """A function, the shapes of its arguments, its FLOPs in products, and whether it has no others."""
+    """A function, the shapes of its arguments, its FLOPs in products, and whether it has no other FLOPs."""
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
@@ -65,7 +65,7 @@ def while_loop(x: Any, w: Any) -> Any:
 
 _ATTENTION = (2, 64, 4, 32)
 _LAYERS = ((64, 128), (128, 256), (256, 32))
-_FIRST, _SECOND = 2 * 64 * 128 * 256, 2 * 64 * 256 * 32
+_FIRST_LAYER, _SECOND_LAYER = 2 * 64 * 128 * 256, 2 * 64 * 256 * 32
 
 PROGRAMS: dict[str, Program] = {
     "dot": Program(jnp.dot, ((128, 96), (96, 160)), 2 * 128 * 96 * 160),
@@ -87,7 +87,7 @@ PROGRAMS: dict[str, Program] = {
         (2, 16, 16, 8), (3, 3, 8, 24), rhs_dilation=(2, 2), products=2 * 2 * 12 * 12 * 24 * 9 * 8
     ),
     "conv_transposed": convolution(
-        # Each of the 9 values a side meets each place of the kernel once; the zeros between them count for nothing.
+        # Each of the 9 x 9 values meets each element of the kernel once; zeros between the values are not counted.
         (2, 9, 9, 8), (3, 3, 8, 24), lhs_dilation=(2, 2), padding=((2, 2), (2, 2)), products=2 * 2 * 27**2 * 24 * 8
     ),
     "conv_grouped": convolution(
@@ -97,16 +97,16 @@ PROGRAMS: dict[str, Program] = {
         (2, 16, 16, 8), (3, 3, 1, 8), feature_group_count=8, products=2 * 2 * 14 * 14 * 8 * 9
     ),
     "attention": Program(attention, (_ATTENTION,) * 3, 2 * 2 * 2 * 4 * 64 * 64 * 32, pure=False),
-    "two_layers": Program(two_layers, _LAYERS, _FIRST + _SECOND, pure=False),
+    "two_layers": Program(two_layers, _LAYERS, _FIRST_LAYER + _SECOND_LAYER, pure=False),
     "grad": Program(
-        # The first layer forward; then of the second one for its weights and for its input, of the first one for its
-        # weights. The value is not used.
-        jax.grad(two_layers, argnums=(1, 2)), _LAYERS, _FIRST + 2 * _SECOND + _FIRST, pure=False,
+        # The first layer forward; then the gradients of the second layer's weights and input, and of the first layer's
+        # weights. The value is not used, so the second layer does not run forward.
+        jax.grad(two_layers, argnums=(1, 2)), _LAYERS, _FIRST_LAYER + 2 * _SECOND_LAYER + _FIRST_LAYER, pure=False,
     ),
     "remat": Program(
-        # With the value. The compiler recognises the repeated first layer, and keeps its result.
+        # As `grad`, and the value. The compiler recognises the repeated first layer and reuses its result.
         jax.value_and_grad(jax.checkpoint(two_layers), argnums=(1, 2)), _LAYERS,
-        _FIRST + _SECOND + 2 * _SECOND + _FIRST, pure=False,
+        _FIRST_LAYER + _SECOND_LAYER + 2 * _SECOND_LAYER + _FIRST_LAYER, pure=False,
     ),
     "scan": Program(scanned, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
     "while_loop": Program(while_loop, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from rich.console import Console
@@ -40,10 +41,8 @@ class _SingleSessionStore:
 
     def __init__(self, loaded: LoadedHosts) -> None:
         self._loaded = loaded
-        self.done, self.loaded_, self.partial_report = True, loaded, None
-        self.hosts_read: dict[str, Any] = {}
-        self.hosts: list[Any] = []
-        self.files = type("Files", (), {"hosts": loaded.trace.traces, "path": loaded.trace.path})()
+        self.done, self.partial_report = True, None
+        self.files = SimpleNamespace(hosts=loaded.trace.traces, path=loaded.trace.path)
 
     def load(self, *_: object) -> Load:
         return cast(Load, self)
@@ -58,7 +57,7 @@ class _SingleSessionStore:
 def session_of(*sources: Source) -> SessionTrace:
     """The session of open files, one per host."""
     catalog = load_catalog()
-    traces = [read_trace(source, catalog, host=f"host{n}") for n, source in enumerate(sources)]
+    traces = [read_trace(source, catalog, host=f"host{number}") for number, source in enumerate(sources)]
     return join_hosts("session", "session", traces, [])
 
 
@@ -67,12 +66,12 @@ def session_at(path: Path) -> SessionTrace:
         return session_of(source)
 
 
-def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
-    """Yields every answer about a session, computed lazily; without `parts` only those about the whole session. A
-    refusal in one line is an answer too."""
+def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
+    """Yields every answer about a session, computed lazily; without `details` only those about the whole session. An
+    InputError is an answer too."""
     report = session_report(session, all_gaps=True)
     yield "report --json", json_bytes(report)
-    yield "report", _printed(lambda out: print_report(out, report, "ops"))
+    yield "report", _printed_text(lambda console: print_report(console, report, "ops"))
     yield "report --html", report_html(report).encode(errors="backslashreplace")
     timeline = Timeline(session)
     timeline.prepare()
@@ -94,17 +93,17 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     rows = [track.as_json() for track in timeline._tracks.values()]
     ids = ",".join(row["id"] for row in rows)
     end = max(1, session.duration_ps)
-    whole = {"start_ps": 0, "end_ps": end}
+    whole_session = {"start_ps": 0, "end_ps": end}
     for px in (1200, 20_000):
-        yield ask("timeline", **whole, px=px, rows=ids)
+        yield ask("timeline", **whole_session, px=px, rows=ids)
     yield ask("timeline", start_ps=end // 3, end_ps=end // 3 + max(1, end // 100), px=1200, rows=ids)
-    yield ask("table", **whole, limit=500)
-    yield ask("table", **whole, limit=5000, rows=ids)
-    yield ask("window", **whole)
+    yield ask("table", **whole_session, limit=500)
+    yield ask("table", **whole_session, limit=5000, rows=ids)
+    yield ask("window", **whole_session)
     yield ask("window", start_ps=end // 3, end_ps=end // 2 + 1)
     whole_window = window(session, 0, end)
     yield "window --json", json_bytes(whole_window)
-    yield "window as text", _printed(lambda out: print_window(out, whole_window, False))
+    yield "window as text", _printed_text(lambda console: print_window(console, whole_window, False))
     for query in ("e", "name:Training_Step", "no such name", "a/b"):
         yield ask("search", q=query)
     for route in ("overview", "counts", "gaps", "executions", "compiles", "propagation", "hosts", "device"):
@@ -112,15 +111,15 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     yield ask("device", whole=1)
     yield ask("executions", step=0)
     yield ask("propagation", step=0)
-    yield ask("waits", **whole, px=1200)
+    yield ask("waits", **whole_session, px=1200)
     yield ask("compare", other="s")
     file = io.BytesIO()
     write_chrome(session, file)
     yield "export chrome", file.getvalue()
-    if not parts:
+    if not details:
         return
     for device in session.devices[:4]:
-        yield ask("window", **whole, device=device.id)
+        yield ask("window", **whole_session, device=device.id)
         yield ask("propagation", device=device.id)
         yield ask("executions", devices=device.id)
         yield ask("device", dd=device.id)
@@ -136,13 +135,12 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
             for start in lanes[depth].start[:: max(1, len(lanes[depth]) // 2)][:2].tolist():
                 yield ask("event", row=row["id"], start_ps=start, depth=depth)
                 yield ask("propagation", row=row["id"], start_ps=start, depth=depth)
-    for trace in session.traces:
-        host = session.traces.index(trace)
+    for host, trace in enumerate(session.traces):
         for event in range(0, len(trace), max(1, len(trace) // _MAX_EVENTS)):
             yield ask("event", event=f"{host}.{event}")
 
 
-def _printed(print_to: Callable[[Console], None]) -> bytes:
-    out = Console(file=io.StringIO(), width=120, force_terminal=False)
-    print_to(out)
-    return cast(io.StringIO, out.file).getvalue().encode(errors="backslashreplace")
+def _printed_text(print_to: Callable[[Console], None]) -> bytes:
+    text = io.StringIO()
+    print_to(Console(file=text, width=120, force_terminal=False))
+    return text.getvalue().encode(errors="backslashreplace")

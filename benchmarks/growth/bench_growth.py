@@ -37,10 +37,10 @@ def measure(axis: str, size: int) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = AXES[axis](size).write(Path(folder) / "vm.xplane.pb")
-        before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+        memory_before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         answer_bytes = sum(len(answer) for _, answer in answers(session_at(path)))
-        seconds = time.process_time() - began
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        seconds = time.process_time() - start
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory_before
         return {
             "seconds": seconds,
             "mb": memory / 1024,
@@ -53,10 +53,10 @@ def measure_in_process(axis: str, size: int, limit: float) -> dict[str, Any] | N
     """`measure` in a separate process; None if it takes longer than `limit` seconds."""
     command = [sys.executable, __file__, axis, "--size", str(size), "--in-process"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
     except subprocess.TimeoutExpired:
         return None
-    result: dict[str, Any] = json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(process.stdout)
     return result
 
 

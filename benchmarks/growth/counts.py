@@ -120,6 +120,7 @@ def metadata_alike(n: int) -> Space:
 
 @axis
 def hostnames(n: int) -> Space:
+    """A file with n host names, errors and warnings."""
     training = Training()
     training.space.hostnames += [f"host-{i}" for i in range(n)]
     training.space.errors += [f"error {i}" for i in range(n)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthetic.hlo import Instruction
 from synthetic.writer import Ref, Space, Stat
 
-from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, named
+from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, shared_metadata
 
 
 @axis
@@ -20,7 +20,7 @@ def flows_alike(n: int) -> Space:
 
 @axis
 def flow_chain(n: int) -> Space:
-    """Tasks that each hand on to the next one, on two threads in turn; the last one launches."""
+    """Tasks on two threads in turn: each launches a run, and hands over to the next task."""
     training = Training()
     lines = [training.host.line(f"tf_pool/{i}", id=20 + i, timestamp_ns=EPOCH) for i in range(2)]
     for i in range(n):
@@ -49,7 +49,7 @@ def keys_alike(n: int) -> Space:
 
 @axis
 def unjoined(n: int) -> Space:
-    """Runs that nothing joins with calls, of which there are as many."""
+    """Runs and as many calls, with nothing to join them."""
     training = Training(0)
     for i in range(n):
         training.python.event("ExecuteComputation", US * i, US // 2)
@@ -59,7 +59,7 @@ def unjoined(n: int) -> Space:
 
 @axis
 def many_programs(n: int) -> Space:
-    """Programs with a proto each, of which each runs once."""
+    """Programs, each with its proto and one run."""
     training = Training()
     metadata = training.space.plane("/host:metadata")
     for i in range(n):
@@ -129,18 +129,18 @@ def loaders(n: int) -> Space:
 def collectives(n: int) -> Space:
     """Collectives on two cores."""
     training = Training()
-    second_line = training.space.plane("/device:TPU:1").line("XLA Ops", timestamp_ns=EPOCH)
+    second_ops = training.space.plane("/device:TPU:1").line("XLA Ops", timestamp_ns=EPOCH)
     for i in range(n):
-        metadata = named(training.device, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7})
-        training.ops.event(metadata, 3 * STEP + 50 * US * i, 10 * US)
-        second_line.event(named(second_line.plane, f"all-reduce.{i}", {"hlo_category": "all-reduce", "program_id": 7}),
-                    3 * STEP + 50 * US * i, 20 * US)  # fmt: skip
+        stats: dict[str, Stat] = {"hlo_category": "all-reduce", "program_id": 7}
+        for ops, duration in ((training.ops, 10 * US), (second_ops, 20 * US)):
+            metadata = shared_metadata(ops.plane, f"all-reduce.{i}", stats)
+            ops.event(metadata, 3 * STEP + 50 * US * i, duration)
     return training.space
 
 
 @axis
-def callbacks(n: int) -> Space:
-    """Launches by dynamo, reads between them."""
+def dynamo_launches(n: int) -> Space:
+    """Launches by dynamo, with reads between them."""
     training = Training()
     for i in range(n):
         at = (3 + i) * STEP
@@ -154,33 +154,36 @@ def callbacks(n: int) -> Space:
 @axis
 def cpu_runs(n: int) -> Space:
     """Runs on a CPU, each with two ops in a region of a pool thread."""
-    return cpu([1] * n)
+    return _cpu_space([1] * n)
 
 
 @axis
 def cpu_ops(n: int) -> Space:
     """One run on a CPU with n ops, which end on other threads."""
-    return cpu([n])
+    return _cpu_space([n])
 
 
 @axis
 def cpu_ordinals(n: int) -> Space:
-    """Ops on a CPU, each on a core of its own."""
-    space = cpu([1])
+    """Ops on a CPU, each with its own device ordinal."""
+    space = _cpu_space([1])
     host = space.planes[0]
     line = host.line("tf_XLAEigen/100", id=5)
     for i in range(n):
-        line.event(named(host, f"dot.{i}"), i * US, US, {"hlo_op": Ref(f"dot.{i}"), "device_ordinal": i})
+        line.event(
+            shared_metadata(host, f"dot.{i}"), i * US, US, {"hlo_op": Ref(f"dot.{i}"), "device_ordinal": i}
+        )
     return space
 
 
-def cpu(runs: list[int]) -> Space:
+def _cpu_space(ops_of_runs: list[int]) -> Space:
+    """A capture of runs on a CPU, given by their numbers of ops."""
     space = Space()
     host = space.plane("/host:CPU")
     python, executor = host.line("python", id=1), host.line("tf_pytorchxla/77", id=2)
     client, pool = host.line("tf_XLAPjRtCpuClient/88", id=3), host.line("tf_XLAEigen/99", id=4)
     at, flow = 0, 0
-    for number, ops in enumerate(runs):
+    for number, ops in enumerate(ops_of_runs):
         length = (100 + 10 * ops) * US
         flow += 1
         python.event("Training_Step", at, length, _r=1, step_num=number)
@@ -195,8 +198,12 @@ def cpu(runs: list[int]) -> Space:
         for op in range(ops):
             flow += 1
             stats: dict[str, Stat] = {"hlo_op": Ref(f"dot.{op}"), "hlo_module": Ref("g"), "program_id": 7}
-            client.event(named(host, f"dot.{op}"), at + (40 + 10 * op) * US, 8 * US, stats, _pt=0, _p=flow)
-            pool.event(named(host, f"end: dot.{op}"), at + (49 + 10 * op) * US, 5_000, _ct=0, _c=flow)
+            client.event(
+                shared_metadata(host, f"dot.{op}"), at + (40 + 10 * op) * US, 8 * US, stats, _pt=0, _p=flow
+            )
+            pool.event(
+                shared_metadata(host, f"end: dot.{op}"), at + (49 + 10 * op) * US, 5_000, _ct=0, _c=flow
+            )
         client.event("ThunkExecutor::Execute (wait for completion)", at + length - 20 * US, 10 * US)
         client.event("ThreadpoolListener::StopRegion", at + length - 5 * US, 0)
         at += length

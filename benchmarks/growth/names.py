@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthetic.hlo import Instruction
 from synthetic.writer import Ref, Space
 
-from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, named, nest
+from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, module, nest, shared_metadata
 
 
 @axis
@@ -36,7 +36,7 @@ def slashes_around(n: int) -> Space:
     training = Training()
     training.python.event("/".join(str(i) for i in range(n)), 100 * US, 500 * US)
     for i in range(n):
-        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
+        training.python.event(shared_metadata(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
     return training.space
 
 
@@ -45,10 +45,10 @@ def long_name(n: int) -> Space:
     """A name of 20 n letters around n others, and of n events."""
     training = Training()
     text = "x" * (20 * n)
-    training.python.event(named(training.host, text), 100 * US, 400 * US)
+    training.python.event(shared_metadata(training.host, text), 100 * US, 400 * US)
     for i in range(n):
-        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
-        training.python.event(named(training.host, text), 500 * US + 10 * i, 5)
+        training.python.event(shared_metadata(training.host, f"part_{i}"), 100 * US + 10 + 10 * i, 5)
+        training.python.event(shared_metadata(training.host, text), 500 * US + 10 * i, 5)
     return training.space
 
 
@@ -101,7 +101,7 @@ def long_scope(n: int) -> Space:
 
 @axis
 def nested_scopes(n: int) -> Space:
-    """n ops, each one scope deeper than the one before it."""
+    """n ops (at most 200), each one scope deeper than the one before it."""
     training = Training(steps=3, program=module([Instruction(1, "dot.2", "dot")]))
     path = ""
     for i in range(min(n, 200)):
@@ -170,6 +170,6 @@ def stored_scopes(n: int) -> Space:
     training = Training()
     line = training.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
     for i in range(n):
-        line.event(named(training.device, f"s{i}"), 3 * STEP + 10 * i, 5)
+        line.event(shared_metadata(training.device, f"s{i}"), 3 * STEP + 10 * i, 5)
         training.op("op", 3 * STEP + 10 * i, 5)
     return training.space

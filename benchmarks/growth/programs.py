@@ -10,20 +10,20 @@ from benchmarks.growth.training import US, Training, axis, module
 
 @axis
 def hlo_chain(n: int) -> Space:
-    """Copies that each read the one before, none with a name."""
+    """Copies that each read the one before, none with an op name."""
     chain = [Instruction(i + 1, f"copy.{i}", "copy", operands=[i] if i else []) for i in range(n)]
-    return _ran(module(chain), [f"copy.{i}" for i in range(n)])
+    return _space_of(module(chain), [f"copy.{i}" for i in range(n)])
 
 
 @axis
 def hlo_star(n: int) -> Space:
-    """Copies that all read one instruction without a name, and one that reads all."""
+    """Copies that all read one instruction without an op name, and a tuple that reads all copies."""
     star = [
         Instruction(1, "bitcast.0", "bitcast"),
         *(Instruction(i + 2, f"copy.{i}", "copy", operands=[1]) for i in range(n)),
     ]
     star.append(Instruction(n + 2, "tuple.1", "tuple", operands=[instruction.id for instruction in star]))
-    return _ran(module(star), [f"copy.{i}" for i in range(n)])
+    return _space_of(module(star), [f"copy.{i}" for i in range(n)])
 
 
 @axis
@@ -35,7 +35,7 @@ def hlo_calls(n: int) -> Space:
             Instruction(3 * i + 11, f"call.{i}", "call", calls=[i + 1] if i < n else []),
         ]) for i in range(1, n + 1)
     ]  # fmt: skip
-    return _ran(
+    return _space_of(
         module([Instruction(5, "call.0", "call", calls=[1])], bodies), [f"call.{i}" for i in range(n)]
     )
 
@@ -49,7 +49,7 @@ def hlo_whiles(n: int) -> Space:
         )
         for i in range(1, n + 1)
     ]
-    return _ran(
+    return _space_of(
         module([Instruction(5, "while.0", "while", calls=[1])], bodies), [f"while.{i}" for i in range(n)]
     )
 
@@ -65,7 +65,7 @@ def hlo_doubling(n: int) -> Space:
         ]) for i in range(1, n + 1)
     ]  # fmt: skip
     bodies.append(Computation(n + 1, "last", [Instruction(1, "dot.0", "dot", "step.1/part9.1/aten__mm")]))
-    return _ran(module([Instruction(5, "fusion.1", "fusion", calls=[1])], bodies), ["fusion.1"])
+    return _space_of(module([Instruction(5, "fusion.1", "fusion", calls=[1])], bodies), ["fusion.1"])
 
 
 @axis
@@ -75,7 +75,7 @@ def hlo_shared(n: int) -> Space:
         Instruction(i + 10, f"add.{i}", "add", f"step.1/part{i}.1/aten__add") for i in range(n)
     ])  # fmt: skip
     entry = [Instruction(10**5 + i, f"fusion.{i}", "fusion", calls=[1]) for i in range(n)]
-    return _ran(module(entry, [body]), [f"fusion.{i}" for i in range(n)])
+    return _space_of(module(entry, [body]), [f"fusion.{i}" for i in range(n)])
 
 
 @axis
@@ -83,13 +83,13 @@ def hlo_scopes(n: int) -> Space:
     """Instructions, each in a scope of its own."""
     entry = [Instruction(i + 1, f"dot.{i}", "dot", f"step.1/part{i}.1/aten__mm", source_file=f"f{i}.py", source_line=i)
              for i in range(n)]  # fmt: skip
-    return _ran(module(entry), [f"dot.{i}" for i in range(n)])
+    return _space_of(module(entry), [f"dot.{i}" for i in range(n)])
 
 
 @axis
 def hlo_deep_scope(n: int) -> Space:
     """A scope of n levels in a program."""
-    return _ran(
+    return _space_of(
         module([Instruction(1, "dot.1", "dot", "/".join(f"s{i}.1" for i in range(n)) + "/aten__mm")]),
         ["dot.1"],
     )
@@ -97,11 +97,12 @@ def hlo_deep_scope(n: int) -> Space:
 
 @axis
 def hlo_lowerings(n: int) -> Space:
-    """A name that is lowerings all through."""
-    return _ran(module([Instruction(1, "dot.1", "dot", "aten__add.1/" * n + "aten__add")]), ["dot.1"])
+    """An op name of n + 1 nested lowerings."""
+    return _space_of(module([Instruction(1, "dot.1", "dot", "aten__add.1/" * n + "aten__add")]), ["dot.1"])
 
 
-def _ran(program: bytes, ops: list[str]) -> Space:
+def _space_of(program: bytes, ops: list[str]) -> Space:
+    """A capture in which these ops of a program ran."""
     training = Training(3, program, ops=False)
     for i, name in enumerate(ops):
         training.op(name, 740 * US + i * 10_000, 8_000)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from benchmarks.growth.training import AXES  # noqa: E402
-from benchmarks.longer_capture import longer  # noqa: E402
+from benchmarks.longer_capture import lengthen  # noqa: E402
 
 _UNIT_BYTES = 20_000
 
@@ -32,7 +32,7 @@ class Repeated:
     def _repeat(self, times: int) -> bytes:
         from independent import SPACE
 
-        return longer(SPACE.FromString(self._file.read_bytes()), times)
+        return lengthen(SPACE.FromString(self._file.read_bytes()), times)
 
 
 def _repeated(file: Path, n: int) -> Repeated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthetic.writer import Space
 
-from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, named
+from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, shared_metadata
 
 
 @axis
@@ -42,7 +42,7 @@ def staircase(n: int) -> Space:
 def many_annotations(n: int) -> Space:
     training = Training()
     for i in range(n):
-        training.python.event(named(training.host, f"part_{i}"), 100 * US + 10 * i, 5)
+        training.python.event(shared_metadata(training.host, f"part_{i}"), 100 * US + 10 * i, 5)
     return training.space
 
 
@@ -84,7 +84,7 @@ def many_gaps(n: int) -> Space:
 
 @axis
 def one_gap(n: int) -> Space:
-    """A gap during which n things happen on n threads."""
+    """A gap with n events of the driving thread and n threads that compile."""
     training = Training()
     for i in range(n):
         training.python.event(

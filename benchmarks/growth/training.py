@@ -1,4 +1,4 @@
-"""A small training as a capture, to which a builder adds one thing n times."""
+"""A small training as a capture, the base of the captures along each axis."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class Capture(Protocol):
 
 Builder = Callable[[int], Space]
 AXES: dict[str, Callable[[int], Capture]] = {}
-"""The captures by axis. A file with `n` of it has at most some 500 bytes more than n times 500; recorded captures
-have 20 kB times n of events."""
+"""The builders of captures by axis. A capture of size n has at most about 500 (n + 1) bytes; recorded captures have
+20 kB times n of events."""
 
 
 def axis(build: Builder) -> Builder:
+    """Decorator that adds a builder to AXES under its name."""
     AXES[build.__name__] = build
     return build
 
@@ -59,20 +60,21 @@ class Training:
                 self.op(name, at + (45 + 60 * number) * US, 50 * US)
 
     def op(self, name: str, at: int, duration: int, **stats: Stat) -> None:
-        metadata = named(self.device, name, {"program_id": 7, **stats})
+        metadata = shared_metadata(self.device, name, {"program_id": 7, **stats})
         self.ops.event(metadata, at, duration)
 
 
-def named(plane: Plane, name: str, stats: dict[str, Stat] | None = None) -> Any:
-    """Metadata of a name; `Plane.event_metadata` would look through all ids for a free one."""
+def shared_metadata(plane: Plane, name: str, stats: dict[str, Stat] | None = None) -> Any:
+    """The event metadata of a name in a plane, created on first use. `Plane.event_metadata` alone would search all ids
+    for a free one each time."""
     metadata = plane._by_name.get(name)
     return metadata or plane.event_metadata(name, len(plane.metadata) + 1, stats=stats)
 
 
 def nest(plane: Plane, line: Line, names: list[str], start: int, end: int, **stats: Stat) -> None:
-    """Events inside each other, the first one outermost."""
+    """Adds events inside each other, the first one outermost."""
     for depth, name in enumerate(names):
-        line.event(named(plane, name), start + depth, end - start - 2 * depth, stats)
+        line.event(shared_metadata(plane, name), start + depth, end - start - 2 * depth, stats)
 
 
 def module(

@@ -1,7 +1,4 @@
-"""Generates hostile requests, each as the bytes to send; random, but the same for the same seed.
-
-A request that is `forbidden` must not be answered with 200.
-"""
+"""Generates hostile requests, each as the bytes to send; random, but the same for the same seed."""
 
 from __future__ import annotations
 
@@ -11,7 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from words import BODIES, FOREIGN, KINDS, METHODS, ORIGINS, OURS, PLACES, RAW, SITES, VALUES
+from words import (
+    ALLOWED_HOSTS,
+    BODIES,
+    CONTENT_TYPES,
+    FETCH_SITES,
+    FOREIGN_HOSTS,
+    METHODS,
+    ORIGINS,
+    PATHS,
+    QUERY_TEXTS,
+    VALUES,
+)
 
 BASE = "/data/plugin/xla_insights"
 POSTS = ("capture", "capture_cancel", "reload", "stop")
@@ -29,11 +37,12 @@ Arguments = list[tuple[str, str]]
 @dataclass(frozen=True)
 class Request:
     family: str
-    sent: bytes
+    data: bytes
     method: str
-    route: bool = True
-    """Whether the request reaches the plugin; earlier refusals are answered by the server."""
-    forbidden: bool = False
+    reaches_plugin: bool = True
+    """Whether the plugin responds; else the server may refuse the request itself."""
+    is_forbidden: bool = False
+    """Whether a response with status 200 is a failure."""
 
 
 @dataclass
@@ -52,17 +61,17 @@ class Attacks:
         self._random = random.Random(seed)
         self._families: list[Callable[[], Request]] = [
             self._methods,
-            self._names,
+            self._host_names,
             self._origins,
             self._arguments,
             self._arguments,
             self._arguments,
             self._encodings,
-            self._places,
+            self._paths,
             self._bodies,
             self._bodies,
             self._lengths,
-            self._oddities,
+            self._malformed,
             self._links,
         ]
 
@@ -72,8 +81,10 @@ class Attacks:
     def _route(self) -> str:
         return self._random.choice([*self._valid.arguments, *POSTS])
 
-    def _url(self, route: str, changed: Arguments | None = None) -> str:
-        arguments = list(self._valid.arguments.get(route, {}).items()) if changed is None else changed
+    def _url(self, route: str, arguments: Arguments | None = None) -> str:
+        """The URL of a route, with its valid arguments unless others are given."""
+        if arguments is None:
+            arguments = list(self._valid.arguments.get(route, {}).items())
         return f"{BASE}/data/{route}?{urlencode(arguments, errors='surrogatepass')}"
 
     def _request(
@@ -83,13 +94,14 @@ class Attacks:
         url: str,
         headers: list[tuple[str, str]],
         body: bytes = b"",
-        **more: bool,
+        reaches_plugin: bool = True,
+        is_forbidden: bool = False,
     ) -> Request:
         head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        sent = f"{method} {url} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "surrogatepass") + body
+        data = f"{method} {url} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "surrogatepass") + body
         # The server itself refuses longer request lines.
         fits = len(method) + len(url) < _MAX_LINE_BYTES
-        return Request(family, sent, method, **{**more, "route": more.get("route", True) and fits})
+        return Request(family, data, method, reaches_plugin and fits, is_forbidden)
 
     def _methods(self) -> Request:
         method, route = self._random.choice(METHODS), self._route()
@@ -97,12 +109,18 @@ class Attacks:
         is_wrong = is_valid and method.upper() not in (("POST",) if route in POSTS else ("GET", "HEAD"))
         headers = [*PAGE.items(), ("Content-Length", "2")]
         return self._request(
-            "methods", method, self._url(route), headers, b"{}", forbidden=is_wrong, route=is_valid
+            "methods",
+            method,
+            self._url(route),
+            headers,
+            b"{}",
+            is_forbidden=is_wrong,
+            reaches_plugin=is_valid,
         )
 
-    def _names(self) -> Request:
-        ours = self._random.random() < 0.2
-        host = self._random.choice(OURS if ours else FOREIGN)
+    def _host_names(self) -> Request:
+        is_allowed = self._random.random() < 0.2
+        host = self._random.choice(ALLOWED_HOSTS if is_allowed else FOREIGN_HOSTS)
         headers = [("Host", host)]
         if self._random.random() < 0.3:  # headers that scripts can set
             headers += [
@@ -111,15 +129,15 @@ class Attacks:
                 ("Forwarded", "host=localhost;proto=https"),
             ]
         if self._random.random() < 0.1:
-            headers += [("Host", self._random.choice(OURS))]
+            headers += [("Host", self._random.choice(ALLOWED_HOSTS))]
         route = self._random.choice(list(self._valid.arguments))
-        return self._request("Host", "GET", self._url(route), headers, forbidden=not ours)
+        return self._request("Host", "GET", self._url(route), headers, is_forbidden=not is_allowed)
 
     def _origins(self) -> Request:
         headers = {**PAGE, "Content-Length": "2", "Origin": self._random.choice(ORIGINS)}
         kind = self._random.randrange(5)
         if kind == 0:
-            headers |= {"Sec-Fetch-Site": self._random.choice(SITES)}
+            headers |= {"Sec-Fetch-Site": self._random.choice(FETCH_SITES)}
         elif kind == 1:
             headers = {**headers, "Origin": "http://localhost", "X-XLA-Insights": ""}
         elif kind == 2:
@@ -133,7 +151,7 @@ class Attacks:
             self._url(self._random.choice(POSTS)),
             list(headers.items()),
             b"{}",
-            forbidden=True,
+            is_forbidden=True,
         )
 
     def _arguments(self) -> Request:
@@ -163,15 +181,15 @@ class Attacks:
     def _encodings(self) -> Request:
         route = self._random.choice(list(self._valid.arguments))
         text = "&".join(
-            f"{name}={self._random.choice(RAW) if self._random.random() < 0.5 else quote(value)}"
+            f"{name}={self._random.choice(QUERY_TEXTS) if self._random.random() < 0.5 else quote(value)}"
             for name, value in self._valid.arguments[route].items()
         )
-        url = f"{BASE}/data/{route}?{text}{self._random.choice(RAW)}"
+        url = f"{BASE}/data/{route}?{text}{self._random.choice(QUERY_TEXTS)}"
         return self._request("encodings", "GET", url, [("Host", "localhost")])
 
-    def _places(self) -> Request:
-        place = self._random.choice(PLACES).replace(" ", "%20")
-        below = self._random.choice(
+    def _paths(self) -> Request:
+        path = self._random.choice(PATHS).replace(" ", "%20")
+        folder = self._random.choice(
             (
                 "static",
                 "static/none",
@@ -184,14 +202,18 @@ class Attacks:
             )
         )
         return self._request(
-            "addresses", "GET", f"{BASE}/{below}/{place}", [("Host", "localhost")], route=below != ""
+            "addresses",
+            "GET",
+            f"{BASE}/{folder}/{path}",
+            [("Host", "localhost")],
+            reaches_plugin=folder != "",
         )
 
     def _bodies(self) -> Request:
         body = self._random.choice(BODIES)
         headers = {
             **PAGE,
-            "Content-Type": self._random.choice(KINDS)
+            "Content-Type": self._random.choice(CONTENT_TYPES)
             if self._random.random() < 0.4
             else PAGE["Content-Type"],
         }
@@ -206,12 +228,12 @@ class Attacks:
         return self._request("bodies", "POST", self._url(route), list(headers.items()), body)
 
     def _lengths(self) -> Request:
-        """Bodies whose announced length is wrong or ambiguous."""
-        odd: list[tuple[list[tuple[str, str]], bytes]] = [
+        """Bodies whose length is announced wrongly or ambiguously."""
+        framings: list[tuple[list[tuple[str, str]], bytes]] = [
             ([("Content-Length", value)], b"{}")
             for value in ("-1", "+2", "0x2", "2.0", "2,2", "", " ", "9" * 5_000, "1" + "0" * 18, "two", "２")
         ]
-        odd += [
+        framings += [
             ([("Content-Length", "2"), ("Content-Length", "400")], b"{}"),
             ([("Content-Length", "2"), ("Transfer-Encoding", "chunked")], b"2\r\n{}\r\n0\r\n\r\n"),
             ([("Content-Length", "2")], b"{}GET /data/logdir HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -230,7 +252,7 @@ class Attacks:
             "gzip",
             "chunked;q=1",
         )
-        parts = (
+        chunked_bodies = (
             b"2\r\n{}\r\n0\r\n\r\n",
             b"-2\r\n{}\r\n",
             b"ffffffffffffffffffff\r\n{}",
@@ -246,8 +268,10 @@ class Attacks:
             b"1" * 300 + b"\r\n",
             b"20000\r\n" + b" " * 0x20000,
         )
-        odd += [([("Transfer-Encoding", coding)], self._random.choice(parts)) for coding in codings]
-        headers, body = self._random.choice(odd)
+        framings += [
+            ([("Transfer-Encoding", coding)], self._random.choice(chunked_bodies)) for coding in codings
+        ]
+        headers, body = self._random.choice(framings)
         all_headers = [*PAGE.items(), *headers]
         if self._random.random() < 0.1:
             all_headers.append(("Expect", "100-continue"))
@@ -261,11 +285,11 @@ class Attacks:
             )
         return self._request("lengths", "POST", self._url(self._random.choice(POSTS)), all_headers, body)
 
-    def _oddities(self) -> Request:
+    def _malformed(self) -> Request:
         """Malformed HTTP, which the server may refuse before the plugin sees it."""
         url = self._url("sessions").encode()
         host = b"Host: localhost\r\n\r\n"
-        sent = self._random.choice(
+        data = self._random.choice(
             (
                 b"GET " + url + b"\r\n\r\n",
                 b"GET " + url + b" HTTP/0.9\r\n" + host,
@@ -317,7 +341,7 @@ class Attacks:
                 b"GET " + url + b"\xff\xfe HTTP/1.1\r\n" + host,
             )
         )
-        return Request("malformed", sent, "GET", route=False)
+        return Request("malformed", data, "GET", reaches_plugin=False)
 
     def _links(self) -> Request:
         """GETs of routes that once acted on GET, as sent by images of other sites and old links."""
@@ -331,10 +355,10 @@ class Attacks:
             "GET",
             url,
             [("Host", "localhost"), ("Referer", "http://elsewhere.example/")],
-            forbidden=route != "session",
+            is_forbidden=route != "session",
         )
 
 
 def describe(request: Request) -> str:
     """The beginning of a request, for sending it again by hand."""
-    return json.dumps(request.sent[:300].decode("latin-1"))
+    return json.dumps(request.data[:300].decode("latin-1"))

@@ -36,7 +36,7 @@ from attacks import BASE, Attacks, Request, ValidRequests, describe
 
 ROOT = Path(__file__).parents[2]
 CAPTURE = next((ROOT / "demo_logs/torch_xla_baseline").rglob("*.xplane.pb"))
-NAMES = (
+SESSION_NAMES = (
     "plain",
     "a b",
     "a%2fb",
@@ -54,7 +54,8 @@ NAMES = (
     "-rf",
 )
 SECRET = b"root:x:0:0"
-HEADERS = {
+"""The beginning of /etc/passwd."""
+REQUIRED_HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
@@ -66,12 +67,13 @@ SLOW_SECONDS = 0.5
 MAX_SHOWN = 20
 MAX_SLOW_SHOWN = 5
 MAX_MESSAGE_LENGTH = 5_001
+"""Characters of an error, including the ellipsis of a truncated one."""
 
 
-def logdir(folder: Path) -> Path:
-    """Creates sessions with hard names of one small capture, a truncated, a random and an empty one."""
+def make_logdir(folder: Path) -> Path:
+    """Creates sessions with difficult names from one small capture, and a truncated, a random and an empty one."""
     content = CAPTURE.read_bytes()
-    for name in NAMES:
+    for name in SESSION_NAMES:
         directory = folder / "plugins/profile" / name
         directory.mkdir(parents=True)
         (directory / f"{name[:100]}.xplane.pb").write_bytes(content)
@@ -124,51 +126,51 @@ def valid_requests(port: int) -> ValidRequests:
     while (ready := data("session", session="plain"))["state"] == "loading":
         time.sleep(0.2)
     rows = [row["id"] for row in data("scopes", session="plain")["rows"]]
-    whole = {"session": "plain", "start_ps": "0", "end_ps": str(ready["session"]["duration_ps"])}
-    hit = data("search", session="plain", q="e")["hits"]["event"][0]
-    event = data("event", session="plain", event=hit)
-    place = {
+    window = {"session": "plain", "start_ps": "0", "end_ps": str(ready["session"]["duration_ps"])}
+    event_id = data("search", session="plain", q="e")["hits"]["event"][0]
+    event = data("event", session="plain", event=event_id)
+    position = {
         "session": "plain",
         "row": event["row"],
         "start_ps": str(event["start_ps"]),
         "depth": str(event["depth"]),
     }
     device = f"{ready['devices']['host'][0]}/{ready['devices']['name'][0]}"
-    gaps = data("gaps", session="plain")
-    gap = str(next(iter(re.findall(r'"start_ps": (\d+)', json.dumps(gaps))), 0))
-    of_session = {"session": "plain"}
+    gap = data("gaps", session="plain")["items"][0]
+    session = {"session": "plain"}
     arguments = {
         "sessions": {},
-        "session": {**of_session, "seen": "0", "hosts": "all"},
-        "timeline": {**whole, "px": "1000", "rows": ",".join(rows[:8])},
-        "event": place,
-        "neighbor": {**place, "direction": "next"},
-        "search": {**of_session, "q": "e", "rows": rows[0]},
-        "window": {**whole, "device": device},
-        "table": {**whole, "rows": event["row"], "limit": "20"},
-        "overview": of_session,
-        "counts": of_session,
-        "gaps": of_session,
-        "gap": {**of_session, "device": device, "start_ps": gap, "other_host": "0"},
-        "executions": {**of_session, "step": "0", "devices": device},
-        "compiles": of_session,
-        "compare": {**of_session, "other": "plain"},
-        "propagation": {**place, "step": "0", "device": device, "st": "1"},
-        "scopes": of_session,
-        "hosts": {**of_session, "host": ready["session"]["hosts"][0]["name"]},
+        "session": {**session, "seen": "0", "hosts": "all"},
+        "timeline": {**window, "px": "1000", "rows": ",".join(rows[:8])},
+        "event": position,
+        "neighbor": {**position, "direction": "next"},
+        "search": {**session, "q": "e", "rows": rows[0]},
+        "window": {**window, "device": device},
+        "table": {**window, "rows": event["row"], "limit": "20"},
+        "overview": session,
+        "counts": session,
+        "gaps": session,
+        "gap": {**session, "device": gap["device"], "start_ps": str(gap["start_ps"]), "other_host": "0"},
+        "executions": {**session, "step": "0", "devices": device},
+        "compiles": session,
+        "compare": {**session, "other": "plain"},
+        "propagation": {**position, "step": "0", "device": device, "st": "1"},
+        "scopes": session,
+        "hosts": session,
+        "host_steps": {**session, "host": ready["session"]["hosts"][0]["name"]},
         "device": {
-            **of_session,
+            **session,
             "dd": "0",
             "st": "1",
             "pk": "918e12,1638e9",
             "category": "fusion",
             "whole": "1",
         },
-        "waits": {**whole, "px": "1000", "hosts": "all"},
-        "collective": {**whole, "device": device, "hosts": "all"},
+        "waits": {**window, "px": "1000", "hosts": "all"},
+        "collective": {**window, "device": device, "hosts": "all"},
         "capture_progress": {},
     }
-    names = [session["name"] for session in data("sessions")["sessions"]]
+    names = [row["name"] for row in data("sessions")["sessions"]]
     return ValidRequests(arguments, [*names, "nothing", "../plain", "plain/../plain", "plain\0", ""])
 
 
@@ -177,20 +179,20 @@ def answer_to(port: int, request: Request) -> bytes:
     received = b""
     with socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) as connection, suppress(ConnectionError):
         with suppress(ConnectionError):
-            connection.sendall(request.sent)
+            connection.sendall(request.data)
         connection.settimeout(SLOW_SECONDS)
         while not _is_complete(request, received):
             try:
-                part = connection.recv(1 << 20)
+                chunk = connection.recv(1 << 20)
             except TimeoutError:  # the server computes, or waits for the rest of the request
                 if connection.gettimeout() == WAIT_SECONDS:
                     raise
                 connection.settimeout(WAIT_SECONDS)
                 connection.shutdown(socket.SHUT_WR)
                 continue
-            if not part:
+            if not chunk:
                 break
-            received += part
+            received += chunk
     return received
 
 
@@ -208,27 +210,27 @@ def _last_response(received: bytes) -> bytes:
 
 
 def check(request: Request, received: bytes) -> tuple[str, str | None]:
-    """The response's status in a word, and its fault or None."""
+    """The status of the response as a text, and its fault or None."""
     head, _, content = _last_response(received).partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     status = re.fullmatch(r"HTTP/1\.[01] (\d{3}).*", lines[0])
     is_of_plugin = "x-content-type-options: nosniff" in head.decode("latin-1").lower()
     if status is None or not is_of_plugin:
-        word = status[1] if status else "none"
-        return f"server {word}", "no response of the plugin" if request.route else None
+        code_text = status[1] if status else "none"
+        return f"server {code_text}", "no response of the plugin" if request.reaches_plugin else None
     code = int(status[1])
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
     if code != 200 and not 400 <= code < 500 and not (code == 503 and "retry-after" in headers):
         return str(code), f"status {code}"
-    if code == 200 and request.forbidden:
+    if code == 200 and request.is_forbidden:
         return str(code), "forbidden, but answered"
     if "x-injected" in headers:
         return str(code), "a header injected by the request"
     if SECRET in content or b"Traceback" in content:
         return str(code), "contains secret data or a traceback"
-    if not request.route or headers.get("content-type", "").startswith("text/javascript"):
+    if not request.reaches_plugin or headers.get("content-type", "").startswith("text/javascript"):
         return str(code), None
-    for name, value in HEADERS.items():
+    for name, value in REQUIRED_HEADERS.items():
         if headers.get(name) != value:
             return str(code), f"{name}: {headers.get(name)}"
     return str(code), None if request.method.upper() == "HEAD" else _document_fault(code, headers, content)
@@ -276,41 +278,43 @@ def main() -> int:
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "output"
-        with tensorboard(logdir(Path(folder) / "logs"), output) as (port, process):
+        with tensorboard(make_logdir(Path(folder) / "logs"), output) as (port, process):
             attacks = Attacks(valid_requests(port), options.seed)
             requests = [attacks.next() for _ in range(options.requests)]
-            began, before = time.monotonic(), memory_and_threads(process)
+            began_at, figures_before = time.monotonic(), memory_and_threads(process)
 
             def send(request: Request) -> None:
-                sent_at = time.monotonic()
+                start = time.monotonic()
                 try:
-                    word, fault = check(request, answer_to(port, request))
+                    status, fault = check(request, answer_to(port, request))
                 except OSError as error:
-                    word, fault = "none", f"{type(error).__name__}: {error}"
+                    status, fault = "none", f"{type(error).__name__}: {error}"
                 with lock:
-                    seconds.append((time.monotonic() - sent_at, describe(request)))
-                    answers[request.family, word] += 1
+                    seconds.append((time.monotonic() - start, describe(request)))
+                    answers[request.family, status] += 1
                     if fault:
                         failures.append(f"{request.family}: {fault}: {describe(request)}")
 
             with ThreadPoolExecutor(options.clients) as clients:
                 list(clients.map(send, requests))
             time.sleep(3)  # lets lingering connections end
-            after = memory_and_threads(process)
+            figures_after = memory_and_threads(process)
             valid_requests(port)  # fails if the server no longer answers
         log = output.read_text(errors="replace")
     tracebacks = [
         text for text in re.split(r"(?=Traceback \(most recent)", log)[1:] if "/tb_xla_insights/" in text
     ]
     failures += [f"traceback in TensorBoard's output: {text[-600:]}" for text in tracebacks]
-    words = sorted({word for _, word in answers})
-    print(f"{'':<14}" + "".join(f"{word:>12}" for word in words))
+    statuses = sorted({status for _, status in answers})
+    print(f"{'':<14}" + "".join(f"{status:>12}" for status in statuses))
     for family in sorted({family for family, _ in answers}):
-        print(f"{family:<14}" + "".join(f"{answers[family, word] or '':>12}" for word in words))
-    print(f"\n{sum(answers.values())} requests in {time.monotonic() - began:.0f} s; {len(failures)} failed")
+        print(f"{family:<14}" + "".join(f"{answers[family, status] or '':>12}" for status in statuses))
+    print(
+        f"\n{sum(answers.values())} requests in {time.monotonic() - began_at:.0f} s; {len(failures)} failed"
+    )
     print(
         "TensorBoard had {:.0f} MB and {} threads before, {:.0f} MB and {} threads after".format(
-            *before, *after
+            *figures_before, *figures_after
         )
     )
     print("\n".join(failures[:MAX_SHOWN]))

@@ -7,7 +7,7 @@ METHODS = (
     "_x", "PROPFIND", "GET\x0b", "ГЕТ",
 )  # fmt: skip
 
-FOREIGN = (
+FOREIGN_HOSTS = (
     "rebound.example", "rebound.example:6006", "localhost.rebound.example", "127.0.0.1.rebound.example",
     "notlocalhost", "rebound.example.", "localhost,rebound.example", "localhost@rebound.example",
     "rebound.example@localhost", "rebound.example#localhost", "rebound.example/localhost",
@@ -15,20 +15,24 @@ FOREIGN = (
     "2130706433", "0x7f.1", "127.1", "ⅼocalhost", "localhost%00", "localhost;x", "x" * 5000 + ".example", "*",
     "..", "%6cocalhost", "localhost\x01", "rebound.localhost.example", "?", "_",
 )  # fmt: skip
+"""Values of the Host header that no TensorBoard accepts."""
 
-OURS = (
+ALLOWED_HOSTS = (
     "localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:6006", "a.localhost", "10.9.8.7:80", "localhost.",
 )  # fmt: skip
+"""Values of the Host header that every TensorBoard accepts."""
 
 ORIGINS = (
     "http://rebound.example", "null", "http://localhost:1", "https://localhost:1", "file://", "http://[", "",
     "http://", "localhost", "http://localhost@rebound.example", "javascript:alert(1)",
     "http://localhost http://rebound.example", "http://a\tb",
 )  # fmt: skip
+"""Values of the Origin header that are not the page's."""
 
-SITES = (
+FETCH_SITES = (
     "cross-site", "same-site", "none ", "SAME-ORIGIN", "same-origin, cross-site", "x", "\x7f",
 )  # fmt: skip
+"""Values of the Sec-Fetch-Site header that are not the page's."""
 
 VALUES = (
     "", "0", "-0", "-1", "+1", "1.5", "1e9", "NaN", "Infinity", "0x10", "1_000", "٣", "９", "9" * 16, "9" * 17,
@@ -40,14 +44,16 @@ VALUES = (
     "h0.t99999999999999999999", "9.99999", "0.0", "0.-1", "0." + "9" * 300, "all", "slowest,median,all",
     "0-999999", "5-1", "0-15,0-15", "x" * 40_000, "a," * 8_000, "h0.t0," * 3_000, "%s%n%d", "\\u0000", "١٢٣",
 )  # fmt: skip
+"""Values of arguments."""
 
-RAW = (
+QUERY_TEXTS = (
     "%", "%z", "%00", "%0a", "%0d%0aX-Injected:%201", "%ff", "%c0%af", "%ed%a0%80", "%u0041", "%25%32%65", "+",
     "%2B", "%F5%80%80%80", "%e2%80", ";", "a;b=c", "#", "?", "=", "==", "&", "&&&", "%26", "%3D", "[]", "[0]",
     "'", '"', "<", "\\", "^", "|", "`", "{", "}", "~" * 100,
 )  # fmt: skip
+"""Texts that are put into a query without encoding."""
 
-PLACES = (
+PATHS = (
     "..", "../..", "../" * 12 + "etc/passwd", "%2e%2e/%2e%2e", "..%2f" * 12 + "etc/passwd", "..\\" * 8,
     "%252e%252e%252f", "....//" * 6, "/etc/passwd", "//etc/passwd", "C:\\windows", "index.js%00.css",
     "index.js/", "index.js//", "./index.js", "lib/../index.js", "packed/../../plugin/plugin.py",
@@ -55,6 +61,7 @@ PLACES = (
     "\u202e", "x" * 30_000, "a/" * 3_000, " ", "%20", "", "/", "//", "///", "con", "nul", "index.js?x=1",
     "index.js#x", "?", "INDEX.JS",
 )  # fmt: skip
+"""Ends of addresses."""
 
 BODIES = (
     b"", b"{", b"}", b"[]", b"null", b"1", b'"x"', b"{}{}", b"[" * 30_000, b'{"a":' * 10_000,
@@ -73,7 +80,7 @@ BODIES = (
     b'{"session":"../../etc"}',
 )  # fmt: skip
 
-KINDS = (
+CONTENT_TYPES = (
     "application/json", "application/json; charset=utf-7", "application/json; charset=nothing",
     "APPLICATION/JSON", "text/plain", "text/json", "", "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x", "multipart/form-data", "application/json, text/html", "a/b" * 3_000,

@@ -40,8 +40,8 @@ FRAMEWORKS = {
         "sync_per_update", "graph_break",
     ),
 }  # fmt: skip
-OF_MANY_DEVICES = ("shard_map", "pmap")
-WITH_PYTHON = (
+PROGRAMS_ON_MANY_DEVICES = ("shard_map", "pmap")
+TRACED_PROGRAMS = (
     "steady", "new_shapes", "slow_loader_bare", "op_by_op", "pure_callback", "python_between", "fit_slow_input",
 )  # fmt: skip
 """Programs that are recorded with Python's calls too. PyTorch/XLA's profiler records none."""
@@ -95,7 +95,12 @@ def main() -> None:
     options = parser.parse_args()
     programs = options.out / "programs"
     programs.mkdir(parents=True, exist_ok=True)
-    for file in (*HERE.glob("t*.py"), WHAT_IF / "quiet.py", WHAT_IF / "programs_torch.py"):
+    for file in (
+        *HERE.glob("train_*.py"),
+        HERE / "truth.py",
+        WHAT_IF / "quiet.py",
+        WHAT_IF / "programs_torch.py",
+    ):
         shutil.copy(file, programs)
     files = {file.stem: file for file in sorted(HERE.glob("requirements/*.txt"))}
     failed = 0
@@ -105,8 +110,8 @@ def main() -> None:
         for program in FRAMEWORKS[environment.framework]:
             if options.programs and program not in options.programs:
                 continue
-            tracers = (PLAIN, TRACED) if program in WITH_PYTHON else (PLAIN,)
-            for tracer in tracers if environment.framework != "torch_xla" else (PLAIN,):
+            is_traced = environment.framework != "torch_xla" and program in TRACED_PROGRAMS
+            for tracer in (PLAIN, TRACED) if is_traced else (PLAIN,):
                 failed += not capture(options.out, environment, python, program, tracer)
     sys.exit(f"{failed} captures failed" if failed else 0)
 
@@ -120,14 +125,13 @@ def capture(out: Path, environment: Environment, python: Path, program: str, tra
     shutil.rmtree(out / folder, ignore_errors=True)
     (out / folder).mkdir(parents=True)
     variables = environment_of(out)
-    if program in OF_MANY_DEVICES:
+    if program in PROGRAMS_ON_MANY_DEVICES:
         variables["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
     command = [python, f"programs/train_{environment.framework}.py", program, tracer, folder]
     with (out / folder / "output.txt").open("w") as output:
-        result = "failed"
         try:
-            run = subprocess.run(
-                as_demo_host([str(part) for part in command]),
+            process = subprocess.run(
+                as_demo_host([str(argument) for argument in command]),
                 cwd=out,
                 env=variables,
                 stdout=output,
@@ -135,9 +139,9 @@ def capture(out: Path, environment: Environment, python: Path, program: str, tra
                 timeout=TIMEOUT_S,
                 start_new_session=True,
             )
-            result = f"failed ({run.returncode})"
+            result = f"failed ({process.returncode})"
         except subprocess.TimeoutExpired:
-            result = f"not done after {TIMEOUT_S} s"
+            result = f"did not end within {TIMEOUT_S} s"
     if truth.exists():
         measured = json.loads(truth.read_text())
         (out / folder / "output.txt").unlink()

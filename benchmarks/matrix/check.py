@@ -21,16 +21,15 @@ import tb_xla_insights as xi
 Document = dict[str, Any]
 
 STEP_SHARE, STEP_MS = 0.05, 0.3
-"""The tolerance of a step's time against the program's own clock: the overhead of the annotation, the clock and the
-profiler."""
+"""The tolerance of a step's time, relative and absolute: the overhead of the annotation, the clock and the profiler."""
 
 TOTAL_SHARE, TOTAL_MS = 0.05, 1.5
-"""The tolerance for all steps together, as the last wait for the device and the time before the first step are in no
+"""The tolerance for all steps together: the last wait for the device and the time before the first step belong to no
 step."""
 
 MISSED_STEPS = 2
-"""The number of mean steps that steps derived from a rhythm of runs may lack: the last one, and the time before the
-first run."""
+"""How many mean steps may be missing from steps that are derived from a rhythm of runs: the last one, and the time
+before the first run."""
 
 LOADER_SHARE = 0.1
 MIN_LOADER_MS = 100.0
@@ -63,17 +62,17 @@ def step_times(report: Document, truth: Document) -> Iterator[str]:
                 yield f"step {index} takes {step_ms:.2f} ms, not {true_ms:.2f}"
                 return
     total_ms = (reported[-1]["start_ps"] + reported[-1]["duration_ps"] - reported[0]["start_ps"]) / 1e9
-    yield from of_all_steps("from the first to the last step", total_ms, truth)
+    yield from compare_all_steps("from the first to the last step", total_ms, truth)
 
 
 def sum_of_steps(report: Document, truth: Document) -> Iterator[str]:
     """Checks that steps follow one another without a pause: the time between two belongs to one of them, except that an
     evaluation may belong to none."""
-    yield from of_all_steps("sum", sum(step["duration_ps"] for step in report["steps"]) / 1e9, truth)
+    yield from compare_all_steps("sum", sum(step["duration_ps"] for step in report["steps"]) / 1e9, truth)
 
 
-def of_all_steps(label: str, reported_ms: float, truth: Document) -> Iterator[str]:
-    """Compares a time of all steps together with the program's. A rhythm of runs is the device's and lacks a step."""
+def compare_all_steps(label: str, reported_ms: float, truth: Document) -> Iterator[str]:
+    """Compares a time of all steps together with the program's. Steps from a rhythm of runs lack MISSED_STEPS."""
     true_ms = truth["wall_ms"]
     allowed_ms = TOTAL_MS + TOTAL_SHARE * true_ms + truth["parts_ms"].get("evaluation", 0.0)
     if not truth["annotated"]:
@@ -95,10 +94,10 @@ def compilations(report: Document, truth: Document) -> Iterator[str]:
 
 def compiled_in(report: Document, truth: Document) -> Iterator[str]:
     """Checks which steps compile."""
-    reported = sorted({row["step"] for row in report["compiles"] if row["step"] is not None})
-    true = sorted(set(truth["compiled_in"]))
-    if reported != true:
-        yield f"in steps {reported}, not {true}"
+    reported_steps = sorted({row["step"] for row in report["compiles"] if row["step"] is not None})
+    true_steps = sorted(set(truth["compiled_in"]))
+    if reported_steps != true_steps:
+        yield f"in steps {reported_steps}, not {true_steps}"
 
 
 def change(report: Document, truth: Document) -> Iterator[str]:
@@ -121,8 +120,8 @@ def launches(report: Document, truth: Document) -> Iterator[str]:
 
 def collectives(report: Document, truth: Document) -> Iterator[str]:
     kinds = sorted({row["kind"] for row in report["collectives"]})
-    recorded = any(device["ops"] for device in report["devices"])  # JAX 0.6 records no ops on a CPU
-    if (kinds or recorded) and bool(kinds) != truth["collectives"]:
+    has_ops = any(device["ops"] for device in report["devices"])  # JAX 0.6 records none on a CPU
+    if (kinds or has_ops) and bool(kinds) != truth["collectives"]:
         yield f"{kinds or 'none'}, but there are {'some' if truth['collectives'] else 'none'}"
 
 
@@ -140,9 +139,9 @@ def first_finding(report: Document, truth: Document) -> Iterator[str]:
 
 def false_mistakes(report: Document, truth: Document) -> Iterator[str]:
     """Checks that no mistake of at least warning severity is reported that the program does not make."""
-    true = (truth["finding"], *truth["besides"])
+    true_ids = (truth["finding"], *truth["besides"])
     for row in report["findings"]:
-        if row["kind"] == "mistake" and row["severity"] != "info" and row["id"] not in true:
+        if row["kind"] == "mistake" and row["severity"] != "info" and row["id"] not in true_ids:
             yield f"{row['id']} ({row['severity']}): {row['title']}"
 
 
@@ -156,9 +155,9 @@ def shares(report: Document, _truth: Document) -> Iterator[str]:
 
 def loader(report: Document, truth: Document) -> Iterator[str]:
     """Compares the class `input` with the loader's time, if an annotation shows that the host loads."""
-    loads = any(row["path"].endswith("next_batch") for row in report["annotations"])
+    is_loading_annotated = any(row["path"].endswith("next_batch") for row in report["annotations"])
     true_ms = truth["parts_ms"].get("queue", truth["parts_ms"].get("loader", 0.0))
-    if loads and true_ms >= MIN_LOADER_MS:
+    if is_loading_annotated and true_ms >= MIN_LOADER_MS:
         reported_ms = sum(step["host_ps"]["input"] for step in report["steps"]) / 1e9
         if abs(reported_ms - true_ms) > LOADER_SHARE * true_ms:
             yield f"{reported_ms:.1f} ms of input, not {true_ms:.1f}"
@@ -188,17 +187,17 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: check.py OUT")
     out = Path(sys.argv[1])
-    failed: defaultdict[str, list[str]] = defaultdict(list)
-    tried: Counter[str] = Counter()
+    failures: defaultdict[str, list[str]] = defaultdict(list)
+    checked_captures: Counter[str] = Counter()
     for folder in captures(out):
         label = folder.relative_to(out)
         report, truth = read(folder)
         for name, check in CHECKS.items():
-            tried[name] += 1
-            failed[name] += [f"{label}: {failure}" for failure in check(report, truth)]
-    for name, lines in failed.items():
+            checked_captures[name] += 1
+            failures[name] += [f"{label}: {failure}" for failure in check(report, truth)]
+    for name, lines in failures.items():
         count = len({line.partition(":")[0] for line in lines})
-        print(f"{name}: wrong in {count} of {tried[name]} captures", *lines, sep="\n  ")
+        print(f"{name}: wrong in {count} of {checked_captures[name]} captures", *lines, sep="\n  ")
 
 
 if __name__ == "__main__":

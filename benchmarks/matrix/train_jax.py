@@ -28,8 +28,8 @@ from truth import RECORDED_STEPS, WARMUP_STEPS, Case, Clock, record
 
 WIDTH, LAYERS, ROWS = 256, 3, 128
 DEVICES, MICRO_STEPS = 4, 4
-ROWS_MORE, MOST_SHAPES, STEPS_A_SHAPE = 8, 12, 4
-STEPS_AN_EVALUATION, EVALUATED_AT = 5, 2
+ROWS_PER_SHAPE, MAX_SHAPES, STEPS_PER_SHAPE = 8, 12, 4
+STEPS_PER_EVALUATION, EVALUATION_OFFSET = 5, 2
 LOADER_S, CALLBACK_S, BETWEEN_S, WORK_S = 0.015, 0.005, 0.01, 0.002
 COMPILATION = "/jax/core/compile/backend_compile_duration"
 
@@ -55,8 +55,8 @@ CASES = {
     "evaluation": Case(),
     "python_between": Case("tracing_bound"),
 }
-UNSEEN = {"slow_loader_bare": "tracing_bound"}
-"""The finding without Python's calls: the capture then does not show that the host loads."""
+FINDINGS_WITHOUT_PYTHON = {"slow_loader_bare": "tracing_bound"}
+"""The expected findings of captures without Python's calls, which do not show that the host loads."""
 LOADERS = ("slow_loader", "slow_loader_bare", "slow_thread")
 
 Parameters = list[tuple[jax.Array, jax.Array]]
@@ -80,37 +80,37 @@ def train_step(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tupl
 
 
 def train_by_scan(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tuple[jax.Array, Parameters]:
-    """One step per part of the batch, in one program."""
+    """One training step per micro batch, all in one program."""
 
     def body(parameters: Parameters, batch: tuple[jax.Array, jax.Array]) -> tuple[Parameters, jax.Array]:
         loss, parameters = train_step(parameters, *batch)
         return parameters, loss
 
-    parts = x.reshape(MICRO_STEPS, -1, WIDTH), targets.reshape(MICRO_STEPS, -1, WIDTH)
-    parameters, losses = jax.lax.scan(body, parameters, parts)
+    micro_batches = x.reshape(MICRO_STEPS, -1, WIDTH), targets.reshape(MICRO_STEPS, -1, WIDTH)
+    parameters, losses = jax.lax.scan(body, parameters, micro_batches)
     return losses.mean(), parameters
 
 
 def train_on_one_of_many(
     parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
-    """A device's part of a data-parallel step."""
+    """The part of one device in a data-parallel step."""
     loss, gradients = jax.value_and_grad(loss_of)(parameters, x, targets)
     loss, gradients = jax.lax.pmean((loss, gradients), "data")
     return loss, jax.tree.map(updated, parameters, gradients)
 
 
-def sharded() -> Callable[..., tuple[jax.Array, Parameters]]:
+def compile_sharded_step() -> Callable[..., tuple[jax.Array, Parameters]]:
     if hasattr(jax, "shard_map"):
         shard_map = jax.shard_map
     else:
         from jax.experimental.shard_map import shard_map
-    unchecked = "check_vma" if "check_vma" in inspect.signature(shard_map).parameters else "check_rep"
+    check_option = "check_vma" if "check_vma" in inspect.signature(shard_map).parameters else "check_rep"
     mesh = Mesh(np.array(jax.devices()), ("data",))
     specs: dict[str, Any] = {
         "in_specs": (P(), P("data"), P("data")),
         "out_specs": (P(), P()),
-        unchecked: False,
+        check_option: False,
     }
     return jax.jit(shard_map(train_on_one_of_many, mesh=mesh, **specs))
 
@@ -137,7 +137,7 @@ def train_with_io_callback(
     return loss * scale, parameters
 
 
-def trained_by(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
+def compile_step(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
     """The compiled step of a program; `new_lambda` replaces it in every step."""
     match program:
         case "scan":
@@ -145,7 +145,7 @@ def trained_by(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
         case "donation":
             return jax.jit(train_step, donate_argnums=0)
         case "shard_map":
-            return sharded()
+            return compile_sharded_step()
         case "pmap":
             return jax.pmap(train_on_one_of_many, axis_name="data")
         case "pure_callback":
@@ -157,23 +157,23 @@ def trained_by(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
 
 
 def batches(program: str) -> Iterator[Batch]:
-    """Endless rows and targets on the host: the same number each time, or a growing one."""
-    most = ROWS_MORE * MOST_SHAPES * (program == "new_shapes")
-    x, targets = np.random.default_rng(1).standard_normal((2, ROWS + most, WIDTH), np.float32)
+    """Endless batches of rows and targets on the host, of one size or of growing sizes."""
+    extra_rows = ROWS_PER_SHAPE * MAX_SHAPES * (program == "new_shapes")
+    x, targets = np.random.default_rng(1).standard_normal((2, ROWS + extra_rows, WIDTH), np.float32)
     number = 0
     while True:
         with clock.part("loader"):
             if program in LOADERS:
                 time.sleep(LOADER_S)
-            rows = ROWS + ROWS_MORE * (number // STEPS_A_SHAPE) * (program == "new_shapes")
+            rows = ROWS + ROWS_PER_SHAPE * (number // STEPS_PER_SHAPE) * (program == "new_shapes")
             shape = (DEVICES, rows // DEVICES, WIDTH) if program == "pmap" else (rows, WIDTH)
             batch = x[:rows].reshape(shape), targets[:rows].reshape(shape)
         yield batch
         number += 1
 
 
-def ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, made by a thread that is two ahead."""
+def prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, loaded by a thread up to two batches ahead."""
     ready: queue.Queue[Batch] = queue.Queue(2)
 
     def fill() -> None:
@@ -188,26 +188,28 @@ def ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 class Training:
+    """The training of one program of CASES."""
+
     def __init__(self, program: str) -> None:
         self.program = program
-        self.number = 0
+        self.step_number = 0
         weights = 0.05 * np.random.default_rng(0).standard_normal((LAYERS, WIDTH, WIDTH), np.float32)
         parameters = [(weight, np.zeros(WIDTH, np.float32)) for weight in weights]
         if program == "pmap":
             parameters = jax.tree.map(lambda leaf: np.stack([leaf] * DEVICES), parameters)
         self.parameters = jax.device_put(parameters)
-        self.train = trained_by(program)
+        self.train = compile_step(program)
         self.gradients = jax.jit(jax.value_and_grad(loss_of))
         self.evaluate = jax.jit(loss_of)
         self.batches = batches(program)
         self.held_out = next(batches("steady"))
         if program in ("prefetch", "slow_thread"):
-            self.batches = ahead(self.batches)
+            self.batches = prefetch(self.batches)
 
     def annotation(self) -> AbstractContextManager[object]:
         if self.program == "unannotated":
             return nullcontext()
-        return jax.profiler.StepTraceAnnotation("train", step_num=self.number)
+        return jax.profiler.StepTraceAnnotation("train", step_num=self.step_number)
 
     def next_batch(self) -> Batch:
         if self.program in ("slow_loader_bare", "unannotated"):
@@ -231,7 +233,7 @@ class Training:
         if self.program == "python_between":
             with clock.part("between"):
                 work_in_python(BETWEEN_S)
-        if self.program == "evaluation" and self.number % STEPS_AN_EVALUATION == EVALUATED_AT:
+        if self.program == "evaluation" and self.step_number % STEPS_PER_EVALUATION == EVALUATION_OFFSET:
             with clock.part("evaluation"), jax.profiler.TraceAnnotation("evaluate"):
                 clock.launches += 1
                 float(self.evaluate(self.parameters, *self.held_out))
@@ -244,10 +246,10 @@ class Training:
             if self.program == "read_and_work":
                 with clock.part("work"):
                     work_in_python(WORK_S)
-        self.number += 1
+        self.step_number += 1
 
     def run(self, count: int) -> None:
-        """Trains so many steps and waits for the device."""
+        """Trains `count` steps and waits for the device."""
         for _ in range(count):
             self.step()
         jax.block_until_ready(self.parameters)
@@ -262,7 +264,8 @@ def work_in_python(seconds: float) -> int:
 
 
 class Profiler:
-    """JAX's profiler with or without Python's calls; before `jax.profiler.ProfileOptions` only inner names had that."""
+    """JAX's profiler with or without Python's calls. JAX without `jax.profiler.ProfileOptions` has that option only in
+    private modules."""
 
     def __init__(self, python_calls: bool) -> None:
         self.level = int(python_calls)
@@ -285,8 +288,8 @@ class Profiler:
 def main() -> None:
     program, tracer, logdir = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     case = CASES[program]
-    if tracer == "plain" and program in UNSEEN:
-        case = replace(case, finding=UNSEEN[program])
+    if tracer == "plain" and program in FINDINGS_WITHOUT_PYTHON:
+        case = replace(case, finding=FINDINGS_WITHOUT_PYTHON[program])
     if len(jax.devices()) != case.devices:
         sys.exit(f"{program} needs {case.devices} devices, not {len(jax.devices())}: set XLA_FLAGS")
     logdir.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ import tensorflow as tf
 from truth import RECORDED_STEPS, WARMUP_STEPS, Case, Clock, record
 
 WIDTH, LAYERS, ROWS = 256, 3, 128
-ROWS_MORE, MOST_SHAPES, STEPS_A_SHAPE = 8, 12, 4
+ROWS_PER_SHAPE, MAX_SHAPES, STEPS_PER_SHAPE = 8, 12, 4
 LOADER_S = 0.015
 
 CASES = {
@@ -43,16 +43,16 @@ def network() -> keras.Model:
 
 
 def batches(program: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Endless rows and targets on the host."""
+    """Endless batches of rows and targets on the host."""
     x, targets = np.random.default_rng(1).standard_normal(
-        (2, ROWS + ROWS_MORE * MOST_SHAPES, WIDTH), np.float32
+        (2, ROWS + ROWS_PER_SHAPE * MAX_SHAPES, WIDTH), np.float32
     )
     number = 0
     while True:
         with clock.part("loader"):
             if program.endswith("slow_input"):
                 time.sleep(LOADER_S)
-            rows = ROWS + ROWS_MORE * (number // STEPS_A_SHAPE) * (program == "compiled_new_shapes")
+            rows = ROWS + ROWS_PER_SHAPE * (number // STEPS_PER_SHAPE) * (program == "compiled_new_shapes")
             batch = x[:rows], targets[:rows]
         yield batch
         number += 1
@@ -70,8 +70,8 @@ class Loop:
     def __init__(self, program: str) -> None:
         self.model = network()
         self.batches = iter(dataset(program))
-        self.compiles = program.startswith("compiled")
-        self.train = tf.function(self._train, jit_compile=self.compiles)
+        self.is_compiled = program.startswith("compiled")
+        self.train = tf.function(self._train, jit_compile=self.is_compiled)
         self.number = 0
 
     def _train(self, x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
@@ -84,12 +84,13 @@ class Loop:
 
     def run(self, count: int) -> None:
         for _ in range(count):
-            traced = self.train.experimental_get_tracing_count()
+            traces_before = self.train.experimental_get_tracing_count()
             with tf.profiler.experimental.Trace("train", step_num=self.number, _r=1), clock.step():
                 loss = self.train(*next(self.batches))
-                for _ in range(self.train.experimental_get_tracing_count() - traced if self.compiles else 0):
-                    clock.compilation(0.0)  # TensorFlow does not report how long
-            clock.launches += self.compiles
+                traces = self.train.experimental_get_tracing_count() - traces_before
+                for _ in range(traces if self.is_compiled else 0):
+                    clock.compilation(0.0)  # TensorFlow does not report the duration
+            clock.launches += self.is_compiled
             self.number += 1
         loss.numpy()
 
@@ -103,10 +104,10 @@ class Fit:
         self.data = dataset(program)
 
     def run(self, count: int) -> None:
-        self.model.fit(self.data, steps_per_epoch=count, verbose=0, callbacks=[Batches()])
+        self.model.fit(self.data, steps_per_epoch=count, verbose=0, callbacks=[StepTimer()])
 
 
-class Batches(keras.callbacks.Callback):
+class StepTimer(keras.callbacks.Callback):
     """Records the time of each of Keras' steps."""
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
@@ -140,7 +141,7 @@ def main() -> None:
         partial(training.run, RECORDED_STEPS),
         tf.profiler.experimental.stop,
     )
-    os._exit(0)  # the end of a generator in a pipeline may wait for an interpreter that has gone
+    os._exit(0)  # the end of a generator in a pipeline may wait for an interpreter that has ended
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
     PJRT_DEVICE=CPU python train_torch_xla.py PROGRAM plain LOGDIR
 
-The programs are those of the experiment `what_if`.
+The programs are those of `benchmarks/what_if`.
 """
 
 import sys
@@ -35,44 +35,46 @@ CASES = {
 clock = Clock()
 
 
-def timed(batches: Iterator[tuple[Tensor, Tensor]], part: str) -> Iterator[tuple[Tensor, Tensor]]:
+def timed_batches(batches: Iterator[tuple[Tensor, Tensor]], part: str) -> Iterator[tuple[Tensor, Tensor]]:
+    """The same batches; adds the time of loading each to a part of the clock."""
     while True:
         with clock.part(part):
             batch = next(batches)
         yield batch
 
 
-def total(metric: str) -> tuple[int, float]:
-    """How often, and how long in seconds, since the process began."""
-    recorded = metrics.metric_data(metric)
-    return (recorded[0], recorded[1] / 1e9) if recorded else (0, 0.0)
+def metric_totals(metric: str) -> tuple[int, float]:
+    """The count of a metric and its total in seconds since the process began."""
+    data = metrics.metric_data(metric)
+    return (data[0], data[1] / 1e9) if data else (0, 0.0)
 
 
 def main() -> None:
     name, logdir = sys.argv[1], Path(sys.argv[3])
-    pair, mistaken, case = CASES[name]
+    pair, has_mistake, case = CASES[name]
     logdir.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    program = Program(pair, mistaken)
-    program.batches = timed(program.batches, "queue" if name == "prefetch" else "loader")
+    program = Program(pair, has_mistake)
+    program.batches = timed_batches(program.batches, "queue" if name == "prefetch" else "loader")
     server = xp.start_server(9012)
 
     def step() -> None:
-        compiled, seconds = total("CompileTime")
+        count_before, seconds_before = metric_totals("CompileTime")
         with clock.step():
             program.step(program.number)
-            compiled_now, seconds_now = total("CompileTime")
-            for _ in range(compiled_now - compiled):
-                clock.compilation((seconds_now - seconds) / (compiled_now - compiled))
+            count, seconds = metric_totals("CompileTime")
+            compilations = count - count_before
+            for _ in range(compilations):
+                clock.compilation((seconds - seconds_before) / compilations)
         program.number += 1
 
     def run() -> None:
-        executed, _ = total("ExecuteTime")
+        count_before, _ = metric_totals("ExecuteTime")
         for _ in range(RECORDED_STEPS):
             step()
         xm.wait_device_ops()
-        clock.launches = total("ExecuteTime")[0] - executed
+        clock.launches = metric_totals("ExecuteTime")[0] - count_before
 
     program.run(WARMUP_STEPS)
     facts: dict[str, object] = {

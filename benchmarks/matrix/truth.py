@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from quiet import waited_s
+from quiet import waiting_time_s
 
 WARMUP_STEPS, RECORDED_STEPS = 5, 20
 MAX_TRIES = 2
@@ -44,19 +44,19 @@ class Clock:
         self.reset()
 
     def reset(self) -> None:
-        self.begun = self.ended = 0.0
+        self.start_s = self.end_s = 0.0
         self.step_s: list[float] = []
         self.part_s: Counter[str] = Counter()
-        self.compiled: list[tuple[int, float]] = []
+        self.compilations: list[tuple[int, float]] = []  # index of the step, duration
         self.launches = 0
 
     @contextmanager
     def step(self) -> Iterator[None]:
         start = time.perf_counter()
-        self.begun = self.begun or start
+        self.start_s = self.start_s or start
         yield
-        self.ended = time.perf_counter()
-        self.step_s.append(self.ended - start)
+        self.end_s = time.perf_counter()
+        self.step_s.append(self.end_s - start)
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -67,13 +67,14 @@ class Clock:
             self.part_s[name] += time.perf_counter() - start
 
     def compilation(self, seconds: float) -> None:
+        """Records a compilation in the current step."""
         with self._lock:
-            self.compiled.append((len(self.step_s), seconds))
+            self.compilations.append((len(self.step_s), seconds))
 
-    def disturbed(self) -> bool:
+    def is_disturbed(self) -> bool:
         """Whether a step was delayed by something other than the program. Meaningless if the host runs ahead, as the
         device then delays it at times."""
-        compiling = {step for step, _ in self.compiled}
+        compiling = {step for step, _ in self.compilations}
         steps = [seconds for index, seconds in enumerate(self.step_s) if index not in compiling]
         return bool(steps) and max(steps) > MAX_STEP_RATIO * statistics.median(steps)
 
@@ -90,16 +91,16 @@ def record(
     """Records `run` below `logdir`, with its `truth.json`; a disturbed capture is repeated, and the less disturbed one
     is kept. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework, version, program, …"""
     best: tuple[bool, float] | None = None
-    for tries in range(1, MAX_TRIES + 1):
-        folder = logdir / f"try{tries}"
+    for number in range(1, MAX_TRIES + 1):
+        folder = logdir / f"try{number}"
         start(str(folder))
         clock.reset()
-        waited = waited_s()
+        waiting_before_s = waiting_time_s()
         run()
-        wall_s = (time.perf_counter() if case.asynchronous else clock.ended) - clock.begun
-        waited = waited_s() - waited
+        wall_s = (time.perf_counter() if case.asynchronous else clock.end_s) - clock.start_s
+        waiting_s = waiting_time_s() - waiting_before_s
         stop()
-        disturbed = not case.asynchronous and clock.disturbed()
+        disturbed = not case.asynchronous and clock.is_disturbed()
         if best is None or (disturbed, wall_s) < best:
             best = disturbed, wall_s
             shutil.rmtree(logdir / "plugins", ignore_errors=True)
@@ -109,16 +110,16 @@ def record(
                 "python": platform.python_version(),
                 **asdict(case),
                 "steps": len(clock.step_s),
-                "step_ms": [round(1e3 * s, 4) for s in clock.step_s],
+                "step_ms": [round(1e3 * seconds, 4) for seconds in clock.step_s],
                 "wall_ms": round(1e3 * wall_s, 4),
-                "compilations": len(clock.compiled),
-                "compiled_in": [step for step, _ in clock.compiled],
-                "compile_ms": [round(1e3 * s, 4) for _, s in clock.compiled],
+                "compilations": len(clock.compilations),
+                "compiled_in": [step for step, _ in clock.compilations],
+                "compile_ms": [round(1e3 * seconds, 4) for _, seconds in clock.compilations],
                 "launches": clock.launches or None,
-                "parts_ms": {name: round(1e3 * s, 4) for name, s in sorted(clock.part_s.items())},
-                "kept_waiting": round(waited / wall_s, 3),
+                "parts_ms": {name: round(1e3 * seconds, 4) for name, seconds in sorted(clock.part_s.items())},
+                "kept_waiting": round(waiting_s / wall_s, 3),
                 "disturbed": disturbed,
-                "tries": tries,
+                "tries": number,
             }
             (logdir / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
         shutil.rmtree(folder)

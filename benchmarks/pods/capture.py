@@ -35,11 +35,11 @@ def main() -> None:
     shutil.rmtree(options.out, ignore_errors=True)
     session = options.out / "plugins" / "profile" / SESSION
     session.mkdir(parents=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     script = shutil.copy(HERE / "train_jax.py", options.out)
-    # Gloo looks its own host up by name.
+    # Gloo resolves its host's own name.
     hosts = options.out / "hosts"
     hosts.write_text("127.0.0.1 localhost " + " ".join(map(_name, range(PROCESSES))) + "\n")
     command = [options.python, Path(script).name]
@@ -61,10 +61,10 @@ def main() -> None:
     if failed := [text for process, text in zip(processes, errors, strict=True) if process.returncode]:
         sys.exit(failed[0].decode()[-2000:])
     for rank in range(PROCESSES):
-        place = options.out / f"rank{rank}"
-        [file] = place.rglob("*.xplane.pb")
+        logdir = options.out / f"rank{rank}"
+        [file] = logdir.rglob("*.xplane.pb")
         shutil.move(file, session / f"{_name(rank)}.xplane.pb")
-        shutil.rmtree(place)
+        shutil.rmtree(logdir)
 
 
 def _name(rank: int) -> str:
@@ -75,8 +75,8 @@ def _as_host(rank: int, command: list[str]) -> list[str]:
     """The command under its own host name; unchanged if only root may set one."""
     if os.geteuid() != 0:
         return command
-    alone = f'hostname {_name(rank)}; mount --bind hosts /etc/hosts; exec "$@"'
-    return ["unshare", "--uts", "--mount", "sh", "-c", alone, "-", *command]
+    script = f'hostname {_name(rank)}; mount --bind hosts /etc/hosts; exec "$@"'
+    return ["unshare", "--uts", "--mount", "sh", "-c", script, "-", *command]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
     JAX_PLATFORMS=cpu python train_jax.py RANK PROCESSES PORT LATE_S LOGDIR
 
-Each process represents a host. Each takes LOADER_S to load a batch; the one of rank LATE_RANK takes LATE_S longer.
+Each process stands for a host. It loads a batch in LOADER_S seconds; the process of rank LATE_RANK takes LATE_S longer.
 """
 
 import sys
@@ -37,10 +37,10 @@ def main() -> None:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(f"127.0.0.1:{port}", processes, rank)
     mesh = Mesh(np.array(jax.devices()), ("data",))
-    everywhere, by_rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
-    drawn = 0.1 * np.random.default_rng(0).standard_normal((LAYERS, WIDTH, WIDTH), np.float32)
-    weights = [jax.device_put(weight, everywhere) for weight in drawn]
-    train = jax.jit(train_step, out_shardings=(everywhere, everywhere))
+    replicated, by_rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    initial_weights = 0.1 * np.random.default_rng(0).standard_normal((LAYERS, WIDTH, WIDTH), np.float32)
+    weights = [jax.device_put(weight, replicated) for weight in initial_weights]
+    train = jax.jit(train_step, out_shardings=(replicated, replicated))
     rows = np.random.default_rng(rank).standard_normal((ROWS, WIDTH), np.float32)
 
     def step(number: int) -> None:
@@ -54,13 +54,13 @@ def main() -> None:
 
     for number in range(WARMUP_STEPS):
         step(number)
-    start(logdir)
+    start_trace(logdir)
     for number in range(WARMUP_STEPS, WARMUP_STEPS + RECORDED_STEPS):
         step(number)
     jax.profiler.stop_trace()
 
 
-def start(logdir: str) -> None:
+def start_trace(logdir: str) -> None:
     """Records without Python's calls, if the JAX version supports that."""
     if not hasattr(jax.profiler, "ProfileOptions"):
         jax.profiler.start_trace(logdir)

@@ -57,7 +57,7 @@ def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
     (out / folder).mkdir(parents=True)
     command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, folder]
     with (out / folder / "output.txt").open("w") as output:
-        run = subprocess.run(
+        process = subprocess.run(
             as_demo_host(command),
             cwd=out,
             env=environment_of(out) | AS_ON_AN_ACCELERATOR,
@@ -67,8 +67,8 @@ def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
             start_new_session=True,
         )
     steps = out / folder / "steps.json"
-    failed = f"failed ({run.returncode}): see output.txt"
-    print(folder, steps.read_text().strip() if steps.exists() else failed, flush=True)
+    failure = f"failed ({process.returncode}): see output.txt"
+    print(folder, steps.read_text().strip() if steps.exists() else failure, flush=True)
     return steps.exists()
 
 

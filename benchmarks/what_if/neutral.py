@@ -1,10 +1,11 @@
-"""Runs recorded programs in isolation, so that their files reveal nothing about the machine."""
+"""Runs programs to record under a neutral host name and environment, so that captures reveal nothing about the
+machine."""
 
 import os
 from pathlib import Path
 
 HOST = "demo-host"
-FIRST = "echo -19 2> /dev/null > /proc/self/autogroup"
+TAKE_PRIORITY = "echo -19 2> /dev/null > /proc/self/autogroup"
 """Gives this session priority if the kernel shares time between sessions; otherwise niceness decides."""
 
 
@@ -13,7 +14,15 @@ def as_demo_host(command: list[str]) -> list[str]:
     that."""
     if os.geteuid() != 0:
         return command
-    return ["unshare", "--uts", "sh", "-c", f'hostname {HOST}; {FIRST}; exec nice -n -10 "$@"', "-", *command]
+    return [
+        "unshare",
+        "--uts",
+        "sh",
+        "-c",
+        f'hostname {HOST}; {TAKE_PRIORITY}; exec nice -n -10 "$@"',
+        "-",
+        *command,
+    ]
 
 
 def environment_of(home: Path) -> dict[str, str]:

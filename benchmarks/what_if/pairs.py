@@ -1,4 +1,4 @@
-"""The pairs of programs: one with a mistake, one without it, else the same."""
+"""The pairs of programs: one with a mistake, and the same one without it."""
 
 from dataclasses import dataclass
 from typing import Literal

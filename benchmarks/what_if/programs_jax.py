@@ -3,8 +3,8 @@
 
     JAX_PLATFORMS=cpu python programs_jax.py PAIR {with,without} LOGDIR
 
-Both sides of a pair run the same code except for the mistake (pairs.py). The profile is written below LOGDIR, with what
-quiet.py writes.
+Both sides of a pair run the same code except for the mistake (pairs.py). The profile is written below LOGDIR, with
+`steps.json` of quiet.py.
 """
 
 import queue
@@ -21,10 +21,10 @@ import numpy as np
 from quiet import record
 
 WIDTH, LAYERS, BATCH, CLASSES = 384, 6, 192, 64
-OF_UPDATES, MANY_LAYERS, FEW_ROWS = ("op_by_op", "many_small"), 16, 8
+PAIRS_OF_UPDATES, MANY_LAYERS, FEW_ROWS = ("op_by_op", "many_small"), 16, 8
 WARMUP_STEPS, RECORDED_STEPS = 6, 15
 SLOW_LOADER_S, LOADER_S = 0.02, 0.008
-PADDED = BATCH + 8
+PADDED_ROWS = BATCH + 8
 
 Parameters = list[tuple[jax.Array, jax.Array]]
 Batch = tuple[np.ndarray, np.ndarray]
@@ -51,11 +51,11 @@ def train_step(parameters: Parameters, x: jax.Array, labels: jax.Array) -> tuple
 class Program:
     """One side of a pair."""
 
-    def __init__(self, pair: str, mistaken: bool) -> None:
+    def __init__(self, pair: str, has_mistake: bool) -> None:
         self.pair = pair
-        self.mistake = pair if mistaken else None
+        self.mistake = pair if has_mistake else None
         self.number = 0
-        keys = jax.random.split(jax.random.key(0), MANY_LAYERS if pair in OF_UPDATES else LAYERS)
+        keys = jax.random.split(jax.random.key(0), MANY_LAYERS if pair in PAIRS_OF_UPDATES else LAYERS)
         self.parameters = [(0.05 * jax.random.normal(key, (WIDTH, WIDTH)), jnp.zeros(WIDTH)) for key in keys]
         self.parameters.append((0.05 * jax.random.normal(keys[0], (WIDTH, CLASSES)), jnp.zeros(CLASSES)))
         self.train = jax.jit(train_step)
@@ -64,11 +64,11 @@ class Program:
         if self.mistake == "many_small":
             self.update = jax.jit(updated)
         self.batches = self.load()
-        if pair == "no_prefetch" and not mistaken:
-            self.batches = ahead(self.batches)
+        if pair == "no_prefetch" and not has_mistake:
+            self.batches = prefetch(self.batches)
 
     def load(self) -> Iterator[Batch]:
-        """Random rows and labels on the host, forever."""
+        """Endless random rows and labels on the host."""
         generator = np.random.default_rng(1)
         number = 0
         while True:
@@ -76,9 +76,9 @@ class Program:
                 time.sleep(SLOW_LOADER_S)
             if self.pair == "no_prefetch":
                 time.sleep(LOADER_S)
-            rows = FEW_ROWS if self.pair in OF_UPDATES else BATCH
+            rows = FEW_ROWS if self.pair in PAIRS_OF_UPDATES else BATCH
             if self.pair == "new_shapes":
-                rows = BATCH + number // 3 if self.mistake else PADDED
+                rows = BATCH + number // 3 if self.mistake else PADDED_ROWS
             x = generator.standard_normal((rows, WIDTH), np.float32)
             yield x, generator.integers(CLASSES, size=rows)
             number += 1
@@ -104,7 +104,7 @@ class Program:
         return loss
 
     def run(self, count: int) -> float:
-        """The mean of the next steps by the clock, in ms, the device's work included."""
+        """Trains `count` steps; returns their mean duration in ms, including the device's work."""
         start = time.perf_counter()
         for _ in range(count):
             self.step()
@@ -112,8 +112,8 @@ class Program:
         return 1000 * (time.perf_counter() - start) / count
 
 
-def ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, made by a thread that is two ahead."""
+def prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, loaded by a thread up to two batches ahead."""
     ready: queue.Queue[Batch] = queue.Queue(2)
 
     def fill() -> None:

@@ -4,7 +4,7 @@
     PJRT_DEVICE=CPU python programs_torch.py PAIR {with,without} LOGDIR
 
 Both sides of a pair run the same code except for the mistake (pairs.py). The profile is written below LOGDIR, with the
-metrics report, and what quiet.py writes.
+metrics report, and `steps.json` of quiet.py.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ from torch_xla.debug import metrics
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, LENGTH = 256, 128, 4, 2, 8, 32
 MICRO_BATCHES, MICRO_BATCH = 6, 2
-OF_MARKERS = ("marker_per_micro_batch", "sync_per_update")
+PAIRS_OF_MARKERS = ("marker_per_micro_batch", "sync_per_update")
 WARMUP_STEPS, RECORDED_STEPS = 6, 15
 SLOW_LOADER_S, LOADER_S = 0.02, 0.008
-PADDED = LENGTH + 8
+PADDED_LENGTH = LENGTH + 8
 
 
 def trace(name: str) -> contextlib.AbstractContextManager[object]:
-    """An annotation, or nothing while dynamo looks on: an annotation would break its graph."""
+    """An annotation, or nothing while dynamo traces: an annotation would break its graph."""
     return contextlib.nullcontext() if torch.compiler.is_compiling() else xp.Trace(name)
 
 
@@ -61,7 +61,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Token embedding, blocks, head. `reads`: looks at a value on the host halfway through."""
+    """Token embedding, blocks, head. With `reads` it reads a value on the host halfway through."""
 
     def __init__(self, reads: bool) -> None:
         super().__init__()
@@ -82,22 +82,22 @@ class Model(nn.Module):
 class Program:
     """One side of a pair."""
 
-    def __init__(self, pair: str, mistaken: bool) -> None:
-        self.pair, self.mistaken = pair, mistaken
-        self.mistake = pair if mistaken else None
+    def __init__(self, pair: str, has_mistake: bool) -> None:
+        self.pair, self.has_mistake = pair, has_mistake
+        self.mistake = pair if has_mistake else None
         self.number = 0
         self.device = torch_xla.device()
         reads = self.mistake in ("early_read", "graph_break")
         self.model: nn.Module = Model(reads).to(self.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
         self.batches = self.load()
-        if pair == "no_prefetch" and not mistaken:
-            self.batches = ahead(self.batches)
+        if pair == "no_prefetch" and not has_mistake:
+            self.batches = prefetch(self.batches)
         if pair == "graph_break":
             self.model = torch.compile(self.model, backend="openxla")
 
     def load(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Random tokens and targets on the host, forever."""
+        """Endless random tokens and targets on the host."""
         generator = torch.Generator().manual_seed(1)
         number = 0
         while True:
@@ -107,8 +107,8 @@ class Program:
                 time.sleep(LOADER_S)
             length = LENGTH
             if self.pair == "new_shapes":
-                length = PADDED if not self.mistaken else LENGTH + number // 3
-            batch = MICRO_BATCH if self.pair in OF_MARKERS else BATCH
+                length = PADDED_LENGTH if not self.has_mistake else LENGTH + number // 3
+            batch = MICRO_BATCH if self.pair in PAIRS_OF_MARKERS else BATCH
             tokens = torch.randint(VOCABULARY, (2, batch, length), generator=generator)
             yield tokens[0], tokens[1]
             number += 1
@@ -119,7 +119,7 @@ class Program:
         with xp.Trace("forward"):
             scores = self.model(tokens)
             if self.pair == "cpu_fallback":
-                scores = scores + 1e-3 * (torch.special.i1(scores) if self.mistaken else torch.sin(scores))
+                scores = scores + 1e-3 * (torch.special.i1(scores) if self.has_mistake else torch.sin(scores))
         with xp.Trace("loss"):
             loss = functional.cross_entropy(scores.flatten(0, 1), targets.flatten())
         with xp.Trace("backward"):
@@ -150,7 +150,7 @@ class Program:
             if self.pair == "marker_per_micro_batch":
                 for micro in range(MICRO_BATCHES):
                     self.forward_and_backward()
-                    if self.mistaken and micro < MICRO_BATCHES - 1:
+                    if self.has_mistake and micro < MICRO_BATCHES - 1:
                         torch_xla.sync()
                 self.update()
             else:
@@ -159,18 +159,18 @@ class Program:
                     with torch.no_grad(), xp.Trace("update"):
                         parameter -= 0.01 * parameter.grad
                         parameter.grad = None
-                    if self.mistaken:
+                    if self.has_mistake:
                         torch_xla.sync()
             torch_xla.sync()
 
     def step(self, number: int) -> None:
-        if self.pair in OF_MARKERS:
+        if self.pair in PAIRS_OF_MARKERS:
             self.step_of_markers(number)
         else:
             self.plain_step(number)
 
     def run(self, count: int) -> float:
-        """The mean of the next steps by the clock, in ms, the device's work included."""
+        """Trains `count` steps; returns their mean duration in ms, including the device's work."""
         start = time.perf_counter()
         for _ in range(count):
             self.step(self.number)
@@ -179,8 +179,8 @@ class Program:
         return 1000 * (time.perf_counter() - start) / count
 
 
-def ahead(batches: Iterator[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
-    """The same batches, made by a thread that is two ahead."""
+def prefetch(batches: Iterator[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+    """The same batches, loaded by a thread up to two batches ahead."""
     ready: queue.Queue[tuple[Tensor, Tensor]] = queue.Queue(2)
 
     def fill() -> None:

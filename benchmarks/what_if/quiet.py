@@ -10,11 +10,13 @@ from pathlib import Path
 
 MAX_TRIES = 4
 QUIET_SHARE = 0.15
+"""A recording is not repeated if its threads waited for a shorter share of its duration."""
 PAUSE_S = 1.0
+"""The pause between two recordings."""
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recording:
     """`step_ms`: the mean step by the program's own clock, including the device's work. `kept_waiting`: the time that
     all its threads together waited for a processor, as a share of the duration. `tries`: recordings until this one."""
 
@@ -28,18 +30,18 @@ def record(
 ) -> None:
     """Keeps the least disturbed of several recordings below `logdir`, with its `steps.json`. `run` trains some steps
     and returns their mean in ms."""
-    best: Recorded | None = None
+    best: Recording | None = None
     for number in range(1, MAX_TRIES + 1):
         folder = logdir / f"try{number}"
         start(str(folder))
-        before, begun = waited_s(), time.perf_counter()
+        waiting_before_s, start = waiting_time_s(), time.perf_counter()
         step_ms = run()
-        share = (waited_s() - before) / (time.perf_counter() - begun)
+        share = (waiting_time_s() - waiting_before_s) / (time.perf_counter() - start)
         stop()
         if best is None or share < best.kept_waiting:
             shutil.rmtree(logdir / "plugins", ignore_errors=True)
             (folder / "plugins").rename(logdir / "plugins")
-            best = Recorded(step_ms, share, number)
+            best = Recording(step_ms, share, number)
         shutil.rmtree(folder)
         if share < QUIET_SHARE:
             break
@@ -51,10 +53,10 @@ def record(
     (logdir / "steps.json").write_text(json.dumps(document) + "\n")
 
 
-def waited_s() -> float:
+def waiting_time_s() -> float:
     """The time that this process's threads have waited for a processor so far, in seconds."""
-    waited = 0
+    waiting_ns = 0
     for file in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError):  # a thread that has ended
-            waited += int(file.read_text().split()[1])
-    return waited / 1e9
+            waiting_ns += int(file.read_text().split()[1])
+    return waiting_ns / 1e9

@@ -55,17 +55,17 @@ class Phases:
         begin, end = ChromiumEventLogger.log_event_start, ChromiumEventLogger.log_event_end
 
         def log_start(
-            log: ChromiumEventLogger, name: str, time_ns: int, *more: object, **named: object
+            log: ChromiumEventLogger, name: str, time_ns: int, *rest: object, **options: object
         ) -> None:
             self._open.setdefault(name, []).append(time_ns)
-            begin(log, name, time_ns, *more, **named)
+            begin(log, name, time_ns, *rest, **options)
 
         def log_end(
-            log: ChromiumEventLogger, name: str, time_ns: int, *more: object, **named: object
+            log: ChromiumEventLogger, name: str, time_ns: int, *rest: object, **options: object
         ) -> None:
             if name in PHASES and self._open.get(name):
                 self.intervals.append((self._open[name].pop(), time_ns))
-            end(log, name, time_ns, *more, **named)
+            end(log, name, time_ns, *rest, **options)
 
         ChromiumEventLogger.log_event_start, ChromiumEventLogger.log_event_end = log_start, log_end
 
@@ -82,13 +82,13 @@ def main() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def train(x: Tensor, y: Tensor) -> None:
-        loss = ((called(x) - y) ** 2).mean()
+        loss = ((forward(x) - y) ** 2).mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
 
-    called = model if scenario == "full_step" else torch.compile(model, backend="openxla")
-    whole = torch.compile(train, backend="openxla") if scenario == "full_step" else train
+    forward = model if scenario == "full_step" else torch.compile(model, backend="openxla")
+    run_step = torch.compile(train, backend="openxla") if scenario == "full_step" else train
 
     def step(number: int) -> None:
         with xp.StepTrace("Training_Step", step_num=number):
@@ -97,7 +97,7 @@ def main() -> None:
                 x, y = torch.randn(2, rows, WIDTH).to(device)
             model.scale = 1.0 + 0.1 * number
             with xp.Trace("train"):
-                whole(x, y)
+                run_step(x, y)
         torch_xla.sync()
 
     warm_up = 0 if scenario == "full_step" else 2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records every scenario of train.py below /opt/xla-demo/logs, as root, under the host name demo-host.
-# A neutral path and host name keep whoever recorded it out of the files. README.md says what has to be installed first.
+# The neutral path and host name keep the machine's own names out of the files. README.md lists what to install first.
 set -eu
 home=/opt/xla-demo
 cp "$(dirname "$0")/train.py" "$home/train.py"

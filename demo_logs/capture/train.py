@@ -3,7 +3,7 @@
 
     PJRT_DEVICE=CPU python train.py SCENARIO LOGDIR
 
-Writes the profile below LOGDIR in the layout TensorBoard expects, and the metrics report beside it.
+Writes the profile below LOGDIR in the layout that TensorBoard expects, and the metrics report beside it.
 Every scenario trains the same one-block transformer; each differs from `baseline` in one respect only, so that two
 profiles can be compared. README.md lists them.
 """
@@ -29,7 +29,7 @@ LOADER_DELAY_S = 0.04
 
 
 def trace(name: str) -> contextlib.AbstractContextManager[object]:
-    """A profiler annotation, or nothing while dynamo looks on: an annotation would break its graph."""
+    """A profiler annotation, or nothing while dynamo traces: an annotation would break its graph."""
     return contextlib.nullcontext() if torch.compiler.is_compiling() else xp.Trace(name)
 
 
@@ -59,7 +59,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Token embedding, block, head. With `read_back` it looks at a value on the host halfway through."""
+    """Token embedding, block, head. With `read_back` it reads a value on the host halfway through."""
 
     def __init__(self, read_back: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Model(nn.Module):
 
 
 def batches(scenario: str, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
-    """Random tokens and targets, forever. Under dynamic_shapes the length grows in the middle of the recording."""
+    """Endless random tokens and targets. Under dynamic_shapes the length grows in the middle of the recording."""
     generator = torch.Generator().manual_seed(1)
     number = 0
     while True:

@@ -22,8 +22,8 @@ def sessions() -> dict[Path, Callable[[], Space]]:
 
 def main() -> None:
     for path, build in sessions().items():
-        written = build().write(LOGDIR / path)
-        print(f"{path}: {written.stat().st_size:,} bytes")
+        file = build().write(LOGDIR / path)
+        print(f"{path}: {file.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,15 @@ from synthetic.case_study_host import (
     sort_lines,
     transfer_bytes,
 )
-from synthetic.case_study_schedule import CORES, EARLY_STEP, RECOMPILED_STEP, Launch, Schedule, schedule
+from synthetic.case_study_schedule import (
+    CORES,
+    EARLY_STEP,
+    PLAIN_STEP,
+    RECOMPILED_STEP,
+    Launch,
+    Schedule,
+    schedule,
+)
 from synthetic.device_program import Op
 from synthetic.times import MS, ms
 from synthetic.writer import Space, Uint
@@ -29,8 +37,8 @@ NOTE = "Written by demo_logs/synthetic, not recorded: UniT on 8 TPU v3 cores, Py
 
 
 @dataclass(frozen=True)
-class Link:
-    """One part of a gap: the host's activity, by class and thread."""
+class ChainLink:
+    """One link of a gap's chain: the host's activity, by class and thread."""
 
     name: str
     category: str
@@ -59,7 +67,7 @@ class StepTruth:
 
 @dataclass(frozen=True)
 class DeviceTruth:
-    """Span, busy and idle time of a core, its gaps as (start, duration), and its runs."""
+    """Span, busy and idle time of a core, the numbers of its runs and ops, and its gaps as (start, duration)."""
 
     name: str
     span_ps: int
@@ -84,7 +92,7 @@ class CaseStudyTruth:
     gap_start_ps: int
     gap_ps: int
     gap_parts_ps: dict[str, int]
-    gap_chain: tuple[Link, ...]
+    gap_chain: tuple[ChainLink, ...]
     transfer_bytes: int
     transfers_to_device: int
     early_step: int
@@ -157,34 +165,34 @@ def _device(space: Space, plan: Schedule, core: int) -> None:
         ):
             event = ops.event(op_metadata, moment, duration)
             event.stats = {"device_offset_ps": Uint(moment), "device_duration_ps": Uint(duration)}
-            if op.collective:
+            if op.is_collective:
                 event.stats["all_reduce_unique_id"] = Uint(launch.run_id << 16 | 1)
             moment += duration
 
 
 def _durations(launch: Launch, run_ps: int) -> list[tuple[Op, int]]:
-    """A core that started late waits less in the all-reduce."""
+    """The ops of a run with their durations. A core that starts late waits less in the all-reduce."""
     late = launch.program.duration_ps - run_ps
-    return [(op, op.duration_ps - late if op.collective else op.duration_ps) for op in launch.program.ops]
+    return [(op, op.duration_ps - late if op.is_collective else op.duration_ps) for op in launch.program.ops]
 
 
 def truth() -> CaseStudyTruth:
-    """Everything above in numbers, taken from the plan and not from the file."""
+    """The figures of the session, from its schedule and not from the file."""
     plan = schedule()
-    before, after = _launch_of(plan, 1205), _launch_of(plan, 1206)
-    gap_start, gap_end = before.runs[0][1], after.runs[0][0]
-    chain = _chain(plan, after, gap_start)
+    previous, launch = _launch_of(plan, 1205), _launch_of(plan, PLAIN_STEP)
+    gap_start, gap_end = previous.runs[0][1], launch.runs[0][0]
+    chain = _chain(plan, launch, gap_start)
     parts: dict[str, int] = {}
-    for link in chain:
-        parts[link.category] = parts.get(link.category, 0) + link.duration_ps
+    for part in chain:
+        parts[part.category] = parts.get(part.category, 0) + part.duration_ps
     early_step = next(step for step in plan.steps if step.early)
     recompiled = next(step for step in plan.steps if step.compile)
     assert early_step.early
     assert recompiled.compile
     assert recompiled.launch
     module_launches: dict[str, int] = {}
-    for launch in plan.launches:
-        module_launches[launch.program.name] = module_launches.get(launch.program.name, 0) + 1
+    for program in (launch.program.name for launch in plan.launches):
+        module_launches[program] = module_launches.get(program, 0) + 1
     usual = plan.programs.usual
     return CaseStudyTruth(
         start_unix_ns=START_UNIX_NS,
@@ -196,12 +204,12 @@ def truth() -> CaseStudyTruth:
         partial_step=plan.cut_step.number,
         devices=tuple(_device_truth(plan, core) for core in range(CORES)),
         gap_device="/device:TPU:0",
-        gap_step=after.step,
+        gap_step=launch.step,
         gap_start_ps=gap_start,
         gap_ps=gap_end - gap_start,
         gap_parts_ps=parts,
         gap_chain=chain,
-        transfer_bytes=transfer_bytes(after),
+        transfer_bytes=transfer_bytes(launch),
         transfers_to_device=len(plan.launches),
         early_step=EARLY_STEP,
         early_annotation="Training_Step/forward/text_encoder",
@@ -222,7 +230,7 @@ def truth() -> CaseStudyTruth:
         phase_order=_phase_order(plan),
         scope_ps=_scope_ps(plan),
         lost_annotations={"backward": "autograd thread", "data_loading": "no ops of its own"},
-        all_reduce_ps=sum(op.duration_ps for op in usual.ops if op.collective),
+        all_reduce_ps=sum(op.duration_ps for op in usual.ops if op.is_collective),
         events=sum(len(line.events) for plane in build().planes for line in plane.lines),
     )
 
@@ -231,7 +239,7 @@ def _launch_of(plan: Schedule, number: int) -> Launch:
     return next(step.launch for step in plan.steps if step.number == number and step.launch)
 
 
-def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[Link, ...]:
+def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainLink, ...]:
     """The parts of the gap before a launch, in order: each lasts until the next one begins."""
     step = next(step for step in plan.steps if step.number == launch.step)
     update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
@@ -249,7 +257,7 @@ def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[Link, ...
     )
     ends = [start for *_, start in starts[1:]] + [launch.runs[0][0]]
     return tuple(
-        Link(name, category, thread, start, end - start)
+        ChainLink(name, category, thread, start, end - start)
         for (name, category, thread, start), end in zip(starts, ends, strict=True)
     )
 
@@ -264,7 +272,8 @@ def _device_truth(plan: Schedule, core: int) -> DeviceTruth:
 
 
 def _phase_order(plan: Schedule) -> tuple[tuple[str, int], ...]:
-    """Phases of the step as a core runs them: (name, time), empty for ops without a scope; neighbours joined."""
+    """Phases of the step in the order in which a core runs them, as (name, time). The name is empty for ops without a
+    scope; neighbours of one name are joined."""
     order: list[tuple[str, int]] = []
     for piece in plan.programs.usual.pieces:
         name = piece.scope.split("/")[1].split(".")[0] if piece.scope else ""
@@ -276,7 +285,7 @@ def _phase_order(plan: Schedule) -> tuple[tuple[str, int], ...]:
 
 
 def _scope_ps(plan: Schedule) -> dict[str, int]:
-    """Device time of one run by annotation path, those that hold others included."""
+    """Device time of one run by annotation path, including enclosing annotations."""
     times: dict[str, int] = {}
     for piece in plan.programs.usual.pieces:
         parts = [part.split(".")[0] for part in piece.scope.split("/")]
@@ -287,5 +296,5 @@ def _scope_ps(plan: Schedule) -> dict[str, int]:
 
 
 def _last_event_ps(plan: Schedule) -> int:
-    """The session lasts until its last event's end: the server's, after the last run."""
+    """The end of the last event, which is one of the server after the last run."""
     return max(end for _, end in plan.launches[-1].runs) + ms(0.6) + MS // 20

@@ -21,17 +21,19 @@ COMPILER_WORK = (
 
 
 class HostThreads:
-    """The `/host:CPU` plane. Each thread counts from a moment of its own, as profilers write them."""
+    """The `/host:CPU` plane. Each thread has its own time base, as in files of profilers."""
 
     def __init__(self, plane: Plane, plan: Schedule) -> None:
         self.plan = plan
         self.main = _Thread(plane, "python", -6425952159224306882, ms(20))
-        self.loaders = [_Thread(plane, "python", hash64(f"loader {k}"), 0) for k in range(2)]
+        self.loaders = [_Thread(plane, "python", hash64(f"loader {number}"), 0) for number in range(2)]
         self.executor = _Thread(plane, "tf_xla_executor/7741", 7741, ms(20))
-        self.computes = [_Thread(plane, f"tf_Compute/{7810 + k}", 7810 + k, ms(20)) for k in range(2 * CORES)]
+        self.servers = [
+            _Thread(plane, f"tf_Compute/{id}", id, ms(20)) for id in range(7810, 7810 + 2 * CORES)
+        ]
         compile_span = next(step.compile for step in plan.steps if step.compile)
         self.compilers = [
-            _Thread(plane, f"tf_xla-compile/{9120 + k}", 9120 + k, compile_span.start_ps) for k in range(4)
+            _Thread(plane, f"tf_xla-compile/{id}", id, compile_span.start_ps) for id in range(9120, 9124)
         ]
 
     def write(self) -> None:
@@ -59,7 +61,7 @@ class HostThreads:
                 )
 
     def _forward(self, step: Step, phase: Span) -> None:
-        """The modules of the model; the one that is cut by the early execution lasts longer by it."""
+        """The modules of the model. The one that the early execution cuts lasts longer by its duration."""
         cut = phase.start_ps + FORWARD_BEFORE_EARLY
         added = step.early_read.end_ps - cut if step.early_read else 0
         own_ps = phase.duration_ps - added
@@ -84,7 +86,7 @@ class HostThreads:
             self.main.event("DeviceBarrier", read.start_ps, step.early.runs[0][1])
 
     def _marker(self, launch: Launch, compile_span: Span | None) -> None:
-        """The step marker: it collects, orders and schedules the graph, and is held until the launch is through."""
+        """The step marker: it collects, orders and schedules the graph, and waits until the launch is complete."""
         start, end = launch.marker.start_ps, launch.marker.end_ps
         self.main.event("StepMarker", start, end)
         for name, delay in (
@@ -108,15 +110,15 @@ class HostThreads:
         self.main.event("TensorCollectionBarrier", launch.held_ps, end)
 
     def _compilers(self, span: Span) -> None:
-        """Threads that exist only while something is compiled."""
-        for k, thread in enumerate(self.compilers):
-            moment = span.start_ps + ms(4) + k * MS
+        """The compiler's threads, which have events only during a compilation."""
+        for number, thread in enumerate(self.compilers):
+            moment = span.start_ps + ms(4) + number * MS
             for name, duration in zip(
-                COMPILER_WORK, split(ms(300), len(COMPILER_WORK), f"pass {k}"), strict=True
+                COMPILER_WORK, split(ms(300), len(COMPILER_WORK), f"pass {number}"), strict=True
             ):
                 thread.event(name, moment, moment + duration)
                 inner = moment + 200 * US
-                for pass_name in ("algsimp", "cse", "dce"):  # passes carry no prefix of their own
+                for pass_name in ("algsimp", "cse", "dce"):  # names of passes have no prefix
                     thread.event(pass_name, inner, inner + ms(3.1))
                     inner += ms(5)
                 moment += duration
@@ -145,7 +147,7 @@ class HostThreads:
     def _server(self, launch: Launch, core: int) -> None:
         """One core's server thread. The times of cores other than 0 are within a few microseconds of core 0's."""
         delay_ps = (core * 7 + abs(jitter(f"{launch.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
-        thread = self.computes[core + CORES * launch.early]
+        thread = self.servers[core + CORES * launch.early]
         finished = launch.runs[core][1] + ms(0.6)
         from_executor: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32 | 1}
         thread.event("XRTExecute", launch.inputs_ps + delay_ps, finished + 50 * US, from_executor)
@@ -169,11 +171,11 @@ class HostThreads:
 
     def _loaders(self) -> None:
         """Two threads that load batches ahead of the main thread, from before its first step to the end."""
-        for k, thread in enumerate(self.loaders):
-            moment = k * ms(90)
-            while (end := moment + ms(128) + jitter(f"batch {k} {moment}", ms(9))) < self.plan.end_ps:
+        for number, thread in enumerate(self.loaders):
+            moment = number * ms(90)
+            while (end := moment + ms(128) + jitter(f"batch {number} {moment}", ms(9))) < self.plan.end_ps:
                 thread.event("load_batch", moment, end)
-                moment = end + ms(96) + jitter(f"pause {k} {moment}", ms(9))
+                moment = end + ms(96) + jitter(f"pause {number} {moment}", ms(9))
 
 
 class _Thread:
@@ -189,11 +191,12 @@ class _Thread:
         self.line.event(name, start_ps - self.base_ps, end_ps - start_ps, {**(stats or {}), **more})
 
     def span(self, span: Span) -> None:
+        """Adds an event of this name and time."""
         self.event(span.name, span.start_ps, span.end_ps)
 
 
 def device_flow(launch: Launch, core: int) -> int:
-    """The id that `TPUExecute` and the device's module share."""
+    """The id of the flow from `TPUExecute` to the run on a core."""
     return hash64(f"launch {launch.run_id} core {core}")
 
 
@@ -202,11 +205,11 @@ def graph_hash(module: str) -> str:
 
 
 def transfer_bytes(launch: Launch) -> int:
-    """318.4 MB for a batch and its constants; the read in the middle of a step needs less."""
+    """The bytes of a launch's transfer: a batch and its constants; less for the read in the middle of a step."""
     return 61_400_000 if launch.early else 318_400_000
 
 
 def sort_lines(lines: Iterable[Line]) -> None:
-    """Time order, parents before the events they enclose."""
+    """Sorts events by time, parents before the events that they enclose."""
     for line in lines:
         line.events.sort(key=lambda event: (event.start_ps, -event.duration_ps))

@@ -1,7 +1,7 @@
 """The schedule of the case study: steps, launches and device runs.
 
 The host builds a graph per step (forward, backward, FINISH_UPDATE). The step marker hands it to an executor thread,
-which moves tensors to the server and executes on eight cores; the main thread is held until the launch is complete.
+which moves tensors to the server and executes on eight cores; the main thread waits until the launch is complete.
 Each launch is therefore later than the end of the previous run, and the device idles in between.
 """
 
@@ -12,7 +12,7 @@ from synthetic.times import US, jitter, ms
 
 CORES = 8
 STEPS = range(1204, 1214)
-PLAIN_STEP = 1206  # has the numbers of the table below unchanged, so that its gap is the one of the articles
+PLAIN_STEP = 1206  # has exactly the durations below, so that its gap lasts 72.143 ms
 RECOMPILED_STEP, EARLY_STEP = 1209, 1211
 FIRST_STEP_START_PS = ms(61.2)
 
@@ -23,15 +23,16 @@ COMPILE = ms(318.407)
 FORWARD_BEFORE_EARLY, EARLY_MARKER, EARLY_TRANSFER, EARLY_EXECUTE = ms(40.1), ms(8.1), ms(4.2), ms(9.2)
 EARLY_READ = ms(2.3)
 
-_F = "Training_Step.1/forward.2/"
+_FORWARD_SCOPE = "Training_Step.1/forward.2/"
 IMAGE, TEXT, DECODER, LOSSES = (
-    f"{_F}{part}" for part in ("image_encoder.1", "text_encoder.2", "decoder.3", "losses.4")
+    f"{_FORWARD_SCOPE}{name}" for name in ("image_encoder.1", "text_encoder.2", "decoder.3", "losses.4")
 )
-_U = "Training_Step.1/FINISH_UPDATE.4/"
-REDUCE, OPTIMIZER = f"{_U}reduce_gradients.1", f"{_U}optimizer_step.2"
+_UPDATE_SCOPE = "Training_Step.1/FINISH_UPDATE.4/"
+REDUCE, OPTIMIZER = f"{_UPDATE_SCOPE}reduce_gradients.1", f"{_UPDATE_SCOPE}optimizer_step.2"
 
 
 def _scoped(scope: str, total: float, direct: float) -> Piece:
+    """A piece with a scope; the times are in milliseconds, and the rest of `total` is recovered."""
     return Piece(scope, ms(direct), ms(total) - ms(direct))
 
 
@@ -40,7 +41,7 @@ def _backward(bare: float, without_origin: float) -> Piece:
 
 
 # One training step on a core, in milliseconds: 170.457 in total; 74.319 direct, 50.967 recovered from fused
-# instructions and copies, 37.671 bare (backward) and 7.500 without a name.
+# instructions and copies, 37.671 bare (backward) and 7.500 without an op name.
 WHOLE_STEP = (
     _scoped(IMAGE, 8.523, 4.301),
     _scoped(OPTIMIZER, 4.773, 2.690),
@@ -91,7 +92,7 @@ class Programs:
         return self.usual, self.recompiled, self.early, self.rest
 
 
-def programs() -> Programs:
+def _build_programs() -> Programs:
     return Programs(
         Program(41937, 12190760917235803885, WHOLE_STEP),  # beyond 2**63, as real ids can be
         Program(42210, 9646411105960254074, WHOLE_STEP),
@@ -121,7 +122,7 @@ class Launch:
     step: int
     run_id: int
     marker: Span
-    held_ps: int  # from here the main thread is held until `ready_ps`
+    held_ps: int  # from here the main thread waits until `ready_ps`
     transfer: Span
     inputs_ps: int
     load_ps: int
@@ -157,39 +158,40 @@ class Schedule:
 
 def schedule() -> Schedule:
     """Lays out the session, step by step, on one clock that only moves forward."""
-    kinds = programs()
-    before = Span("StepMarker", FIRST_STEP_START_PS - STEP_MARKER - _launch_ps(), FIRST_STEP_START_PS)
-    launches = [_launch(kinds.usual, 1203, 1, before, before.start_ps + STEP_MARKER, TRANSFER, None)]
+    programs = _build_programs()
+    marker = Span("StepMarker", FIRST_STEP_START_PS - STEP_MARKER - _launch_ps(), FIRST_STEP_START_PS)
+    launches = [_launch(programs.usual, 1203, 1, marker, marker.start_ps + STEP_MARKER, TRANSFER, None)]
     steps: list[Step] = []
     clock = FIRST_STEP_START_PS
     for number in STEPS:
-        step = _step(kinds, number, clock, launches)
+        step = _step(programs, number, clock, launches)
         steps.append(step)
         clock = step.end_ps
     end_ps = max(end for _, end in launches[-1].runs) + ms(12)
     cut = Step(STEPS[-1] + 1, clock, [Span("data_loading", clock, clock + DATA_LOADING)], end_ps=end_ps)
-    return Schedule(kinds, steps, cut, launches, end_ps)
+    return Schedule(programs, steps, cut, launches, end_ps)
 
 
 def _launch_ps() -> int:
     return HAND_OVER + TRANSFER + SESSION_RUN + INPUTS + LOOK_UP + ENQUEUE + START_UP
 
 
-def _step(kinds: Programs, number: int, start_ps: int, launches: list[Launch]) -> Step:
-    def about(duration_ps: int, label: str, reach_ps: int) -> int:
+def _step(programs: Programs, number: int, start_ps: int, launches: list[Launch]) -> Step:
+    def varied(duration_ps: int, label: str, reach_ps: int) -> int:
+        """The duration in this step, which differs by up to `reach_ps` in all steps but PLAIN_STEP."""
         return duration_ps if number == PLAIN_STEP else duration_ps + jitter(f"{number}/{label}", reach_ps)
 
     step = Step(number, start_ps)
-    clock = start_ps + about(DATA_LOADING, "data", ms(0.6))
+    clock = start_ps + varied(DATA_LOADING, "data", ms(0.6))
     step.phases.append(Span("data_loading", start_ps, clock))
-    forward = about(FORWARD, "forward", ms(1.5))
+    forward = varied(FORWARD, "forward", ms(1.5))
     forward_start = clock
     if number == EARLY_STEP:
         marker_start = clock + FORWARD_BEFORE_EARLY
         held = marker_start + EARLY_MARKER
         marker = Span("StepMarker", marker_start, held + EARLY_TRANSFER + EARLY_EXECUTE)
         step.early = _launch(
-            kinds.early, number, len(launches) + 1, marker, held, EARLY_TRANSFER, launches[-1]
+            programs.early, number, len(launches) + 1, marker, held, EARLY_TRANSFER, launches[-1]
         )
         launches.append(step.early)
         read_end = step.early.runs[0][1] + EARLY_READ
@@ -198,20 +200,20 @@ def _step(kinds: Programs, number: int, start_ps: int, launches: list[Launch]) -
     clock += forward
     step.phases.append(Span("forward", forward_start, clock))
     for name, duration in (
-        ("backward", about(BACKWARD, "backward", ms(2))),
-        ("FINISH_UPDATE", about(FINISH_UPDATE, "update", ms(0.2))),
+        ("backward", varied(BACKWARD, "backward", ms(2))),
+        ("FINISH_UPDATE", varied(FINISH_UPDATE, "update", ms(0.2))),
     ):
         step.phases.append(Span(name, clock, clock + duration))
         clock += duration
     marker_start = clock
-    clock += about(STEP_MARKER, "marker", ms(0.3))
-    program = kinds.rest if number == EARLY_STEP else kinds.usual
+    clock += varied(STEP_MARKER, "marker", ms(0.3))
+    program = programs.rest if number == EARLY_STEP else programs.usual
     if number == RECOMPILED_STEP:
-        program = kinds.recompiled
+        program = programs.recompiled
         compile_start = marker_start + ms(5.5)
         step.compile = Span("XLATensor::Compile", compile_start, compile_start + COMPILE)
         clock += COMPILE
-    transfer = about(TRANSFER, "transfer", ms(1))
+    transfer = varied(TRANSFER, "transfer", ms(1))
     step.end_ps = clock + _launch_ps() - TRANSFER + transfer
     marker = Span("StepMarker", marker_start, step.end_ps)
     step.phases.append(marker)
@@ -227,9 +229,9 @@ def _launch(
     marker: Span,
     held_ps: int,
     transfer_ps: int,
-    before: Launch | None,
+    previous: Launch | None,
 ) -> Launch:
-    """The launch that begins once the main thread is held."""
+    """The launch that begins once the main thread waits."""
     is_early = step == EARLY_STEP and transfer_ps == EARLY_TRANSFER
     if is_early:
         transfer = Span("TransferToServerInternal", held_ps, held_ps + transfer_ps)
@@ -243,7 +245,7 @@ def _launch(
         enqueue = load + LOOK_UP
         enqueued = enqueue + ENQUEUE
         ready = enqueued + START_UP
-    runs = _runs(program, run_id, ready, before)
+    runs = _runs(program, run_id, ready, previous)
     return Launch(
         program,
         step,
@@ -261,14 +263,16 @@ def _launch(
     )
 
 
-def _runs(program: Program, run_id: int, ready_ps: int, before: Launch | None) -> tuple[tuple[int, int], ...]:
+def _runs(
+    program: Program, run_id: int, ready_ps: int, previous: Launch | None
+) -> tuple[tuple[int, int], ...]:
     """Start and end on each core. Cores start at slightly different times and end an all-reduce together."""
     runs: list[tuple[int, int]] = []
-    together = any(op.collective for op in program.ops)
+    end_together = any(op.is_collective for op in program.ops)
     for core in range(CORES):
         start = ready_ps + (ms(0.12) + jitter(f"{run_id}/{core}", ms(0.17)) if core else 0)
-        if before is not None:
-            start = max(start, before.runs[core][1] + 12 * US)  # one run at a time on a core
-        end = runs[0][1] if together and core else start + program.duration_ps
+        if previous is not None:
+            start = max(start, previous.runs[core][1] + 12 * US)  # one run at a time on a core
+        end = runs[0][1] if end_together and core else start + program.duration_ps
         runs.append((start, end))
     return tuple(runs)

@@ -17,7 +17,7 @@ from synthetic.writer import EventMetadata, Plane, Stat, Uint
 Origin = Literal["direct", "recovered", "bare", "none"]
 SOURCE_ROOT = "/opt/demo/mmf/"
 SHAPES = ("f32[128,768]{1,0}", "f32[128,3072]{1,0}", "bf16[8,100,256]{2,1,0}", "f32[8,256,25,34]{3,2,1,0}")
-# opcode, operation as PyTorch/XLA names it, category as libtpu names it
+# The ops of each annotation in turn: opcode, operation as PyTorch/XLA names it, category as libtpu names it.
 WORK: dict[str, tuple[tuple[str, str, str], ...]] = {
     "image_encoder": (
         ("convolution", "aten__convolution_overrideable", "convolution"),
@@ -78,7 +78,7 @@ class Op:
     stats: dict[str, Stat] = field(default_factory=dict)
 
     @property
-    def collective(self) -> bool:
+    def is_collective(self) -> bool:
         return self.name.startswith("all-reduce")
 
 
@@ -86,14 +86,14 @@ class Program:
     """A module name, a program id, and ops laid end to end: a run has no idle moment inside."""
 
     def __init__(self, number: int, program_id: int, pieces: Sequence[Piece], op_ps: int = 800 * US) -> None:
-        """`op_ps` is about how long an op takes, and so decides how many there are."""
+        """`op_ps` is the approximate duration of an op, which determines the number of ops."""
         self.name = f"SyncTensorsGraph.{number}"
         self.program_id = program_id
         self.pieces = pieces
         self._op_ps = op_ps
         self.ops: list[Op] = []
         self._bodies: list[Computation] = []
-        self._entry: list[Instruction] = []
+        self._instructions: list[Instruction] = []
         for index, piece in enumerate(pieces):
             self._add_piece(index, piece)
         self.duration_ps = sum(op.duration_ps for op in self.ops)
@@ -108,11 +108,11 @@ class Program:
         return self.program_id - (1 << 64) if self.program_id >= 1 << 63 else self.program_id
 
     def hlo(self) -> bytes:
-        entry = Computation(len(self._bodies) + 1, f"main.{self.name.rsplit('.')[-1]}", self._entry)
-        return HloModule(self.name, self.program_id, [*self._bodies, entry]).to_bytes()
+        main = Computation(len(self._bodies) + 1, f"main.{self.name.rsplit('.')[-1]}", self._instructions)
+        return HloModule(self.name, self.program_id, [*self._bodies, main]).to_bytes()
 
     def add_metadata(self, plane: Plane) -> list[EventMetadata]:
-        """Registers the ops with a device plane, in order."""
+        """Adds the metadata of the ops to a device plane, and returns them in order."""
         first = len(plane.metadata) + 1
         return [
             plane.event_metadata(op.text, first + index, display_name=op.name, stats=op.stats)
@@ -126,39 +126,39 @@ class Program:
             ("bare", piece.bare_ps),
             ("none", piece.none_ps),
         )
-        shares: list[tuple[int, Origin, int]] = []
+        ops: list[tuple[int, Origin, int]] = []  # position in the piece in thousandths, origin, duration
         for origin, total_ps in parts:
             if total_ps:
-                collective = piece.scope.endswith("reduce_gradients.1")
-                count = 1 if collective else max(1, total_ps // self._op_ps)
+                is_collective = piece.scope.endswith("reduce_gradients.1")
+                count = 1 if is_collective else max(1, total_ps // self._op_ps)
                 sizes = split(total_ps, count, f"{self.name}/{index}/{origin}")
-                shares += [(place * 1000 // count, origin, size) for place, size in enumerate(sizes)]
-        for _, origin, size in sorted(shares, key=lambda share: share[0]):
+                ops += [(number * 1000 // count, origin, size) for number, size in enumerate(sizes)]
+        for _, origin, size in sorted(ops, key=lambda op: op[0]):
             self._add_op(piece.scope, origin, size)
 
     def _add_op(self, scope: str, origin: Origin, duration_ps: int) -> None:
-        place = len(self.ops)
-        number = 37 + 13 * place + self.program_id % 97
+        index = len(self.ops)
+        number = 37 + 13 * index + self.program_id % 97
         leaf = scope.rsplit("/")[-1].split(".")[0]
-        opcode, torch_op, category = WORK[leaf][place % len(WORK[leaf])]
+        opcode, torch_op, category = WORK[leaf][index % len(WORK[leaf])]
         if origin == "recovered":
-            opcode, category = ("copy", "copy") if place % 5 == 0 else ("fusion", "loop fusion")
+            opcode, category = ("copy", "copy") if index % 5 == 0 else ("fusion", "loop fusion")
         elif origin == "none":
             opcode, category = "copy", "copy"
-        name, shape = f"{opcode}.{number}", SHAPES[place % len(SHAPES)]
+        name, shape = f"{opcode}.{number}", SHAPES[index % len(SHAPES)]
         path = f"{scope}/{torch_op}" if scope else torch_op
-        instruction = Instruction(place + 1, name, opcode)
-        operand = f"%param.{place}"
+        instruction = Instruction(index + 1, name, opcode)
+        operand = f"%param.{index}"
         if origin in ("direct", "bare"):
             instruction.op_name, instruction.op_type = path, torch_op
-            instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + place
+            instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + index
         if opcode == "copy" and origin == "recovered":  # its scope can be derived from its operand
-            producer = next(op for op in reversed(self._entry) if op.op_name.startswith(f"{scope}/"))
+            producer = next(op for op in reversed(self._instructions) if op.op_name.startswith(f"{scope}/"))
             instruction.operands, operand = [producer.id], f"%{producer.name}"
         text = f"%{name} = {shape} {opcode}({operand})"
         if opcode == "fusion":
             body = Computation(len(self._bodies) + 1, f"fused_computation.{number}")
-            inner = Instruction(10_000 + place, f"multiply.{number}", "multiply")
+            inner = Instruction(10_000 + index, f"multiply.{number}", "multiply")
             if origin != "none":
                 inner.op_name, inner.op_type = path, torch_op
             body.instructions.append(inner)
@@ -167,7 +167,7 @@ class Program:
             text += f", kind=kLoop, calls=%{body.name}"
         elif opcode == "all-reduce":
             text += ", replica_groups={{0,1,2,3,4,5,6,7}}, to_apply=%add"
-        self._entry.append(instruction)
+        self._instructions.append(instruction)
         self.ops.append(
             Op(name, text, duration_ps, origin, scope, self._stats(instruction, category, duration_ps))
         )

@@ -157,7 +157,7 @@ def build(mode: Mode) -> Space:
 
 
 def truth(mode: Mode) -> DynamoIssueTruth:
-    """The tables in numbers, taken from the plan and not from the file."""
+    """The figures of a session, from its plan and not from the file."""
     step = plan(mode)
     rows = tuple(
         ExecutionTruth(

@@ -1,7 +1,7 @@
 """The host threads of the lazy and the dynamo step, as PyTorch/XLA over PJRT and libtpu name their events.
 
-A thread hands work to another with a `ThreadpoolListener::Record` here and a region there, as recorded files have it;
-libtpu ties `DoEnqueueProgram` to the run on the device and to the callbacks after it.
+As in recorded files, a thread hands work to another one by a flow from its `ThreadpoolListener::Record` to a region on
+the other thread; libtpu records flows from `DoEnqueueProgram` to the run on the device and to the callbacks after it.
 """
 
 from synthetic.dynamo_issue_plan import Execution, StepPlan
@@ -9,11 +9,12 @@ from synthetic.times import NS, US, hash64, ms
 from synthetic.writer import Line, Plane, Stat
 
 THREAD_POOL, SYSTEM_EXECUTE, TPU_LAUNCH = 15, 7, 12
-SYNC_PREPARES = (
+SYNC_EVENTS = (
     ("CollectSyncTensors", 0.04, 0.30),
     ("RunPostOrder", 0.32, 0.70),
     ("SetTensorData", 0.72, 0.74),
 )
+"""The events of a sync before it schedules the graph: name, start and end as shares of that time."""
 
 
 class StepHost:
@@ -49,7 +50,7 @@ class StepHost:
             else:
                 self._sync(thread, execution, number)
             self._execute(execution, number)
-        # the next step began, and was open when the capture ended
+        # The next step is open when the capture ends.
         _add(self.main, "data_loading", step.end_ps + 50 * US, step.end_ps + ms(0.4))
         for line in (self.main, self.executor, self.callbacks, *([self.autograd] if self.autograd else [])):
             line.events.sort(key=lambda event: (event.start_ps, -event.duration_ps))
@@ -62,12 +63,12 @@ class StepHost:
             start, end = marker_ends["FINISH_UPDATE"] + 10 * US, marker_ends["StepMarker"] - 10 * US
             _add(thread, "SyncLiveTensorsGraph", start, end)
         else:
-            long = ms(2.3) if execution.name == "clean-up 1" else ms(0.5)
-            start, end = execution.call_ps - long, execution.call_ps + execution.pjrt_ps + 20 * US
+            lead_ps = ms(2.3) if execution.name == "clean-up 1" else ms(0.5)
+            start, end = execution.call_ps - lead_ps, execution.call_ps + execution.pjrt_ps + 20 * US
         _add(thread, "SyncTensorsGraph", start + 5 * US, end)
         _add(thread, "SyncTensorsGraphInternal", start + 8 * US, end)
         work = scheduled_end - start
-        for name, begin, finish in SYNC_PREPARES:
+        for name, begin, finish in SYNC_EVENTS:
             _add(thread, name, start + _share(work, begin), start + _share(work, finish))
         schedule_start = start + _share(work, 0.78)
         _add(thread, "ScheduleSyncTensorsGraph", schedule_start, scheduled_end)
@@ -77,27 +78,27 @@ class StepHost:
             "ThreadpoolListener::Record",
             scheduled_end - 4 * US,
             scheduled_end - 4 * US,
-            **_to(number),
+            **_producer(number),
         )
 
     def _dynamo_call(self, thread: Line, execution: Execution, number: int) -> None:
         """Dynamo calls its compiled graph; the thread waits for inputs and returns once the call is scheduled."""
-        backward = execution.name == "backward"
-        start = execution.call_ps - (ms(1.1) if backward else ms(0.25))
-        end = execution.run_start_ps + ms(0.3) if backward else execution.call_ps + ms(0.4)
+        is_backward = execution.name == "backward"
+        start = execution.call_ps - (ms(1.1) if is_backward else ms(0.25))
+        end = execution.run_start_ps + ms(0.3) if is_backward else execution.call_ps + ms(0.4)
         _add(thread, "ExecuteComputationWithBarrier", start, end)
         _add(thread, "DeviceBarrier", start + 20 * US, start + 90 * US)
         record = execution.call_ps - 64 * US
-        _add(thread, "ThreadpoolListener::Record", record, record, **_to(number))
+        _add(thread, "ThreadpoolListener::Record", record, record, **_producer(number))
 
     def _execute(self, execution: Execution, number: int) -> None:
         """The executor thread's call into libtpu, and libtpu's events when the run has finished."""
         line, call, end = self.executor, execution.call_ps, execution.call_end_ps
-        begun = call - 30 * US
+        region_start = call - 30 * US
         from_thread: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": number}
-        _add(line, "ThreadpoolListener::StartRegion", begun, begun, **from_thread)
+        _add(line, "ThreadpoolListener::StartRegion", region_start, region_start, **from_thread)
         if execution.kind == "dynamo":
-            _add(line, "ExecuteComputationWithBarrier_syncfn", begun + 4 * US, end + 20 * US)
+            _add(line, "ExecuteComputationWithBarrier_syncfn", region_start + 4 * US, end + 20 * US)
             _add(line, "update_placeholder", end + 4 * US, end + 9 * US)
         _add(line, "PjRtComputationClient::ExecuteComputation", call, end)
         at = execution.part_ps
@@ -112,20 +113,20 @@ class StepHost:
         run: dict[str, Stat] = {"run_id": number, "queue_id": 0, "device_ordinal": 0, "core_type": 0}
         _add(line, "DoEnqueueProgram", at(660), at(820), **run, _pt=TPU_LAUNCH, _p=launch)
         _add(line, "TfrtTpuLoadedExecutable::CreateOutputs", at(850), at(880))
-        stopped = end + 30 * US
-        _add(line, "ThreadpoolListener::StopRegion", stopped, stopped)
-        done = execution.run_end_ps
-        _add(self.callbacks, "ReadSyncFlag", done + 8 * US, done + 31 * US)
+        region_end = end + 30 * US
+        _add(line, "ThreadpoolListener::StopRegion", region_end, region_end)
+        run_end = execution.run_end_ps
+        _add(self.callbacks, "ReadSyncFlag", run_end + 8 * US, run_end + 31 * US)
         _add(
             self.callbacks,
             "CompleteCallbacks",
-            done + 33 * US,
-            done + 71 * US,
+            run_end + 33 * US,
+            run_end + 71 * US,
             **run,
             _ct=TPU_LAUNCH,
             _c=launch,
         )
-        _add(self.callbacks, "tpu::System::Execute=>Done", done + 40 * US, done + 60 * US)
+        _add(self.callbacks, "tpu::System::Execute=>Done", run_end + 40 * US, run_end + 60 * US)
 
 
 def _add(line: Line, name: str, start_ps: int, end_ps: int, **stats: Stat) -> None:
@@ -136,5 +137,6 @@ def _share(work_ps: int, share: float) -> int:
     return round(work_ps // NS * share) * NS
 
 
-def _to(number: int) -> dict[str, Stat]:
+def _producer(number: int) -> dict[str, Stat]:
+    """The stats of the event that hands an execution to the executor thread."""
     return {"_pt": THREAD_POOL, "_p": number}

@@ -9,7 +9,8 @@ from synthetic.times import ms
 
 @dataclass(frozen=True)
 class Execution:
-    """One execute call and its run. A call with a tail ends after its run by that time; without one, long before."""
+    """One execute call and its run. With a tail, the call ends that long after the run; without one, shortly before the
+    run begins."""
 
     name: str
     kind: Literal["lazy", "dynamo"]

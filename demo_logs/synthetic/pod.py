@@ -53,8 +53,8 @@ class _File:
         self.pod, self.host = pod, host
         self.clock = pod.clocks.get(host, Clock())
         first, last = pod.captured.get(host, (0, pod.steps - 1))
-        self.steps = [step for step in steps if first <= step.place <= last]
-        self.zero_ns = START_UNIX_NS + self.clock.shown(self.steps[0].start_ps) // 1000
+        self.steps = [step for step in steps if first <= step.index <= last]
+        self.zero_ns = START_UNIX_NS + self.clock.reading_ps(self.steps[0].start_ps) // 1000
         self.script = pod.scripts.get(host, SCRIPT)
         self.space = Space(hostnames=[name_of(host)])
         for core in range(pod.cores):
@@ -70,7 +70,7 @@ class _File:
 
     def at(self, true_ps: int) -> int:
         """The time on the host's clock, from the file's zero."""
-        return self.clock.shown(true_ps) - (self.zero_ns - START_UNIX_NS) * 1000
+        return self.clock.reading_ps(true_ps) - (self.zero_ns - START_UNIX_NS) * 1000
 
     def _line(self, plane: Plane, name: str, id: int) -> Line:
         return plane.line(name, id, timestamp_ns=self.zero_ns)
@@ -78,12 +78,10 @@ class _File:
     def _add(self, line: Line, name: str | EventMetadata, start_ps: int, end_ps: int, **stats: Stat) -> None:
         line.event(name, self.at(start_ps), self.at(end_ps) - self.at(start_ps), stats)
 
-    def _groups(self, everyone: bool) -> str:
-        """As HLO's text has them: cores are numbered host by host."""
+    def _groups(self, all_hosts: bool) -> str:
+        """The groups of a collective as in HLO text; cores are numbered host by host. With `all_hosts`, one group."""
         pod = self.pod
-        groups = (
-            ((tuple(range(pod.hosts)),) if everyone else None) or pod.groups or (tuple(range(pod.hosts)),)
-        )
+        groups = (tuple(range(pod.hosts)),) if all_hosts or not pod.groups else pod.groups
         texts = [
             ",".join(str(host * pod.cores + core) for host in group for core in range(pod.cores))
             for group in groups
@@ -95,7 +93,7 @@ class _File:
         text = f"%{name} = f32[128,768]{{1,0}} {opcode}(%param.1)"
         if opcode == "all-reduce-done":
             text = f"%{name} = f32[128,768]{{1,0}} all-reduce-done(%all-reduce-start.{name[-1]})"
-        elif opcode.startswith("all-reduce") and self.pod.tells_groups:
+        elif opcode.startswith("all-reduce") and self.pod.programs_have_groups:
             text += f", channel_id=1, replica_groups={{{self._groups(name.endswith('3'))}}}, use_global_device_ids=true"
         category = opcode if opcode.startswith(("all-reduce", "recv")) else "loop fusion"
         stats: dict[str, Stat] = {"hlo_category": category, "program_id": Uint(PROGRAM_ID)}
@@ -107,19 +105,21 @@ class _File:
         modules, ops = self._line(plane, "XLA Modules", 2), self._line(plane, "XLA Ops", 3)
         for step in self.steps:
             start, end = step.runs[core]
-            flow = step.place * self.pod.cores + core + 1
-            more: dict[str, Stat] = {"run_id": Uint(1000 + step.place)} if self.pod.run_ids else {}
-            self._add(modules, f"{self.script}({PROGRAM_ID})", start, end, **more, _ct=12, _c=flow)
+            flow = step.index * self.pod.cores + core + 1
+            run_stats: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.run_ids else {}
+            self._add(modules, f"{self.script}({PROGRAM_ID})", start, end, **run_stats, _ct=12, _c=flow)
             now, fusion = start, 10
             for exchange in step.exchanges[core]:
                 number = exchange.name.rsplit(".", 1)[1]
                 if exchange.begin_ps < exchange.wait_ps:
                     fusion = self._compute(plane, ops, now, exchange.begin_ps, fusion)
-                    begun = exchange.begin_ps + 4 * US
-                    self._add(ops, self._op(plane, f"all-reduce-start.{number}"), exchange.begin_ps, begun)
-                    fusion = self._compute(plane, ops, begun, exchange.wait_ps, fusion)
-                    done = self._op(plane, f"all-reduce-done.{number}")
-                    self._add(ops, done, exchange.wait_ps, exchange.end_ps)
+                    start_op_end = exchange.begin_ps + 4 * US
+                    self._add(
+                        ops, self._op(plane, f"all-reduce-start.{number}"), exchange.begin_ps, start_op_end
+                    )
+                    fusion = self._compute(plane, ops, start_op_end, exchange.wait_ps, fusion)
+                    done_op = self._op(plane, f"all-reduce-done.{number}")
+                    self._add(ops, done_op, exchange.wait_ps, exchange.end_ps)
                 else:
                     fusion = self._compute(plane, ops, now, exchange.begin_ps, fusion)
                     self._add(ops, self._op(plane, exchange.name), exchange.begin_ps, exchange.end_ps)
@@ -127,7 +127,7 @@ class _File:
             self._compute(plane, ops, now, end, fusion)
 
     def _compute(self, plane: Plane, ops: Line, start_ps: int, end_ps: int, number: int) -> int:
-        """Fusions from one instant to another; the number of the next one."""
+        """Adds fusions from one instant to another; returns the number of the next fusion."""
         if start_ps == end_ps:
             return number
         count = self.pod.ops if end_ps - start_ps > MS else 1
@@ -142,7 +142,7 @@ class _File:
         for step in self.steps:
             numbers: dict[str, Stat] = {"_r": 1}
             if self.pod.numbered:
-                numbers["step_num"] = self.pod.first_step + step.place
+                numbers["step_num"] = self.pod.first_step + step.index
             self._add(main, "Training_Step", step.start_ps, step.end_ps - US, **numbers)
             marker = next(phase.start_ps for phase in step.phases if phase.name == "CollectSyncTensors")
             for phase in step.phases:
@@ -154,7 +154,7 @@ class _File:
             self._add(main, step.dispatch.name, step.dispatch.start_ps, step.dispatch.end_ps)
             for core in range(self.pod.cores):
                 enqueued = step.dispatch.start_ps + (core + 1) * 10 * US
-                flow = step.place * self.pod.cores + core + 1
+                flow = step.index * self.pod.cores + core + 1
                 self._add(main, "DoEnqueueProgram", enqueued, enqueued + 5 * US, _pt=12, _p=flow)
 
     def _hlo(self) -> bytes:

@@ -24,7 +24,7 @@ class Late:
     steps: tuple[int, ...] | None = None
     core: int | None = None
 
-    def at(self, host: int, step: int) -> bool:
+    def applies(self, host: int, step: int) -> bool:
         return host == self.host and (self.steps is None or step in self.steps)
 
 
@@ -35,7 +35,8 @@ class Clock:
     ahead_ps: int = 0
     drift_ppm: float = 0.0
 
-    def shown(self, true_ps: int) -> int:
+    def reading_ps(self, true_ps: int) -> int:
+        """The time on the clock at a true time."""
         return true_ps + self.ahead_ps + round(true_ps * self.drift_ppm / 1e6)
 
 
@@ -46,7 +47,8 @@ class Pod:
     `groups`: the hosts that reduce gradients together (None: all). `joined`: all hosts exchange the loss at the end of
     a step. `staged`: the groups are stages of a pipeline, each of which begins with the data of the previous stage.
     `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step in the file)
-    and `scripts` (module names) of hosts that differ. `tells_groups`: the programs contain the groups of collectives.
+    and `scripts` (module names) of hosts that differ. `programs_have_groups`: the programs contain the groups of
+    collectives.
     """
 
     hosts: int = 16
@@ -60,7 +62,7 @@ class Pod:
     overlapped: bool = False
     captured: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     scripts: Mapping[int, str] = field(default_factory=dict)
-    tells_groups: bool = True
+    programs_have_groups: bool = True
     numbered: bool = True
     run_ids: bool = True
     first_step: int = 1204
@@ -74,14 +76,14 @@ class Pod:
     ops: int = 5
 
     def group_of(self, host: int) -> tuple[int, ...]:
-        """The hosts with which one reduces its gradients."""
+        """The hosts that reduce gradients together with this one, which is included."""
         return next((group for group in self.groups or () if host in group), tuple(range(self.hosts)))
 
     def extra_ps(self, host: int, step: int, *causes: Cause, core: int | None = None) -> int:
         return sum(
             late_host.extra_ps
             for late_host in self.late
-            if late_host.at(host, step) and late_host.cause in causes and late_host.core in (None, core)
+            if late_host.applies(host, step) and late_host.cause in causes and late_host.core in (None, core)
         )
 
 
@@ -106,9 +108,10 @@ class Exchange:
 
 @dataclass(frozen=True)
 class HostStep:
-    """One step of one host. Per core: `runs` (start, end), `exchanges` in order."""
+    """One step of one host; `index` counts from the pod's first step. Per core: `runs` (start, end), `exchanges` in
+    order."""
 
-    place: int
+    index: int
     start_ps: int
     end_ps: int
     phases: tuple[Phase, ...]
@@ -121,11 +124,11 @@ class HostStep:
 def schedule(pod: Pod) -> list[list[HostStep]]:
     """The steps of each host. A host begins a step when it has launched the previous one; runs wait for each other in
     collectives."""
-    free = [0] * pod.hosts
-    done = [[0] * pod.cores for _ in range(pod.hosts)]
+    next_start = [0] * pod.hosts
+    run_ends = [[0] * pod.cores for _ in range(pod.hosts)]
     steps_of_host: list[list[HostStep]] = [[] for _ in range(pod.hosts)]
     for step in range(pod.steps):
-        hosts = [_host(pod, host, step, free[host], max(done[host])) for host in range(pod.hosts)]
+        hosts = [_host(pod, host, step, next_start[host], max(run_ends[host])) for host in range(pod.hosts)]
         begins = [
             [
                 dispatch.end_ps + 20 * US + abs(jitter(f"run {host} {core} {step}", pod.noise_ps // 4))
@@ -139,9 +142,9 @@ def schedule(pod: Pod) -> list[list[HostStep]]:
             end = dispatch.end_ps + 30 * US
             exchanges_of_host = tuple(tuple(core) for core in exchanges[host])
             steps_of_host[host].append(
-                HostStep(step, free[host], end, phases, barrier, dispatch, runs, exchanges_of_host)
+                HostStep(step, next_start[host], end, phases, barrier, dispatch, runs, exchanges_of_host)
             )
-            free[host], done[host] = end, ends[host]
+            next_start[host], run_ends[host] = end, ends[host]
     return steps_of_host
 
 
@@ -180,27 +183,23 @@ def _devices(
     now = [list(cores) for cores in begins]
     exchanges: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
     posted = [list(cores) for cores in begins]
-    for place, compute in enumerate(pod.compute_ps):
+    for index, compute in enumerate(pod.compute_ps):
         received: dict[tuple[int, ...], int] = {}
         for host, core in _cores(pod):
-            if pod.staged and place == 0:
+            if pod.staged and index == 0:
                 _receive(pod, host, core, now, exchanges, received)
-            extra = pod.extra_ps(host, step, "device", core=core) if place == 0 else 0
-            now[host][core] += compute + extra + jitter(f"{place} {host} {core} {step}", pod.noise_ps)
-            if place == 0:
+            extra = pod.extra_ps(host, step, "device", core=core) if index == 0 else 0
+            now[host][core] += compute + extra + jitter(f"{index} {host} {core} {step}", pod.noise_ps)
+            if index == 0:
                 posted[host][core] = now[host][core]
-        asynchronous = pod.overlapped and place == 0
-        if asynchronous:
-            continue
-        if place == 1:
-            if pod.overlapped:
-                _exchange(pod, step, "all-reduce.1", posted, now, exchanges)
-            else:
-                _exchange(pod, step, "all-reduce.2", now, now, exchanges)
-        elif place == 0:
+        if index == 0 and not pod.overlapped:
             _exchange(pod, step, "all-reduce.1", now, now, exchanges)
-        elif pod.joined:
-            _exchange(pod, step, "all-reduce.3", now, now, exchanges, everyone=True)
+        elif index == 1 and pod.overlapped:
+            _exchange(pod, step, "all-reduce.1", posted, now, exchanges)
+        elif index == 1:
+            _exchange(pod, step, "all-reduce.2", now, now, exchanges)
+        elif index > 1 and pod.joined:
+            _exchange(pod, step, "all-reduce.3", now, now, exchanges, all_hosts=True)
     for host, core in _cores(pod):
         now[host][core] += 100 * US
     return exchanges, now
@@ -214,16 +213,16 @@ def _receive(
     exchanges: list[list[list[Exchange]]],
     received: dict[tuple[int, ...], int],
 ) -> None:
-    """A core waits for the data of the previous stage, which is sent when all of that stage is done; stages are hosts
-    in order. `received`: the instant at which each stage has its data."""
+    """Makes a core wait for the data of the previous stage, which is sent when all of that stage is done; stages are
+    hosts in order. `received`: the instant at which each stage has its data."""
     stage = pod.group_of(host)
     if stage[0] == 0:
         return
-    before = max(
+    sent = max(
         now[sender][sender_core] for sender in pod.group_of(stage[0] - 1) for sender_core in range(pod.cores)
     )
     begin = now[host][core]
-    now[host][core] = max(begin + US, received.setdefault(stage, before))
+    now[host][core] = max(begin + US, received.setdefault(stage, sent))
     exchanges[host][core].append(Exchange("recv-done.4", begin, begin, now[host][core]))
 
 
@@ -234,11 +233,11 @@ def _exchange(
     begin: list[list[int]],
     now: list[list[int]],
     exchanges: list[list[list[Exchange]]],
-    everyone: bool = False,
+    all_hosts: bool = False,
 ) -> None:
     """One collective: it ends some time after the arrival of the last core of its group, on all cores within a
     microsecond."""
-    for group in {tuple(range(pod.hosts)) if everyone else pod.group_of(host) for host in range(pod.hosts)}:
+    for group in {tuple(range(pod.hosts)) if all_hosts else pod.group_of(host) for host in range(pod.hosts)}:
         members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
         end = max(begin[host][core] for host, core in members) + pod.reduce_ps
         for host, core in members:

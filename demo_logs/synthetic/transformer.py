@@ -1,7 +1,7 @@
 """A transformer that keeps its device busy, on two TPU v6e cores: FLOPs and bytes of every op are known.
 
 PyTorch/XLA over PJRT. The session is generated. As in real programs, ops are near one of the two roofs, far from both,
-or record no FLOPs; the table below states their share of the roof.
+or record no FLOPs; the tables below state their share of the roof.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ NOTE = (
 PROGRAM, PROGRAM_ID = "SyncTensorsGraph.7731", 9007199258811
 CORES, STEPS, FIRST_STEP, LAYERS = 2, 6, 1201, 8
 PERIOD_PS = 88 * MS
-LATE_PS = 88_100 * US
-"""From a step's begin on the host to that of its work on the device: the host waits for the step before it."""
+DEVICE_LAG_PS = 88_100 * US
+"""How long a step begins later on the device than on the host, which waits for the previous step."""
 
 FLOPS_PER_PS, BYTES_PER_PS = 918, 1.638
 STEP = "Training_Step.1/"
@@ -31,38 +31,39 @@ LAYER = f"{STEP}layers.4/"
 
 @dataclass(frozen=True)
 class Work:
-    """An op: its time in a step, for `times` executions, in microseconds. `intensity` is FLOPs per byte and `reached`
-    the share of the roof at it; both None: it records neither FLOPs nor bytes."""
+    """An op. `step_us` is the time of its `count` executions in a step, in microseconds. `intensity` is FLOPs per byte
+    (0: no FLOPs; None: it records neither FLOPs nor bytes), and `roof_share` the share of the roof that it reaches."""
 
     name: str
     category: str
     scope: str
-    times: int
-    us: int
+    count: int
+    step_us: int
     intensity: float | None = None
-    reached: float = 0.0
+    roof_share: float = 0.0
     source: str = ""
 
     @property
     def duration_ps(self) -> int:
-        """Of one execution."""
-        return self.us * US // self.times // NS * NS
+        """The duration of one execution."""
+        return self.step_us * US // self.count // NS * NS
 
     @property
     def amounts(self) -> tuple[int, int] | None:
-        """FLOPs and bytes of one execution."""
+        """FLOPs and bytes of one execution, None if it records neither."""
         if self.intensity is None:
             return None
         if not self.intensity:
-            return 0, round(BYTES_PER_PS * self.reached * self.duration_ps)
-        rate = min(FLOPS_PER_PS, self.intensity * BYTES_PER_PS) * self.reached
+            return 0, round(BYTES_PER_PS * self.roof_share * self.duration_ps)
+        rate = min(FLOPS_PER_PS, self.intensity * BYTES_PER_PS) * self.roof_share
         return round(rate * self.duration_ps), round(rate * self.duration_ps / self.intensity)
 
 
 def _layer(scope: str, file: str, *rows: tuple[str, str, int, float | None, float, int]) -> tuple[Work, ...]:
     return tuple(
-        Work(name, category, LAYER + scope, 2 * LAYERS, us, intensity, reached, f"/opt/demo/model/{file}.py:{line}")
-        for name, category, us, intensity, reached, line in rows
+        Work(name, category, LAYER + scope, 2 * LAYERS, step_us, intensity, roof_share,
+             f"/opt/demo/model/{file}.py:{line}")
+        for name, category, step_us, intensity, roof_share, line in rows
     )  # fmt: skip
 
 
@@ -118,12 +119,12 @@ def truth() -> TransformerTruth:
     flops = nbytes = uncounted = 0
     for op in OPS:
         path = "/".join(part.split(".")[0] for part in op.scope.split("/")) if op.scope else ""
-        own_ps[path] = own_ps.get(path, 0) + op.times * op.duration_ps
+        own_ps[path] = own_ps.get(path, 0) + op.count * op.duration_ps
         if op.amounts is None:
-            uncounted += op.times * op.duration_ps
+            uncounted += op.count * op.duration_ps
         else:
-            flops += op.times * op.amounts[0]
-            nbytes += op.times * op.amounts[1]
+            flops += op.count * op.amounts[0]
+            nbytes += op.count * op.amounts[1]
     return TransformerTruth(own_ps, flops, nbytes, uncounted)
 
 
@@ -148,10 +149,10 @@ def build() -> Space:
     return space
 
 
-def _in_order() -> list[Work]:
+def _execution_order() -> list[Work]:
     """The executions of a step: forward through all layers, and back again."""
     layers = [op for _ in range(LAYERS) for op in (*NORM, *ATTENTION, *MLP)]
-    rest = [op for op in UPDATE for _ in range(op.times)]
+    rest = [op for op in UPDATE for _ in range(op.count)]
     return [*EMBED, *layers, *LOSS, *LOSS, *layers, *rest]
 
 
@@ -159,14 +160,14 @@ def _opcode(op: Work) -> str:
     return op.name.rsplit(".", 1)[0]
 
 
-def _instruction(place: int) -> Instruction:
-    op = OPS[place]
+def _instruction(index: int) -> Instruction:
+    op = OPS[index]
     file, _, line = op.source.partition(":")
     name = f"{op.scope}/aten__{_opcode(op)}" if op.scope else ""
-    return Instruction(place + 1, op.name, _opcode(op), name, "", file, int(line or 0))
+    return Instruction(index + 1, op.name, _opcode(op), name, "", file, int(line or 0))
 
 
-def _add(plane: Plane, op: Work) -> EventMetadata:
+def _op_metadata(plane: Plane, op: Work) -> EventMetadata:
     stats: dict[str, Stat] = {"hlo_category": op.category, "program_id": Uint(PROGRAM_ID)}
     if op.amounts:
         stats |= {"flops": op.amounts[0], "model_flops": op.amounts[0], "bytes_accessed": op.amounts[1]}
@@ -182,19 +183,19 @@ def _device(space: Space, core: int) -> None:
     plane.stats["peak_teraflops_per_second"] = 918.0
     plane.stats["peak_hbm_bw_gigabytes_per_second"] = 1638.0
     modules, ops = plane.line("XLA Modules", 2), plane.line("XLA Ops", 3)
-    metadata = {op.name: _add(plane, op) for op in OPS}
-    order = _in_order()
-    run_ps = sum(op.duration_ps for op in order)
+    metadata = {op.name: _op_metadata(plane, op) for op in OPS}
+    executions = _execution_order()
+    run_ps = sum(op.duration_ps for op in executions)
     for step in range(-1, STEPS):  # the first run was launched before the capture
-        start = step * PERIOD_PS + LATE_PS + jitter(f"core {core} step {step}", 40 * US)
+        start = step * PERIOD_PS + DEVICE_LAG_PS + jitter(f"core {core} step {step}", 40 * US)
         flow = (step + 1) * CORES + core + 1
         modules.event(f"{PROGRAM}({PROGRAM_ID})", start, run_ps, run_id=Uint(500 + step), _ct=12, _c=flow)
-        for op in order:
+        for op in executions:
             ops.event(metadata[op.name], start, op.duration_ps)
             start += op.duration_ps
 
 
-# Of a step on the host: name, begin and end in milliseconds, each before those inside of it.
+# The annotations and calls of a step on the host: name, begin and end in milliseconds; enclosing ones come first.
 PHASES = (
     ("data_loading", 0.1, 1.9), ("embed", 2.0, 3.0), ("layers", 3.0, 19.0), ("loss", 19.0, 20.5),
     ("FINISH_UPDATE", 29.0, 36.0), ("reduce_gradients", 29.2, 30.4), ("optimizer_step", 30.4, 35.6),

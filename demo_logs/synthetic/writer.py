@@ -6,10 +6,10 @@
     line.event("forward", 1_000_000, 2_000_000)
     space.write("run/plugins/profile/session/t1v.xplane.pb")
 
-Times of events are picoseconds after the line's `timestamp_ns`. A stat's Python type picks its type in the file: int
-becomes int64, `Uint` uint64, float double, str and bytes themselves, and `Ref` a text that the plane stores once and
-refers to by id. Event metadata is shared by name within a plane, as profilers do; an id is given only where a test
-wants a certain one. What is written depends on nothing but the calls: same calls, same bytes.
+Times of events are picoseconds after the line's `timestamp_ns`. A stat's Python type determines its type in the file:
+int becomes int64, `Uint` uint64, float double, str and bytes themselves, and `Ref` a text that the plane stores once
+and refers to by id. Events of one name in a plane share their metadata, as in files of profilers; an id is given only
+where a test needs a certain one. The bytes depend on the calls alone.
 """
 
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ class Line:
         stats: Mapping[str, Stat] | None = None,
         **more_stats: Stat,
     ) -> Event:
-        """Adds an event; `stats` takes the names that are no Python keywords."""
+        """Adds an event; `stats` is for names that cannot be keyword arguments."""
         metadata = name if isinstance(name, EventMetadata) else self.plane.event_metadata(name)
         event = Event(metadata.id, start_ps, duration_ps, {**(stats or {}), **more_stats})
         self.events.append(event)
@@ -128,7 +128,7 @@ class Plane:
         metadata: bytes = b"",
         children: list[int] | None = None,
     ) -> EventMetadata:
-        """The metadata of that name; made on first use, or anew whenever an id is given."""
+        """The metadata of that name, created on first use, and again whenever an id is given."""
         existing = self._by_name.get(name)
         if existing is None or id is not None:
             number = id if id is not None else max([m.id for m in self.metadata if m.id > 0], default=0) + 1
@@ -140,7 +140,7 @@ class Plane:
         return existing
 
     def stat_id(self, name: str, id: int | None = None) -> int:
-        """The id of a stat's name, or of a text that `Ref` points to; an id is taken on first use only."""
+        """The id of a stat's name, or of a text that `Ref` refers to; a given id counts on first use only."""
         if name not in self.stat_ids:
             unused = max([number for number in self.stat_ids.values() if number > 0], default=0) + 1
             self.stat_ids[name] = unused if id is None else id
@@ -152,7 +152,7 @@ class Plane:
             entry = integer(1, metadata.id) + block(2, self._event_metadata(metadata))
             body += block(4, entry)
         stats = self._stats(6, self.stats)
-        for name, number in self.stat_ids.items():  # last: only now has every name been seen
+        for name, number in self.stat_ids.items():  # last, because the calls above register names
             body += block(5, integer(1, number) + block(2, optional_integer(1, number) + block(2, name)))
         return optional_integer(1, self.id) + block(2, self.name) + body + stats
 
@@ -167,8 +167,12 @@ class Plane:
         return head + events + tail + optional_block(11, line.display_name)
 
     def _event(self, event: Event) -> bytes:
-        place = integer(2, event.start_ps) if event.occurrences is None else integer(5, event.occurrences)
-        head = optional_integer(1, event.metadata_id) + place + optional_integer(3, event.duration_ps)
+        start_or_count = (
+            integer(2, event.start_ps) if event.occurrences is None else integer(5, event.occurrences)
+        )
+        head = (
+            optional_integer(1, event.metadata_id) + start_or_count + optional_integer(3, event.duration_ps)
+        )
         return head + self._stats(4, event.stats)
 
     def _event_metadata(self, metadata: EventMetadata) -> bytes:

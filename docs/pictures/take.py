@@ -25,46 +25,47 @@ from synthetic import case_study, pod  # noqa: E402
 
 SIZE: ViewportSize = {"width": 1440, "height": 880}
 PIXELS_PER_POINT = 1.25
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
-"""The first one with which a picture is small enough."""
+"""WebP qualities to try, until the picture has at most MAX_BYTES."""
 
-PATIENCE_MS = 120_000
+TIMEOUT_MS = 120_000
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 CASE_STUDY = f"{case_study.RUN}/{case_study.SESSION}"
-LONGER = "torch_xla_dynamic_shapes/2026_11_21_00_04_32"
-CORE = f"gap:{case_study.HOST}/TPU:0"
+DYNAMIC_SHAPES = "torch_xla_dynamic_shapes/2026_11_21_00_04_32"
+GAP_OF_CORE = f"gap:{case_study.HOST}/TPU:0"
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "overview": (CASE_STUDY, {"v": "overview"}),
     "gap": (
         CASE_STUDY,
-        {"v": "timeline", "sel": f"{CORE}@{case_study.truth().gap_start_ps / 1e9}", "w": "690+125"},
+        {"v": "timeline", "sel": f"{GAP_OF_CORE}@{case_study.truth().gap_start_ps / 1e9}", "w": "690+125"},
     ),
-    "recompilation": (CASE_STUDY, {"v": "timeline", "sel": f"{CORE}@1441.009358", "w": "1250+600"}),
-    "cut": (CASE_STUDY, {"v": "timeline", "sel": f"{CORE}@2282.570881", "w": "2070+440"}),
-    "compiles": (LONGER, {"v": "compiles"}),
+    "recompilation": (CASE_STUDY, {"v": "timeline", "sel": f"{GAP_OF_CORE}@1441.009358", "w": "1250+600"}),
+    "cut": (CASE_STUDY, {"v": "timeline", "sel": f"{GAP_OF_CORE}@2282.570881", "w": "2070+440"}),
+    "compiles": (DYNAMIC_SHAPES, {"v": "compiles"}),
     "hosts": (f"{pod.RUN}/{pod.SESSION}", {"v": "hosts"}),
 }
 """The subject of each picture: a session, and the state in a link to the view."""
 
 TEXTS = Path(__file__).with_name("texts.json")
 
-# Chromium writes WebP where the tool that drives it writes only PNG, five times as large.
-ENCODE = """async ([png, qualities, most]) => {
+# The browser encodes the pictures as WebP: Playwright writes only PNG, which is five times as large.
+ENCODE = """async ([png, qualities, maxBytes]) => {
     const picture = await createImageBitmap(await (await fetch('data:image/png;base64,' + png)).blob());
     const canvas = new OffscreenCanvas(picture.width, picture.height);
     canvas.getContext('2d').drawImage(picture, 0, 0);
     let blob;
     for (const quality of qualities) {
         blob = await canvas.convertToBlob({type: 'image/webp', quality});
-        if (blob.size < most) break;
+        if (blob.size <= maxBytes) break;
     }
     const webp = new Uint8Array(await blob.arrayBuffer());
     return btoa(Array.from(webp, (byte) => String.fromCharCode(byte)).join(''));
 }"""
 
 
+# The height of the page down to the end of the last card, in CSS pixels.
 HEIGHT = """() => {
     const cards = [...document.querySelectorAll('.card')].filter((card) => card.checkVisibility());
     const ends = cards.map((card) => Math.ceil(card.getBoundingClientRect().bottom) + 12);
@@ -76,9 +77,9 @@ def take(page: Page, path: Path) -> None:
     """Writes a screenshot of the page, without the empty part below the last card."""
     clip: FloatRect = {"x": 0, "y": 0, "width": SIZE["width"], "height": page.evaluate(HEIGHT)}
     png = base64.b64encode(page.screenshot(animations="disabled", caret="hide", clip=clip)).decode()
-    blank = page.context.new_page()
-    path.write_bytes(base64.b64decode(blank.evaluate(ENCODE, [png, QUALITIES, MOST_BYTES])))
-    blank.close()
+    blank_page = page.context.new_page()
+    path.write_bytes(base64.b64decode(blank_page.evaluate(ENCODE, [png, QUALITIES, MAX_BYTES])))
+    blank_page.close()
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
@@ -90,15 +91,17 @@ def text_of(page: Page) -> str:
 def main(names: list[str]) -> None:
     serve = [sys.executable, str(ROOT / "tests/browser/serve.py"), str(ROOT / "demo_logs")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # The scale is that of the context.
+    arguments = [text for text in CHROMIUM_ARGUMENTS if not text.startswith("--force-device-scale-factor")]
     chromium = os.environ.get("CHROMIUM") or None
     texts: dict[str, str] = json.loads(TEXTS.read_text()) if TEXTS.exists() else {}
     with serving(serve, stdin=subprocess.PIPE, env=environment) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS[:3])
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         for theme in THEMES:
             context = browser.new_context(
                 viewport=SIZE, device_scale_factor=PIXELS_PER_POINT, color_scheme=theme
             )
-            context.set_default_timeout(PATIENCE_MS)
+            context.set_default_timeout(TIMEOUT_MS)
             xi = Xi(context.new_page(), address)
             for name in names or PICTURES:
                 session, link = PICTURES[name]

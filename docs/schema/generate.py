@@ -1,7 +1,7 @@
 """Generates, from `tb_xla_insights.schema`, a JSON Schema per document, docs/report.md, and for the page the types of
 the routes' answers, the classes of host time and the columns of tables.
 
-python docs/schema/generate.py
+python -m docs.schema.generate
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from tb_xla_insights.schema.window import Window
 from tb_xla_insights.tables.definition import Definition
 
 Part = dict[str, Any]
+"""A JSON Schema, or one of its types."""
 
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS.parent / "frontend" / "lib"
 DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison, "routes": Routes}
 
-# A key that is a Python keyword has no attribute that a docstring could describe. By key, or by type and key.
+# Descriptions of keys that are Python keywords, as these have no attribute with a docstring. By key, or type and key.
 KEYWORDS = {
     "class": "What the host does.",
     "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
@@ -46,9 +47,9 @@ HEAD = """# Every key of the JSON documents
 for [report](schema/report.schema.json), [window](schema/window.schema.json) and
 [compare](schema/compare.schema.json) are generated from `tb_xla_insights/schema` by `make schema`.
 
-Types with a unit: `ps` are integer picoseconds, instants among them counted from the session's start; a `share` lies
-between 0 and 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per million) are numbers. A key with a question
-mark may be absent.
+Types with a unit: `ps` are integer picoseconds, and instants count from the session's start; a `share` is a number from
+0 to 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per million) are numbers. A key with a question mark may
+be absent.
 """
 
 TYPES_HEAD = """/** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
@@ -59,11 +60,11 @@ CLASS_NAMES = """/** The classes of host time. Generated from `tb_xla_insights/c
 
 /** @typedef {{import('./routes').ClassName}} ClassName */
 
-/** The order in which every table and column numbers them. @type {{ClassName[]}} */
+/** The classes, in the order of their indices in columns. @type {{ClassName[]}} */
 export const CLASSES = [
 {names}];
 
-/** What the page calls them. @type {{Record<ClassName, string>}} */
+/** Their labels on the page. @type {{Record<ClassName, string>}} */
 export const LABELS = {{
 {labels}}};
 """
@@ -72,7 +73,8 @@ TABLE_DEFINITIONS = """/** The columns of each table. Generated from `tb_xla_ins
 
 /**
  * @typedef {{'text'|'code'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'}} ColumnUnit
- * `time` and `change` in a unit that fits, `ms` in milliseconds, all of them picoseconds; `share` from 0 to 1
+ * `time`, `change` and `ms` are picoseconds: the first two are shown in a unit that fits, `ms` in milliseconds;
+ * `share` is from 0 to 1
  */
 
 /** @typedef {{{{key: string, head: string, unit: ColumnUnit, derived?: true}}}} ColumnDefinition */
@@ -97,16 +99,15 @@ def json_schema(name: str) -> Part:
     for title, part in ((document["title"], document), *document["$defs"].items()):
         for key, value in part.get("properties", {}).items():
             value.pop("title", None)
-            if "description" not in value:  # inherited, or that of the type it refers to
-                referred = document["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
-                value["description"] = _inherited(kinds[title], key) or referred["description"]
+            if "description" not in value:  # use the inherited one, or that of the type that it refers to
+                target = document["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+                value["description"] = _inherited(kinds[title], key) or target["description"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
 
 
 @cache
 def configured_types() -> dict[str, Any]:
-    """All types by name, configured to use attribute docstrings as descriptions and to have no keys that they do not
-    name."""
+    """All types by name, configured to use attribute docstrings as descriptions and to permit no other keys."""
     types = {}
     config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
     for module in iter_modules(schema.__path__, f"{schema.__name__}."):
@@ -132,19 +133,19 @@ def _inherited(kind: Any, key: str) -> str | None:
 
 def markdown(schemas: dict[str, Part]) -> str:
     """The text of docs/report.md: a section per document with a table per part, each part once."""
-    lines, listed = [HEAD], set[str]()
+    lines, listed_parts = [HEAD], set[str]()
     for document in schemas.values():
         lines += [f"## {document['title']}", "", *_table(document)]
         for name in _parts(document, document["$defs"]):
             part = document["$defs"][name]
-            if "properties" in part and name not in listed:
-                listed.add(name)
+            if "properties" in part and name not in listed_parts:
+                listed_parts.add(name)
                 lines += [f"### {name}", "", *_table(part)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _parts(part: Part, definitions: dict[str, Part]) -> list[str]:
-    """The names of all parts that a part refers to, each followed by those it refers to."""
+    """The names of all parts that a part refers to, each followed by those that it refers to itself."""
     names: dict[str, None] = {}
     for name in re.findall(r'"#/\$defs/(\w+)"', json.dumps(part.get("properties", part))):
         names |= dict.fromkeys([name, *_parts(definitions[name], definitions)])
@@ -223,7 +224,7 @@ def table_definitions() -> str:
     return TABLE_DEFINITIONS.format(tables="".join(lines))
 
 
-def generated() -> dict[Path, str]:
+def generated_files() -> dict[Path, str]:
     """The content of each generated file."""
     schemas = {name: json_schema(name) for name in DOCUMENTS}
     files = {
@@ -241,5 +242,5 @@ def generated() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    for path, text in generated().items():
+    for path, text in generated_files().items():
         path.write_text(text, encoding="utf-8")

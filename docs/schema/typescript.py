@@ -25,17 +25,17 @@ def declarations(schema: Schema, literals: Mapping[str, tuple[str, ...]]) -> str
     names = {values: name for name, values in literals.items()}
     definitions = {**schema["$defs"], schema["title"]: schema}
     interfaces = [_interface(name, part, names) for name, part in sorted(definitions.items())]
-    used = set(re.findall(r"\w+", " ".join(_types(interfaces))))
+    words = set(re.findall(r"\w+", " ".join(_code_lines(interfaces))))
     unions = [
         f"export type {name} = {' | '.join(map(_quoted, values))};"
         for name, values in sorted(literals.items())
-        if name in used
+        if name in words
     ]
     return "\n\n".join([*unions, *interfaces]) + "\n"
 
 
-def _types(interfaces: Iterable[str]) -> list[str]:
-    """The lines of interfaces that are not comments."""
+def _code_lines(interfaces: Iterable[str]) -> list[str]:
+    """The lines that are no comments."""
     return [line for text in interfaces for line in text.splitlines() if "/**" not in line]
 
 
@@ -75,9 +75,9 @@ def _type(value: Schema, names: Mapping[tuple[str, ...], str]) -> str:
 
 def _record(value: Schema, names: Mapping[tuple[str, ...], str]) -> str:
     inner = value.get("additionalProperties", True)
-    of = _type(inner, names) if isinstance(inner, Mapping) else "unknown"
+    value_type = _type(inner, names) if isinstance(inner, Mapping) else "unknown"
     keys = value.get("propertyNames")
-    return f"Partial<Record<{_type(keys, names)}, {of}>>" if keys else f"Record<string, {of}>"
+    return f"Partial<Record<{_type(keys, names)}, {value_type}>>" if keys else f"Record<string, {value_type}>"
 
 
 def _quoted(value: object) -> str:

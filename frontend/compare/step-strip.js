@@ -38,8 +38,8 @@ export function stepStrip(sides, open) {
      * @param {StepInterval} span
      * @param {string} key of its colours
      * @param {string} name
-     * @param {{texts?: string[], sign?: string}} [options] texts for the slice, of which the first that fits is shown,
-     *   by default the name, and the class of its sign
+     * @param {{texts?: string[], sign?: string}} [options] texts for the slice, by default its name: the first
+     *   one that fits is shown; class of its sign
      */
     const slice = (span, key, name, { texts = [name], sign = '' } = {}) => {
       const from = Math.max(span.start_ps, step.start_ps);

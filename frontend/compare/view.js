@@ -251,7 +251,7 @@ export function compareView(app) {
         { class: 'side' },
         tableCard(
           'Differences',
-          { note: `${a.steps} and ${b.steps} steps`, class: 'tight' },
+          { note: `${plural(a.steps, 'step')} and ${plural(b.steps, 'step')}`, class: 'tight' },
           {
             testid: 'compare-table',
             fixed: true,

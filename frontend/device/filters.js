@@ -27,6 +27,20 @@ export function devicesByKey({ session: { hosts }, devices }) {
 }
 
 /**
+ * The key of the device before or after a choice. A sum stands immediately before its first device.
+ * @param {string[]} keys of the devices, in their order
+ * @param {string} dd the choice: a key, `all`, or the index of a host
+ * @param {1|-1} by
+ * @returns {string|undefined} undefined beyond the ends
+ */
+export function neighbourKey(keys, dd, by) {
+  const index = keys.indexOf(dd);
+  if (index >= 0) return keys[index + by];
+  const firstOfSum = Math.max(0, keys.findIndex((key) => key.startsWith(`${dd}.`)));
+  return keys[by > 0 ? firstOfSum : firstOfSum - 1];
+}
+
+/**
  * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
  * @param {string} dd the current choice, which is always listed
@@ -36,9 +50,9 @@ export function devicesByKey({ session: { hosts }, devices }) {
 export function deviceChoices(session, dd, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const hasHosts = shorts.length > 1;
-  const shown = new Set(devices);
-  const listed = [...devicesByKey(session)].filter(([key, device]) => shown.has(device) || key === dd);
-  const hosts = [...groupBy(listed, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
+  const deviceSet = new Set(devices);
+  const choices = [...devicesByKey(session)].filter(([key, device]) => deviceSet.has(device) || key === dd);
+  const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
     ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || dd === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]

@@ -219,6 +219,8 @@ const ADVICE =
   'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
   'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, so the next capture has it.';
 const MAX_NAMED_OPS = 3;
+/** The server lists at most this many ops without a FLOP count. */
+const MAX_UNCOUNTED = 20;
 
 /**
  * The note on ops without a FLOP count and on ops that are not drawn.
@@ -233,13 +235,13 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
   /** A time with its share. @param {number} ps */
   const timeAndShare = (ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
   // Ops of different programs may share a name.
-  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED_OPS);
-  const more = uncounted.filter(({ op }) => !named.includes(op)).length;
-  const names = more
-    ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}`
-    : named.length > 1
-      ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`
-      : (named[0] ?? '');
+  const namedOps = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED_OPS);
+  const unnamedCount = uncounted.filter(({ op }) => !namedOps.includes(op)).length;
+  const names = unnamedCount
+    ? `${namedOps.join(', ')} and ${uncounted.length < MAX_UNCOUNTED ? plural(unnamedCount, 'more op') : 'others'}`
+    : namedOps.length > 1
+      ? `${namedOps.slice(0, -1).join(', ')} and ${namedOps.at(-1)}`
+      : (namedOps[0] ?? '');
   const undrawable = rows.filter((row) => row.kind === 'work' && row.flops !== null && !drawableOps([row]).length);
   const hasDots = drawableOps(rows).length > 0;
   const isTpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));

@@ -24,7 +24,7 @@ import {
   tonesOf,
   treeRows,
 } from './rows.js';
-import { devicesByKey, filterChoices } from './filters.js';
+import { devicesByKey, filterChoices, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
 import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
@@ -358,17 +358,15 @@ export function deviceView(app) {
     return draw();
   }, query);
 
-  /** Shows the next or the previous one of the selected devices; after a sum its first one. @param {1|-1} by */
+  /** Shows the next or the previous one of the selected devices. @param {1|-1} by */
   function moveDevice(by) {
-    const { dd } = answer.chosen;
     const selected = new Set(app.selectedDevices(session.devices));
-    const devices = [...devicesByKey(session)].filter(([, device]) => selected.has(device));
-    const index = devices.findIndex(([candidate]) => candidate === dd);
-    const firstOfSum = Math.max(0, devices.findIndex(([candidate]) => candidate.startsWith(`${dd}.`)));
-    const [key, device] = devices[index >= 0 ? index + by : by > 0 ? firstOfSum : firstOfSum - 1] ?? [];
-    if (!key || !device) return;
-    request({ dd: key });
-    app.live.announceNow(`${device.name}.`);
+    const devices = devicesByKey(session);
+    const keys = [...devices].flatMap(([key, device]) => (selected.has(device) ? key : []));
+    const next = neighbourKey(keys, answer.chosen.dd, by);
+    if (!next) return;
+    request({ dd: next });
+    app.live.announceNow(`${devices.get(next)?.name ?? ''}.`);
   }
 
   /** Reloads if the link's query changed; otherwise only the filters did. */

@@ -134,7 +134,7 @@ export const patternText = ({ before, after, inside_run }) =>
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
 /** @param {GapItem} gap @param {GapPattern} pattern */
-export const hasPattern = (gap, pattern) =>
+const hasPattern = (gap, pattern) =>
   gap.before === pattern.before && gap.after === pattern.after && gap.inside_run === pattern.inside_run;
 
 /**

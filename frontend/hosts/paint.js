@@ -42,7 +42,7 @@ const STEPS_Y = 8;
 const LAST_HOSTS_Y = 26;
 
 /** The tone at a position on the scale. @param {Palette} palette @param {number} position 0 to 1 */
-export const toneOf = (palette, position) =>
+const toneOf = (palette, position) =>
   mix(palette.surface, palette.devColl.fill, MIN_TONE + (1 - MIN_TONE) * position);
 
 /**

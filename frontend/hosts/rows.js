@@ -21,7 +21,7 @@ export const stepsIn = (range, steps) =>
   Array.from({ length: range ? range[1] - range[0] + 1 : steps }, (_, index) => (range?.[0] ?? 0) + index);
 
 /** The lower median; null for no values. @param {number[]} values */
-export const median = (values) => (values.length ? [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] : null);
+const median = (values) => (values.length ? [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] : null);
 
 /**
  * One row per host, in the document's order, with values of the range's steps.

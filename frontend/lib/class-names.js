@@ -2,7 +2,7 @@
 
 /** @typedef {import('./routes').ClassName} ClassName */
 
-/** The order in which every table and column numbers them. @type {ClassName[]} */
+/** The classes, in the order of their indices in columns. @type {ClassName[]} */
 export const CLASSES = [
   'tracing',
   'sync_prepare',
@@ -19,7 +19,7 @@ export const CLASSES = [
   'unrecorded',
 ];
 
-/** What the page calls them. @type {Record<ClassName, string>} */
+/** Their labels on the page. @type {Record<ClassName, string>} */
 export const LABELS = {
   tracing: 'IR tracing',
   sync_prepare: 'step marker',

@@ -2,7 +2,8 @@
 
 /**
  * @typedef {'text'|'code'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'} ColumnUnit
- * `time` and `change` in a unit that fits, `ms` in milliseconds, all of them picoseconds; `share` from 0 to 1
+ * `time`, `change` and `ms` are picoseconds: the first two are shown in a unit that fits, `ms` in milliseconds;
+ * `share` is from 0 to 1
  */
 
 /** @typedef {{key: string, head: string, unit: ColumnUnit, derived?: true}} ColumnDefinition */

@@ -93,20 +93,20 @@ export function dutyCard(devices, session, app) {
   if (!devices.length) {
     return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
-  const shown = app.selectedDevices(devices);
+  const selected = app.selectedDevices(devices);
   const { name, menu, body } = createDefinitionMenu((definition) => {
-    const rows = rowsOf(shown, definition);
+    const rows = rowsOf(selected, definition);
     return [
       ...(devices.length < MIN_DISTRIBUTION_DEVICES
         ? [dutyTable(rows, devices.length, session, app)]
         : distribution(rows, devices.length, session, app)),
       definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'),
-      stallNote(shown),
+      stallNote(selected),
     ];
   });
   return card(
     'Duty cycle',
-    { note: cores(devices.length, shown.length), right: [name, menu], class: 'duty' },
+    { note: cores(devices.length, selected.length), right: [name, menu], class: 'duty' },
     h('div', { 'data-testid': 'duty-card' }, body),
   );
 }
@@ -250,8 +250,8 @@ function histogram(dutyCycles) {
 
 /** @param {DutyDevice[]} devices */
 function stallNote(devices) {
-  const part = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
-  return part > 0
-    ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`)
+  const stallShare = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
+  return stallShare > 0
+    ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(stallShare)} of busy).`)
     : null;
 }

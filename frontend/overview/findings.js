@@ -47,14 +47,14 @@ export function findingLinkState(
   const gap = explains[id]?.places[at];
   if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
-  const place = windowLinkState(from, end_ps);
+  const state = windowLinkState(from, end_ps);
   if (EVIDENCE_VIEWS[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
-    return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
+    return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
   // A run is not a gap. With several hosts the device identifies the host; the window does not.
   if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
-    return device && new Set(host).size > 1 ? { ...place, x: device } : place;
+    return device && new Set(host).size > 1 ? { ...state, x: device } : state;
   }
   return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
 }
@@ -203,15 +203,16 @@ export function markLinked(element, { link }) {
 function showPlaceButton(finding, answer, app) {
   const gaps = answer.explains[finding.id];
   const { length } = gaps?.places ?? finding.windows;
-  let at = 0;
-  const label = () => (length > 1 ? `Show ${at + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
+  /** Index of the place that the next click shows. */
+  let next = 0;
+  const label = () => (length > 1 ? `Show ${next + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
   const show = button(
     label(),
     () => {
-      const place = findingLinkState(finding, answer, at);
-      at = (at + 1) % length;
+      const state = findingLinkState(finding, answer, next);
+      next = (next + 1) % length;
       show.textContent = label();
-      app.open(place);
+      app.open(state);
     },
     {
       class: 'small-button',

@@ -82,7 +82,7 @@ export function createSteps(app) {
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const classesIn = (/** @type {Step[]} */ items) =>
     CLASSES.filter((name) => items.some(({ host_ps }) => host_ps[name]));
-  const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
+  const selectedStep = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
   /** Suffix of a step's name in sessions with several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>
@@ -93,15 +93,15 @@ export function createSteps(app) {
     });
 
   /** @param {Step} step */
-  function choose(step) {
+  function selectStep(step) {
     app.link.set({ st: keyOf(step) }, 'push');
     mark();
     app.live.announceNow(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
   }
 
-  /** Marks the chosen step in the bars or the table, and describes it below. */
+  /** Marks the selected step in the bars or the table, and describes it below. */
   function mark() {
-    const step = chosen();
+    const step = selectedStep();
     bars().forEach((barElement, at) => { barElement.ariaSelected = String(steps[first + at] === step); });
     rows?.refresh();
     fill(
@@ -194,7 +194,7 @@ export function createSteps(app) {
         'aria-selected': 'false',
         'data-ps': step.duration_ps,
         title,
-        onclick: () => choose(step),
+        onclick: () => selectStep(step),
         ondblclick: () => show(step),
       },
       h('span', { class: 'hidden' }, title),
@@ -222,7 +222,7 @@ export function createSteps(app) {
     ArrowRight: (barElement) => focus(bars().indexOf(barElement) + 1),
     ArrowLeft: (barElement) => focus(bars().indexOf(barElement) - 1),
     Enter: (barElement) => show(stepAt(barElement)),
-    ' ': (barElement) => choose(stepAt(barElement)),
+    ' ': (barElement) => selectStep(stepAt(barElement)),
   });
 
   function stepsTable() {
@@ -232,8 +232,8 @@ export function createSteps(app) {
       testid: 'steps-table',
       items: steps,
       open: show,
-      select: choose,
-      selected: (step) => step === chosen(),
+      select: selectStep,
+      selected: (step) => step === selectedStep(),
       columns: [
         definedColumn(TABLES.steps.number, {
           field: (/** @type {Step} */ step) => step.number ?? step.index,
@@ -275,10 +275,10 @@ export function createSteps(app) {
 
   /** Selects the step before or after. @param {1|-1} by */
   function move(by) {
-    const step = chosen();
+    const step = selectedStep();
     const at = step ? steps.indexOf(step) + by : by > 0 ? 0 : steps.length - 1;
     if (!steps[at]) return;
-    choose(steps[at]);
+    selectStep(steps[at]);
     showLinked();
   }
 
@@ -289,7 +289,7 @@ export function createSteps(app) {
       showHost(linked.host);
       draw();
     }
-    const step = chosen();
+    const step = selectedStep();
     const at = step ? steps.indexOf(step) : -1;
     if (!isTable && at >= 0 && (at < first || at >= first + visibleCount)) brush.move(at - visibleCount / 2);
     mark();

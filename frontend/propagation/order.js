@@ -32,11 +32,11 @@ export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, 
   const devicePs = {};
   for (const ribbon of ribbons) devicePs[ribbon.host] = (devicePs[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
   /** @type {Record<number, number>} */
-  const used = {};
+  const usedPs = {};
   return ribbons.map((ribbon) => {
     const [from, to] = [host[ribbon.host], device[ribbon.device]];
-    const before = used[ribbon.host] ?? 0;
-    used[ribbon.host] = before + to.device_ps;
+    const before = usedPs[ribbon.host] ?? 0;
+    usedPs[ribbon.host] = before + to.device_ps;
     const along = (/** @type {number} */ ps) =>
       hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, devicePs[ribbon.host]));
     return {

@@ -82,7 +82,7 @@ class Capture:
         return self._done.wait(seconds)
 
     @property
-    def captured(self) -> bool:
+    def has_captures(self) -> bool:
         """Whether at least one host was captured."""
         return any(host.state == "done" for host in self.hosts)
 
@@ -95,7 +95,7 @@ class Capture:
     @property
     def state(self) -> CaptureState:
         if self.done:
-            if self.captured:
+            if self.has_captures:
                 return "done"
             return "cancelled" if self._stop.is_set() else "error"
         if not any(host.state == "tracing" for host in self.hosts):

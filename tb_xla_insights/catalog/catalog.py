@@ -24,8 +24,8 @@ Tags are properties of events in addition to their class:
   only waits)
 - waits: `blocks` (waits for an asynchronous result)
 - compilations: `compile_call` (one requested compilation), `compile_part` (a phase of one, on any thread)
-- Python: `python_tracer` (a frame of the Python tracer), `loader` (an event of a data loader), `loading_frame` (a frame
-  of a function that loads; assigned by its name), `profiler` (the profiler's own work)
+- loading: `loader` (an event of a data loader), `loading_frame` (a Python frame with a loader's name; not in the table)
+- Python: `python_tracer` (a frame of the Python tracer), `profiler` (a frame of the profiler itself)
 - TensorFlow: `function_run` (carries the mark of a step's root, but is none)
 - without a class: `pass` (a compiler pass, part of the compilation around it), `plumbing` (no work of the host),
   `device_work` (a device at work on a host thread)

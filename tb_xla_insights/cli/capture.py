@@ -68,7 +68,7 @@ def run(options: Any) -> int:
         capture.cancel()
         thread.join()
         raise
-    if not capture.captured:
+    if not capture.has_captures:
         raise InputError(capture.message or "cancelled")
     if options.json:
         hosts = [host.as_json() for host in capture.hosts]

@@ -27,7 +27,10 @@ Row = dict[str, Any]
 TIMES = ("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps")
 STEP_TIMES = ("self_ps", "work_ps", "counted_ps", "sized_ps")
 AMOUNTS = ("flops", "model_flops", "bytes", "hbm_bytes")
+"""Keys of a row of ops (times and amounts) and of a step (times) that are summed."""
+
 _MAX_UNCOUNTED = 100
+"""The maximum number of listed ops without a FLOP count."""
 
 
 def work_document(
@@ -206,8 +209,8 @@ def _annotation_rows(
         if path in with_children
     ]
     if None in sums_of_annotation:
-        rest = sums_of_annotation[None].row(roof, total_ps)
-        rows.append({"path": None, "kind": None, **rest, "own": rest})
+        unannotated = sums_of_annotation[None].row(roof, total_ps)
+        rows.append({"path": None, "kind": None, **unannotated, "own": unannotated})
     return rows
 
 

@@ -17,7 +17,7 @@ SUMS = (
 
 
 def add_known(a: int | None, b: int | None) -> int | None:
-    """Returns the sum of two numbers, of which None (not known) counts as 0; None if both are."""
+    """Returns the sum of two numbers; None (not known) counts as 0 beside a number. None if both are None."""
     return b if a is None else a if b is None else a + b
 
 

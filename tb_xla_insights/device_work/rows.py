@@ -20,14 +20,14 @@ from tb_xla_insights.trace.model import Int64, Trace
 Row = dict[str, Any]
 
 
-def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
-    """Returns rows of chosen ops, those with most time first; `in_steps`: the ones of them that steps launched.
+def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
+    """Returns rows of selected ops, those with most time first; `in_steps`: the selected ops that steps launched.
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
     is known). `kind`: one of activity.KINDS. `counted`: the source of the FLOPs. `count`: number of ops; `executions`:
-    of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps` and
-    `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
+    number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps`
+    and `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
     `hbm_bytes` (None: not known).
 
     Programs of the same name are joined; if their ops differ, the properties with most time count. An op of several
@@ -35,9 +35,9 @@ def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = No
     (docs/definitions.md, "Ops")
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
-    part_times, _, op_counts = ops.sums(chosen)
-    step_times = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(part_times)
-    executions = execution_counts(trace, chosen)
+    part_times, _, op_counts = ops.sums(selection)
+    step_times = ops.sums(in_steps).part_ps if in_steps is not None else np.zeros_like(part_times)
+    executions = execution_counts(trace, selection)
     modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
     metadata = op_metadata(trace)
     rows = OpRows()
@@ -83,11 +83,11 @@ def _by_annotation(
     ops: Ops, nodes: Nodes, op: int, part_times: Int64, step_times: Int64, totals: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yields an op's annotations, each with its part of the op's times and totals."""
-    parts = slice(int(ops.first[op]), int(ops.first[op + 1]))
+    parts = slice(int(ops.first_part[op]), int(ops.first_part[op + 1]))
     columns = [
         part_times[parts].tolist(),
         step_times[parts].tolist(),
-        *(divide_by_weights(total, ops.upto[parts]) for total in totals),
+        *(divide_by_weights(total, ops.cumulative_weights[parts]) for total in totals),
     ]
     values_of_node: dict[int, list[int]] = {}
     for node, *values in zip(nodes.of_part[parts].tolist(), *columns, strict=True):

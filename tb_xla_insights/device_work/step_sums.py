@@ -32,8 +32,8 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
     flops, model_flops = amounts.flops * is_work, amounts.model_flops * is_work
     nbytes, hbm_bytes = amounts.bytes * is_work, amounts.hbm_bytes * is_work
     devices = range(len(ops.devices)) if device is None else [device]
-    for number in devices:
-        device_ops, starts = ops.devices[number], starts_execution(trace, number)
+    for device_index in devices:
+        device_ops, starts = ops.devices[device_index], starts_execution(trace, device_index)
         add_step_sums(
             step_of_run, device_ops.run, device_ops.key, device_ops.own_ps, starts, flags,
             flops, model_flops, nbytes, hbm_bytes, sums,

@@ -181,6 +181,7 @@ class Blocks:
         )
 
     def _await_block(self, block: Future[memoryview]) -> memoryview:
+        """Returns a block once it has arrived. Raises the store's exception, StalledError and StoppedError."""
         began = time.monotonic()
         while not wait([block], min(_POLL_S, STALL_TIMEOUT_S)).done:
             if self._should_stop():
@@ -191,10 +192,11 @@ class Blocks:
 
     # The methods below are called with the lock held, except `_fetch_queued`, which runs in threads.
 
-    def _enqueue(self, number: int, put: Callable[[int], None]) -> None:
+    def _enqueue(self, number: int, append: Callable[[int], None]) -> None:
+        """Queues a block; `append` adds its number to an end of the queue."""
         self._blocks[number] = Future()
         self._requested.add(number)
-        put(number)
+        append(number)
 
     def _start_threads(self) -> None:
         """Starts threads for the queued blocks."""
@@ -203,6 +205,7 @@ class Blocks:
             threading.Thread(target=self._fetch_queued, daemon=True).start()
 
     def _fetch_queued(self) -> None:
+        """Fetches queued blocks until none is left."""
         while True:
             with self._lock:
                 if not self._queued:

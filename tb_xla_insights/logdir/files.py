@@ -45,7 +45,7 @@ def path_kind(path: str) -> str | None:
 
 
 def file_info(path: str) -> FileInfo:
-    """One file's entry. Raises InputError if the store cannot be queried."""
+    """Size, modification time and fingerprint of one file. Raises InputError if the store cannot be queried."""
     if not is_url(path):
         return _local_info(path)
     with Remote(path) as remote:
@@ -79,14 +79,14 @@ def inspect_path(path: str) -> PathContents | None:
         if is_capture(path):
             info = remote.info()
             return PathContents("capture", [_remote_info(path, info)]) if info else None
-        listed = remote.list_files()
-        if listed and list(listed) != [path]:
-            captures = [_remote_info(file, listed[file]) for file in sorted(listed) if is_capture(file)]
+        infos = remote.list_files()
+        if infos and list(infos) != [path]:
+            captures = [_remote_info(file, infos[file]) for file in sorted(infos) if is_capture(file)]
             direct = [capture for capture in captures if parent(capture.path) == path]
-            inside = [capture for capture in captures if is_session_directory(parent(capture.path))]
             if direct:
                 return PathContents("session", direct)
-            return PathContents("logdir", inside, tuple(remote.unreadable))
+            in_sessions = [capture for capture in captures if is_session_directory(parent(capture.path))]
+            return PathContents("logdir", in_sessions, tuple(remote.unreadable))
         info = remote.info()
         is_page = info is not None and info.get("mimetype") == "text/html"
         if info is None or is_page or info.get("type") == "directory":
@@ -101,10 +101,10 @@ def captures_under(root: str) -> PathContents:
         unreadable: list[str] = []
         return PathContents("logdir", list(_walk(root, frozenset(), 0, unreadable)), tuple(unreadable))
     with Remote(root) as remote:
-        listed = remote.list_files() or {}
+        infos = remote.list_files() or {}
     captures = [
-        _remote_info(path, listed[path])
-        for path in sorted(listed)
+        _remote_info(path, infos[path])
+        for path in sorted(infos)
         if is_capture(path) and is_session_directory(parent(path))
     ]
     return PathContents("logdir", captures, tuple(remote.unreadable))
@@ -145,7 +145,7 @@ def _walk(
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a directory that can be entered; links to themselves or to unreadable places are not."""
+    """Whether an entry is a directory or a link to one; False for links that cannot be followed."""
     try:
         return entry.is_dir()
     except OSError:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.logdir.read import Reading
     from tb_xla_insights.schema.session_route import LoadStage, StageProgress
 
-_READING, _BUILDING, _DRAWING = 0.35, 0.25, 0.40
+_READING_SHARE, _BUILDING_SHARE, _DRAWING_SHARE = 0.35, 0.25, 0.40
 """Each stage's share of the processor time until the timeline can be drawn. Measured with 29 M events of eight TPU
 cores: 2.6, 2.0 and 3.1 s."""
 _STAGE_PACE = 1.5
@@ -23,21 +23,25 @@ _MIN_ESTIMATE_S = 1.0
 class LoadProgress:
     """The loading progress of a session, computed from its hosts' readings at each call."""
 
-    def __init__(self, hosts: Sequence[Reading], clock: Callable[[], float]) -> None:
-        self._hosts, self._clock, self._started_at = hosts, clock, clock()
+    def __init__(self, readings: Sequence[Reading], clock: Callable[[], float]) -> None:
+        self._readings, self._clock, self._started_at = readings, clock, clock()
         self._building_since: dict[str, float] = {}
         """When each host was first seen to be read completely, by name."""
         self._drawing_since: float | None = None
 
     def begin_drawing(self) -> None:
-        """Notes that all traces are built."""
+        """Begins the last stage: all traces are built."""
         self._drawing_since = self._clock()
 
     @property
     def stage(self) -> LoadStage:
         if self._drawing_since is not None:
             return "drawing"
-        return "reading" if any(host.state in ("waiting", "reading") for host in self._hosts) else "building"
+        return (
+            "reading"
+            if any(reading.state in ("waiting", "reading") for reading in self._readings)
+            else "building"
+        )
 
     def progress(self) -> StageProgress:
         """`stage`, `part` (the share of the work that is done, from 0 to 1) and `seconds_left`, None until it can be
@@ -45,28 +49,31 @@ class LoadProgress:
         now = self._clock()
         share = self._share_done(now)
         elapsed = now - self._started_at
-        sized = all(host.is_sized for host in self._hosts)
-        can_estimate = sized and share > 0 and elapsed >= _MIN_ESTIMATE_S
+        has_sizes = all(reading.is_sized for reading in self._readings)
+        can_estimate = has_sizes and share > 0 and elapsed >= _MIN_ESTIMATE_S
         seconds_left = round(elapsed * (1 - share) / share, 1) if can_estimate else None
         return {"stage": self.stage, "part": round(share, 4), "seconds_left": seconds_left}
 
     def _share_done(self, now: float) -> float:
-        before = _READING + _BUILDING
         if self._drawing_since is not None:
-            return before + _DRAWING * self._stage_share(now, self._drawing_since, _DRAWING / before)
-        total = sum(host.bytes for host in self._hosts)
-        done = sum(host.bytes * self._host_share(host, now) for host in self._hosts)
+            share_before = _READING_SHARE + _BUILDING_SHARE
+            ratio = _DRAWING_SHARE / share_before
+            return share_before + _DRAWING_SHARE * self._stage_share(now, self._drawing_since, ratio)
+        total = sum(reading.bytes for reading in self._readings)
+        done = sum(reading.bytes * self._host_share(reading, now) for reading in self._readings)
         return done / total if total else 0.0
 
-    def _host_share(self, host: Reading, now: float) -> float:
-        if host.state in ("ready", "error"):
-            return _READING + _BUILDING
-        if host.state == "building":
-            since = self._building_since.setdefault(host.name, now)
-            return _READING + _BUILDING * self._stage_share(now, since, _BUILDING / _READING)
-        return _READING * min(1.0, host.bytes_read / host.bytes) if host.bytes else 0.0
+    def _host_share(self, reading: Reading, now: float) -> float:
+        if reading.state in ("ready", "error"):
+            return _READING_SHARE + _BUILDING_SHARE
+        if reading.state == "building":
+            since = self._building_since.setdefault(reading.name, now)
+            ratio = _BUILDING_SHARE / _READING_SHARE
+            return _READING_SHARE + _BUILDING_SHARE * self._stage_share(now, since, ratio)
+        return _READING_SHARE * min(1.0, reading.bytes_read / reading.bytes) if reading.bytes else 0.0
 
-    def _stage_share(self, now: float, since: float, factor: float) -> float:
-        """The estimated share of a stage that is done; it usually takes `factor` times as long as all before it."""
-        usual = factor * (since - self._started_at)
-        return 1 - math.exp(-_STAGE_PACE * (now - since) / usual) if usual > 0 else 0.0
+    def _stage_share(self, now: float, since: float, ratio: float) -> float:
+        """The estimated share of a stage that is done. It began at `since`, and usually takes `ratio` times as long as
+        all stages before it."""
+        usual_duration = ratio * (since - self._started_at)
+        return 1 - math.exp(-_STAGE_PACE * (now - since) / usual_duration) if usual_duration > 0 else 0.0

@@ -39,13 +39,15 @@ class LoadedHosts:
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
     ) -> LoadedHosts:
-        """All hosts, as all are in memory."""
+        """All hosts, as all are in memory; see `Pod.choose`."""
         return self
 
     def hosts_of(self, _ids: Iterable[str] = (), _devices: Iterable[str] = ()) -> set[int]:
+        """Empty, as `choose` needs no indices; see `Pod.hosts_of`."""
         return set()
 
     def hosts_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
+        """Empty, as `choose` needs no indices; see `Pod.hosts_of_step`."""
         return set()
 
     def usual_step_host(self) -> LoadedHosts:
@@ -70,8 +72,7 @@ class LoadedHosts:
 
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
-        """When the hosts arrived at their collectives, and the hosts' names: the part of `comparison` that needs no
-        report."""
+        """When the hosts arrived at their collectives, and the hosts' names. Unlike `comparison`, needs no report."""
         from tb_xla_insights.analysis.memo import memoised_on
 
         return memoised_on(self, "arrivals", self._find_arrivals)
@@ -120,7 +121,7 @@ class LoadedHosts:
         )
 
     def _in_order(self) -> list[Trace]:
-        """The hosts' traces in natural order of the names, in which their cores are numbered."""
+        """The hosts' traces in natural order of the host names, which is that of the numbers of their cores."""
         from tb_xla_insights.host_order import natural_key
 
         return sorted(self.trace.traces, key=lambda trace: natural_key(trace.host))

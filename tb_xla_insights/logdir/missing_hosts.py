@@ -17,10 +17,10 @@ def missing_hosts(names: Sequence[str]) -> list[Diagnostic]:
     Hosts are reported as missing if all names differ in their last number only, the numbers begin with 0 or 1, and
     fewer are missing than present. With more missing, only some hosts were captured on purpose, or the numbers count
     something else."""
-    parts = [_NUMBERED.fullmatch(name) for name in names]
-    digits = {int(part[2]): part[2] for part in parts if part}
-    affixes = {(part[1], part[3]) for part in parts if part}
-    if None in parts or len(affixes) != 1 or min(digits) > 1:
+    matches = [_NUMBERED.fullmatch(name) for name in names]
+    digits = {int(match[2]): match[2] for match in matches if match}
+    affixes = {(match[1], match[3]) for match in matches if match}
+    if None in matches or len(affixes) != 1 or min(digits) > 1:
         return []
     numbers = sorted(set(range(min(digits), max(digits))) - set(digits))
     if not numbers or len(numbers) >= len(digits):
@@ -29,9 +29,9 @@ def missing_hosts(names: Sequence[str]) -> list[Diagnostic]:
     width = min(map(len, digits.values()))
     missing = [f"{prefix}{number:0{width}}{suffix}" for number in numbers]
     more = f" and {len(missing) - _MAX_NAMED_HOSTS} more" if len(missing) > _MAX_NAMED_HOSTS else ""
-    have, whether = ("has", "it holds") if len(missing) == 1 else ("have", "they hold")
+    verb, clause = ("has", "it holds up") if len(missing) == 1 else ("have", "they hold up")
     text = (
-        f"{', '.join(missing[:_MAX_NAMED_HOSTS])}{more} {have} no file here, "
-        f"though the hosts are numbered up to {max(digits)}: whether {whether} up the others is not known."
+        f"{', '.join(missing[:_MAX_NAMED_HOSTS])}{more} {verb} no file here, "
+        f"though the hosts are numbered up to {max(digits)}: whether {clause} the others is not known."
     )
     return [Diagnostic("missing_host", "warning", text)]

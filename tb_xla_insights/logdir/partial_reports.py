@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace
 
 _MIN_INTERVAL_S = 2.0
-"""Seconds between two reports; a page that changes more often cannot be read."""
+"""Seconds between two reports; a page that changes more often is hard to read."""
 _PAUSE_PER_DURATION = 9
 """The pause after a report as a multiple of its duration, so that reports take a tenth of the time."""
 
@@ -30,7 +30,7 @@ class PartialReport:
     comparison: HostComparison
 
     @property
-    def hosts(self) -> int:
+    def host_count(self) -> int:
         return len(self.comparison.hosts)
 
 
@@ -38,7 +38,7 @@ class PartialReporter:
     """Builds reports of the hosts read so far and passes each to `show`.
 
     Reports are built after 1, 2, 4, … hosts, which together cost at most twice the last one, and in between as time
-    allows, so that one slow host does not hide the hosts read since. `extras` grows with the hosts."""
+    allows, so that the report is updated while one host is slow. `extras` grows with the hosts read."""
 
     def __init__(
         self,
@@ -54,20 +54,20 @@ class PartialReporter:
         self._reported_hosts = 0
         self._next_report_at = 0.0
 
-    def update(self, merged: ReportMerger) -> None:
+    def update(self, merger: ReportMerger) -> None:
         """Builds a report if one is due; called after every host and repeatedly while none arrives."""
-        began = self._clock()
-        hosts = len(self._extras.results)
-        is_power = hosts & (hosts - 1) == 0
-        if hosts == self._reported_hosts or not (is_power or began >= self._next_report_at):
+        start = self._clock()
+        host_count = len(self._extras.results)
+        is_power = host_count & (host_count - 1) == 0
+        if host_count == self._reported_hosts or not (is_power or start >= self._next_report_at):
             return
-        self._reported_hosts = hosts
+        self._reported_hosts = host_count
         from tb_xla_insights.report.partial import partial_report
 
-        document = partial_report(self._reader.document(merged))
+        document = partial_report(self._reader.document(merger))
         session = reported_session(self._reader.files, document, self._extras.in_session_order())
         comparison = self._reader.comparison
         assert comparison is not None, "set by `document`"
         self._show(PartialReport(session, comparison))
         now = self._clock()
-        self._next_report_at = now + max(_MIN_INTERVAL_S, _PAUSE_PER_DURATION * (now - began))
+        self._next_report_at = now + max(_MIN_INTERVAL_S, _PAUSE_PER_DURATION * (now - start))

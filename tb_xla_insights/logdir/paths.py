@@ -7,8 +7,8 @@ import os
 from tb_xla_insights.files.source import is_url
 
 SUFFIX = ".xplane.pb"
-# Deeper than any real logdir; ends a walk through links that lead to ever new names.
 MAX_DEPTH = 40
+"""How deep a logdir is searched: deeper than any real one. Ends walks through links that lead to ever new names."""
 
 
 def expand(path: str) -> str:

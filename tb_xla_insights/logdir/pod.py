@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import Diagnostic, InputError
@@ -20,6 +20,7 @@ from tb_xla_insights.row_ids import host_of_id
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
+    from tb_xla_insights.logdir.sessions import SessionFiles
     from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.report.view_data import ViewData
     from tb_xla_insights.schema.report import Report
@@ -30,29 +31,29 @@ if TYPE_CHECKING:
 
 class Pod:
     """Reads hosts when a view shows them and evicts the least recently used ones beyond `budget` bytes (None: no
-    limit). `view_data` is that of the report's hosts, in the session's order; `hosts` built the report. Thread-safe."""
+    limit). `reader` built the report; `view_data` is that of its hosts, in the session's order. Thread-safe."""
 
     def __init__(
         self,
-        hosts: SessionHosts,
+        reader: SessionHosts,
         report: Report,
         view_data: list[ViewData],
         budget: int | None = None,
     ) -> None:
-        self.files = hosts.files
+        self.files = reader.files
         self.report = report
         self._view_data = view_data
-        assert hosts.comparison is not None, "set by `SessionHosts.report`"
-        self.comparison = hosts.comparison
+        assert reader.comparison is not None, "set by `SessionHosts.report`"
+        self.comparison = reader.comparison
         """The comparison of the hosts by their arrivals at collectives."""
-        self._catalog = hosts.catalog
-        self._captures = hosts.hosts_read
+        self._catalog = reader.catalog
+        self._captures = reader.hosts_read
         self._budget = budget
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._hosts: OrderedDict[int, HostTimeline] = OrderedDict()
         self._unread: dict[int, str] = {}
-        """Why a host of the report cannot be read again, by index; reading it is not retried."""
+        """Why hosts of the report cannot be read again, by index; their reading is not retried."""
         self._selections: dict[tuple[int, ...], LoadedHosts] = {}
 
     def choose(
@@ -143,8 +144,8 @@ class Pod:
                 hosts = self._cached(indices)
                 missing = [index for index in indices if index not in hosts and index not in self._unread]
                 tasks = [partial(self._try_read, index) for index in missing]
-                read = run_parallel(tasks, min(os.cpu_count() or 1, 4))
-                hosts |= {index: host for index, host in zip(missing, read, strict=True) if host}
+                timelines = run_parallel(tasks, min(os.cpu_count() or 1, 4))
+                hosts |= {index: host for index, host in zip(missing, timelines, strict=True) if host}
                 with self._lock:
                     self._hosts |= hosts
                 self._evict(indices)
@@ -182,12 +183,12 @@ class Pod:
         with self._lock:
             hosts = dict(self._hosts)
         sizes = {index: deep_size(host) for index, host in hosts.items()}
-        used = sum(sizes.values())
+        used_bytes = sum(sizes.values())
         for index in sizes:
-            if used <= self._budget:
+            if used_bytes <= self._budget:
                 break
             if index not in protected:
-                used -= sizes[index]
+                used_bytes -= sizes[index]
                 with self._lock:
                     self._hosts.pop(index, None)
                     self._selections = {
@@ -197,8 +198,8 @@ class Pod:
                     }
 
 
-def reported_session(files: Any, report: Report, view_data: list[ViewData]) -> SessionTrace:
-    """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
+def reported_session(files: SessionFiles, report: Report, view_data: list[ViewData]) -> SessionTrace:
+    """The session without traces: views that need only the report cover all hosts, as if all were in memory."""
     from tb_xla_insights.report.cached import cache_report
     from tb_xla_insights.report.view_data import cache_view_data
     from tb_xla_insights.trace.model import SessionTrace

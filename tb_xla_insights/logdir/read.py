@@ -93,12 +93,12 @@ def read_session(
     readings = readings or initial_readings(session)
     traces: list[Trace | None] = [None] * len(readings)
 
-    def read(index: int) -> None:
+    def read_host_at(index: int) -> None:
         traces[index] = _try_host(session.hosts[index], catalog, readings[index], stop)
 
     # Local reads are bound by processors, remote reads by the network.
     threads = _MAX_REMOTE_READS if is_url(session.path) else min(os.cpu_count() or 1, 4)
-    run_parallel([partial(read, index) for index in range(len(readings))], threads)
+    run_parallel([partial(read_host_at, index) for index in range(len(readings))], threads)
     traces_read = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not traces_read:

@@ -20,7 +20,7 @@ _LISTING_TIMEOUT_S = 900.0
 
 
 class Remote:
-    """A URL's file system and the path in it. Exceptions inside `with` become an InputError of one line.
+    """A URL's file system and the path in it. An exception inside `with` becomes an InputError of one line.
 
     `unreadable` has the directories that `list_files` was not permitted to list."""
 
@@ -38,7 +38,7 @@ class Remote:
             extra = _EXTRA.get(self.url.split("://")[0])
             remedy = f'pip install "tb-xla-insights[{extra}]"' if extra else " ".join(str(error).split())
             raise InputError(f"{self.url}: nothing installed opens this kind of URL; {remedy}") from error
-        except Exception as error:  # each file system raises its own kinds
+        except Exception as error:  # each file system raises its own exceptions
             raise InputError(f"{self.url}: {reason(error, listing=True)}") from error
         return self
 
@@ -47,7 +47,7 @@ class Remote:
             raise InputError(f"{self.url}: {reason(error, listing=True)}") from error
 
     def info(self) -> dict[str, Any] | None:
-        """The file system's entry of the path, None if nothing exists there."""
+        """What the file system records about the path, None if nothing exists there."""
         try:
             info: dict[str, Any] = call_with_timeout(lambda: self.system.info(self.path))
         except FileNotFoundError as error:
@@ -57,7 +57,7 @@ class Remote:
         return info
 
     def list_files(self) -> dict[str, dict[str, Any]] | None:
-        """The entries of all files below the path, at any depth, by URL; None if nothing exists there."""
+        """What `info` returns, of all files below the path at any depth, by URL; None if nothing exists there."""
         try:
             return call_with_timeout(self._find if self._has_find() else self._walk, _LISTING_TIMEOUT_S)
         except FileNotFoundError as error:
@@ -86,10 +86,10 @@ class Remote:
         while level and depth < MAX_DEPTH:
             tasks = [partial(self._entries, path, is_optional=depth > 0) for path in level]
             entries = [entry for result in run_parallel(tasks, _MAX_LIST_REQUESTS) for entry in result]
-            paths = {self._url(entry["name"]).rstrip("/"): entry for entry in entries}
-            files |= {path: entry for path, entry in paths.items() if entry["type"] == "file"}
-            directories = [path for path, entry in paths.items() if entry["type"] == "directory"]
-            level = [paths[path]["name"] for path in directories if not is_session_directory(parent(path))]
+            by_url = {self._url(entry["name"]).rstrip("/"): entry for entry in entries}
+            files |= {url: entry for url, entry in by_url.items() if entry["type"] == "file"}
+            directories = [url for url, entry in by_url.items() if entry["type"] == "directory"]
+            level = [by_url[url]["name"] for url in directories if not is_session_directory(parent(url))]
             depth += 1
         return files
 

@@ -48,14 +48,13 @@ def fits_in_memory(files: SessionFiles, budget: int) -> bool:
 
 @dataclass
 class HostExtras(Generic[Result]):
-    """What the tasks of a report compute of each host besides its summary, in the same reading. `results` has the
-    values of the hosts that could be read, by index among the session's files."""
+    """What the tasks of a report compute of each host in addition to its summary. `results` has the values of the hosts
+    that could be read, by index among the session's files."""
 
     function: Callable[[Trace], Result]
     results: dict[int, Result] = field(default_factory=dict)
 
     def in_session_order(self) -> list[Result]:
-        """The results, in the session's order."""
         return [self.results[number] for number in sorted(self.results)]
 
 
@@ -112,32 +111,32 @@ class SessionHosts:
         """
         hosts = self._captures() if hosts is None else hosts
         readings, user_paths = self._readings(), self._user_paths()
-        failed: dict[str, Failure] = {}
-        read: dict[str, HostResult[None]] = {}
+        failure_of: dict[str, Failure] = {}
+        result_of: dict[str, HostResult[None]] = {}
         for outcome in self._run_tasks(function, hosts, in_order, on_idle):
             host, reading = outcome.host, readings[outcome.host.path]
             if isinstance(outcome, Failure):
                 outcome = Failure(host, outcome.message.replace(host.path, user_paths[host.path]))
                 reading.fail(outcome.message)
-                failed[host.path] = outcome
+                failure_of[host.path] = outcome
             else:
                 reading.bytes_read, reading.state = reading.bytes, "ready"
-                read[host.path] = HostResult(
+                result_of[host.path] = HostResult(
                     host, None, outcome.base_unix_ns, outcome.end_ps, outcome.diagnostics
                 )
             yield outcome
-        failures = [failed[host.path] for host in hosts if host.path in failed]
-        if not read:
+        failures = [failure_of[host.path] for host in hosts if host.path in failure_of]
+        if not result_of:
             first = failures[0].message if failures else f"{self.files.path}: contains no capture"
             raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
-        ordered = [read[host.path] for host in hosts if host.path in read]
-        self.hosts_read, clock_diagnostics = _align_clocks(ordered)
-        aligned = zip(ordered, self.hosts_read, strict=True)
+        results = [result_of[host.path] for host in hosts if host.path in result_of]
+        self.hosts_read, clock_diagnostics = _align_clocks(results)
+        aligned = zip(results, self.hosts_read, strict=True)
         starts = (
             result.base_unix_ns - host.shift_ps // 1000 for result, host in aligned if result.base_unix_ns
         )
         self.start_unix_ns = next(starts, 0)
-        damage = (diagnostic for result in ordered for diagnostic in result.diagnostics)
+        damage = (diagnostic for result in results for diagnostic in result.diagnostics)
         self.diagnostics = [*self._missing(), *map(skipped_host, failures), *clock_diagnostics, *damage]
 
     def _run_tasks(
@@ -208,13 +207,13 @@ class SessionHosts:
         extras: HostExtras[Any] | None = None,
     ) -> Report:
         """The session's report, merged from its hosts' summaries in order of completion. `on_progress` is called after
-        every host and repeatedly while none arrives; `extras` receives what else is computed of each host.
+        every host and repeatedly while none arrives; `extras` receives what its function computes of each host.
 
         Raises InputError if no host could be read.
         """
         from tb_xla_insights.report.merge import ReportMerger
 
-        merged = ReportMerger(self.files.name, self.files.path, all_gaps)
+        merger = ReportMerger(self.files.name, self.files.path, all_gaps)
         summarise = partial(
             summarise_task,
             extras=None if extras is None else extras.function,
@@ -224,22 +223,22 @@ class SessionHosts:
             samples_per_step=samples_per_step,
         )
         for diagnostic in self._missing():
-            merged.skip(diagnostic)
-        for outcome in self.map_hosts(summarise, in_order=False, on_idle=lambda: on_progress(merged)):
+            merger.skip(diagnostic)
+        for outcome in self.map_hosts(summarise, in_order=False, on_idle=lambda: on_progress(merger)):
             if isinstance(outcome, Failure):
-                merged.skip(skipped_host(outcome))
+                merger.skip(skipped_host(outcome))
             else:
                 summary, extra = outcome.value
-                merged.add(summary)
+                merger.add(summary)
                 if extras is not None:
                     extras.results[outcome.host.number] = extra
-            on_progress(merged)
-        return self.document(merged)
+            on_progress(merger)
+        return self.document(merger)
 
-    def document(self, merged: ReportMerger) -> Report:
+    def document(self, merger: ReportMerger) -> Report:
         """The report of the hosts merged so far, with paths as the user gave them."""
-        document = merged.document()
-        self.comparison = merged.comparison
+        document = merger.document()
+        self.comparison = merger.comparison
         user_paths = self._user_paths()
         head = document["session"]
         hosts: list[HostFile] = [

@@ -83,16 +83,16 @@ def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
     if logdir:
         return [Root(paths.expand(logdir))]
     result = []
-    for part in filter(None, logdir_spec.split(",")):
-        group, path = "", part
-        if ":" in part and not is_url(part) and not part.startswith("/"):
-            group, _, path = part.partition(":")
+    for item in filter(None, logdir_spec.split(",")):
+        group, path = "", item
+        if ":" in item and not is_url(item) and not item.startswith("/"):
+            group, _, path = item.partition(":")
         result.append(Root(paths.expand(path), group))
     return result
 
 
 def find_sessions(roots: Iterable[Root]) -> list[SessionFiles]:
-    """The sessions of `list_sessions` alone. Raises InputError."""
+    """The sessions of `list_sessions`, without the unreadable directories. Raises InputError."""
     return list(list_sessions(roots).sessions)
 
 
@@ -161,17 +161,17 @@ def _sessions_in(path: str) -> list[SessionFiles]:
     return _sessions([(Root(expanded), contents.captures)])
 
 
-def _sessions(captures_of: Iterable[tuple[Root, Sequence[FileInfo]]]) -> list[SessionFiles]:
+def _sessions(captures_of_roots: Iterable[tuple[Root, Sequence[FileInfo]]]) -> list[SessionFiles]:
     sessions: dict[str, SessionFiles] = {}
-    for root, captures in captures_of:
+    for root, captures in captures_of_roots:
         by_directory: dict[str, list[FileInfo]] = {}
         for capture in captures:
             by_directory.setdefault(paths.parent(capture.path), []).append(capture)
-        for directory, files_of_session in by_directory.items():
+        for directory, captures_of_session in by_directory.items():
             name = _session_name(root, directory)
             if name in sessions:  # two roots without a group have runs of the same name
                 name = f"{root.path.strip('/')}/{name}"
-            sessions[name] = _session_files(name, directory, files_of_session)
+            sessions[name] = _session_files(name, directory, captures_of_session)
     return sorted(sessions.values(), key=lambda session: session.order, reverse=True)
 
 
@@ -207,8 +207,8 @@ def _session_name(root: Root, directory: str) -> str:
     base = paths.absolute(root.path)
     run_directory, session = posixpath.split(paths.absolute(directory))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
-    inside = run != "." and not run.startswith("..")
-    return "/".join(filter(None, (root.group, run if inside else "", session)))
+    is_inside = run != "." and not run.startswith("..")
+    return "/".join(filter(None, (root.group, run if is_inside else "", session)))
 
 
 def _printable(name: str) -> str:

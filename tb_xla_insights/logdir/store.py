@@ -54,14 +54,14 @@ class Load:
         self.listed = listed
         """The session as it was listed, possibly before all its files were written."""
         self._files_at_start = current_files(listed)
-        # Reading a session that is gone reports the error.
+        # If the session no longer exists, reading it reports the error.
         files = self.files = self._files_at_start or listed
-        self.hosts = initial_readings(files)
+        self.readings = initial_readings(files)
         self.loaded: LoadedHosts | Pod | None = None
         self.partial_report: PartialReport | None = None
         """The report of the hosts read so far; None before the first host and for sessions held whole in memory."""
         self.error: str | None = None
-        self.stage_progress = LoadProgress(self.hosts, clock)
+        self.stage_progress = LoadProgress(self.readings, clock)
         self.memory_bytes: int | None = None
         """Memory that the session takes, as last measured; None before the first measurement."""
         self._done = threading.Event()
@@ -100,20 +100,20 @@ class Load:
         """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session and of each host, and
         the keys of `LoadProgress.progress`."""
         partial = self.partial_report
-        read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
+        has_sizes = all(reading.is_sized for reading in self.readings)
         return {
-            "bytes_read": read,
-            "bytes": total if all(host.is_sized for host in self.hosts) else None,
+            "bytes_read": sum(reading.bytes_read for reading in self.readings),
+            "bytes": sum(reading.bytes for reading in self.readings) if has_sizes else None,
             **self.stage_progress.progress(),
-            "hosts": [host.as_json() for host in self.hosts],
-            "partial": {**self.hosts_read, "hosts_covered": partial.hosts} if partial else None,
+            "hosts": [reading.as_json() for reading in self.readings],
+            "partial": {**self.hosts_read, "hosts_covered": partial.host_count} if partial else None,
         }
 
     @property
     def hosts_read(self) -> HostCounts:
         """The numbers of hosts read and of hosts in all."""
-        read = sum(host.state == "ready" for host in self.hosts)
-        return {"hosts_read": read, "hosts_total": len(self.hosts)}
+        hosts_read = sum(reading.state == "ready" for reading in self.readings)
+        return {"hosts_read": hosts_read, "hosts_total": len(self.readings)}
 
     @property
     def stopped(self) -> bool:
@@ -145,11 +145,11 @@ Opener = Callable[[Load], LoadedHosts | Pod]
 def session_opener(
     catalog_file: str | None = None, scheduler: str | None = None, budget: int | None = None
 ) -> Opener:
-    """Returns the function that reads a session's captures, with the event names of `catalog_file`, and prepares their
+    """Returns the function that reads a session's captures, with the event names of `catalog_file`, and prepares the
     timeline.
 
-    Hosts of sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); of their
-    traces only those on display are cached, within `budget` bytes.
+    Sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); only the traces on
+    display are cached, within `budget` bytes.
     """
     budget = default_budget() if budget is None else budget
 
@@ -158,21 +158,21 @@ def session_opener(
 
         catalog = load_catalog(catalog_file)
         if len(load.files.hosts) > 1 and (scheduler or not fits_in_memory(load.files, budget)):
-            fetch_missing_sizes(load.files, load.hosts)
-            reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
+            fetch_missing_sizes(load.files, load.readings)
+            reader = SessionHosts(load.files, catalog, scheduler, budget, load.readings, lambda: load.stopped)
             loaded: LoadedHosts | Pod = _open_pod(load, reader, budget)
             load.stage_progress.begin_drawing()
-            shown = loaded.choose(None)
+            displayed = loaded.choose(None)
         else:
             from tb_xla_insights.timeline import Timeline
 
-            trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
+            trace = read_session(load.files, catalog, load.readings, lambda: load.stopped)
             load.stage_progress.begin_drawing()
-            loaded = shown = LoadedHosts(load.files, trace, Timeline(trace))
-        _ = shown.head  # computed here, before a request waits for it
-        shown.timeline.prepare()
+            loaded = displayed = LoadedHosts(load.files, trace, Timeline(trace))
+        _ = displayed.head  # computed here, before a request waits for it
+        displayed.timeline.prepare()
         release_freed_memory()
-        threading.Thread(target=shown.find_scopes, daemon=True).start()
+        threading.Thread(target=displayed.find_scopes, daemon=True).start()
         return loaded
 
     return open_session
@@ -285,12 +285,12 @@ class Store:
         the protected one."""
         with self._lock:
             loads = [(name, load) for name, load in self._loads.items() if load.loaded]
-        used = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
+        used_bytes = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
         for name, load in loads:
-            if used <= self._memory_gate.capacity_bytes:
+            if used_bytes <= self._memory_gate.capacity_bytes:
                 break
             if load is not protected:
-                used -= load.measure_memory()
+                used_bytes -= load.measure_memory()
                 with self._lock:
                     if self._loads.get(name) is load:
                         del self._loads[name]

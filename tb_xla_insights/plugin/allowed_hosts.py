@@ -75,9 +75,9 @@ class AllowedHosts:
         )
 
     def is_listed(self, name: str) -> bool:
-        """Whether `--xla_insights_hosts` has the name or one of its parent domains."""
+        """Whether `--xla_insights_hosts` has the name, one of its parent domains with a dot in front, or `*`."""
         return any(
-            entry in (_ANY, name) or (entry[0] == "." and name.endswith(entry)) for entry in self._listed
+            listed in (_ANY, name) or (listed[0] == "." and name.endswith(listed)) for listed in self._listed
         )
 
     def _is_allowed(self, name: str) -> bool:

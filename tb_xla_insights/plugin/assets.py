@@ -10,12 +10,13 @@ from pathlib import Path
 from werkzeug import wrappers
 
 from tb_xla_insights.page.packed import read_packed, read_sources, source_paths
-from tb_xla_insights.plugin.respond import error, raw
+from tb_xla_insights.plugin.respond import bytes_response, error_response
 
 _CACHE_SECONDS = 365 * 24 * 3600
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".map": "application/json"}
 _IDENTITY = "identity"
 _FileStates = tuple[tuple[str, int, int], ...]
+"""Name, size in bytes and modification time in nanoseconds of each file."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class _Snapshot:
     file_states: _FileStates = ()
     digest: str = "none"
     entry: str = "index.js"
-    files: dict[str, dict[str, bytes]] = field(default_factory=dict)  # by name and content encoding
+    """The name of the first script."""
+    files: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """The contents by name and content encoding."""
 
 
 class Assets:
@@ -37,7 +40,7 @@ class Assets:
         self._folder = folder
         self._snapshot = _Snapshot()
 
-    def entry(self) -> str:
+    def entry_url(self) -> str:
         """The URL of the first script. Files are read again when one has changed, as in development."""
         file_states = self._file_states()
         if file_states != self._snapshot.file_states:
@@ -45,15 +48,15 @@ class Assets:
         return f"/static/{self._snapshot.digest}/{self._snapshot.entry}"
 
     def serve(self, request: wrappers.Request) -> wrappers.Response:
-        """The requested file. Names are looked up among the known ones, never joined to a path."""
+        """The requested file. Looks its name up among the known ones, and never in a directory."""
         if not self._snapshot.files:
-            self.entry()
+            self.entry_url()
         snapshot = self._snapshot
         digest, _, name = request.path.partition("/static/")[2].partition("/")
         if not snapshot.files:
-            return error(request, 404, "the page's files are missing; reinstall tb-xla-insights")
+            return error_response(request, 404, "the page's files are missing; reinstall tb-xla-insights")
         if digest != snapshot.digest or name not in snapshot.files:
-            return error(request, 404, f"static/{digest}/{name}: no such file now; reload the page")
+            return error_response(request, 404, f"static/{digest}/{name}: no such file now; reload the page")
         encodings = snapshot.files[name]
         # TensorBoard gzips plain content, and unpacks gzip, but no other encoding, for clients that do not accept it.
         accepted = [
@@ -62,7 +65,7 @@ class Assets:
             if encoding in encodings and request.accept_encodings[encoding] > 0
         ]
         encoding = next(iter(accepted), "gzip" if "gzip" in encodings else _IDENTITY)
-        return raw(
+        return bytes_response(
             request,
             encodings[encoding],
             _TYPES[Path(name).suffix],
@@ -72,7 +75,6 @@ class Assets:
         )
 
     def _file_states(self) -> _FileStates:
-        """Name, size and modification time of every file."""
         states = []
         folder = self._folder
         for path in [*source_paths(folder).values(), *sorted((folder / "packed").glob("*"))]:

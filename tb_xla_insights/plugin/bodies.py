@@ -15,19 +15,20 @@ from tb_xla_insights.errors import InputError
 _MAX_BODY_BYTES = 1 << 16
 _LINGER_BYTES = 1 << 20
 _LINGER_SECONDS = 1.0
+"""The limits of what is read of a remaining body."""
 
 
 class TooLargeError(InputError):
-    """A body exceeds the limit."""
+    """A request's body exceeds the limit."""
 
 
-def body(request: wrappers.Request) -> bytes | None:
+def read_body(request: wrappers.Request) -> bytes | None:
     """The body, whether or not its length is announced; None if it ends early. Raises TooLargeError."""
     content = b""
     if (request.content_length or 0) <= _MAX_BODY_BYTES:
         try:
-            while part := request.stream.read(_MAX_BODY_BYTES + 1 - len(content)):
-                content += part
+            while chunk := request.stream.read(_MAX_BODY_BYTES + 1 - len(content)):
+                content += chunk
         except (OSError, ValueError, HTTPException):
             return None
         if len(content) <= _MAX_BODY_BYTES:
@@ -42,7 +43,8 @@ def may_have_more(request: wrappers.Request) -> bool:
 
 
 def close_after(request: wrappers.Request, response: wrappers.Response) -> wrappers.Response:
-    """The response, with the connection closed after it; the server would otherwise read the rest, even gigabytes."""
+    """The response, with the connection closed after it; the server would otherwise read the rest of the body, even
+    gigabytes."""
     # Set by Werkzeug's server; other servers do not read the rest.
     connection: socket.socket | None = request.environ.get("werkzeug.socket")
     if connection is None:

@@ -76,7 +76,7 @@ class Captures:
         progress = capture.progress()
         if capture.done and not has_ended:  # the listing is being refreshed
             progress["state"] = "collecting"
-        if has_ended and capture.captured and self._session is None:
+        if has_ended and capture.has_captures and self._session is None:
             progress["message"] = (
                 f"{capture.directory} was captured, but is not among the sessions; reload the page"
             )
@@ -90,7 +90,7 @@ class Captures:
 
     def _run(self, capture: Capture) -> None:
         capture.run()
-        if not capture.captured:
+        if not capture.has_captures:
             return
         for _ in range(_MAX_REFRESHES):
             sessions = self._listing.refresh(wait=None, max_age=0)

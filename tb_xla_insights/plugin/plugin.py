@@ -78,7 +78,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         # TensorBoard's reload does not affect a page in a frame; this page checks for new sessions itself.
         return base_plugin.FrontendMetadata(
-            es_module_path=self._assets.entry(),
+            es_module_path=self._assets.entry_url(),
             tab_name="XLA Insights",
             disable_reload=True,
         )

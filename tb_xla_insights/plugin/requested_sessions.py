@@ -11,7 +11,7 @@ from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 
 READ_SECONDS = 120.0
-"""A request for a session that is not in memory, or no longer, waits this long for it."""
+"""How long a request waits for a session that is not in memory."""
 
 
 class RequestedSessions:
@@ -35,15 +35,16 @@ class RequestedSessions:
         usual: bool = False,
         strict: bool = True,
     ) -> LoadedHosts:
-        """The hosts that an answer covers: those that `hosts` names (see `host_choice.chosen_hosts`) and those of these
-        rows or events, devices, and of the step or the usual step; all hosts if all are in memory. `strict`: see
-        `Pod.choose`."""
+        """The hosts that an answer covers: those that the argument `hosts` names (see `host_choice.chosen_hosts`), and
+        those of the rows or events `ids`, the `devices`, and the `step` or the usual one; all hosts if all are in
+        memory. `strict`: see `Pod.choose`."""
         loaded = self.loaded(arguments)
         needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
         return loaded.choose(arguments.names("hosts"), needed, strict)
 
     def partial(self, arguments: Arguments) -> tuple[Load, PartialReport | None]:
-        """The load of a session, and the report of the hosts read so far, None once all are read."""
+        """The load of a session, and the report of the hosts read so far; None before the first host and after the
+        last."""
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("fingerprint"))
         return load, None if load.done else load.partial_report

@@ -18,7 +18,7 @@ from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, U
 from tb_xla_insights.plugin.abandoned import is_abandoned
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.bodies import TooLargeError, body, close_after, may_have_more
+from tb_xla_insights.plugin.bodies import TooLargeError, close_after, may_have_more, read_body
 from tb_xla_insights.plugin.origin import refusal
 
 _log = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ def get(route: str, handler: Handler, hosts: AllowedHosts) -> Application:
 
     def serve(request: wrappers.Request) -> wrappers.Response:
         if reason := hosts.refusal(request):
-            return error(request, 403, reason)
+            return error_response(request, 403, reason)
         if is_abandoned(request):
-            return error(request, 499, "the client has closed the connection")
+            return error_response(request, 499, "the client has closed the connection")
         return _answer(request, route, lambda: handler(Arguments(route, request.args)))
 
     return application(serve)
@@ -58,7 +58,7 @@ def post(route: str, handler: Handler, hosts: AllowedHosts, always_refused: str 
 
     def serve(request: wrappers.Request) -> wrappers.Response:
         if reason := always_refused or hosts.refusal(request) or refusal(request, hosts):
-            return error(request, 403, reason)
+            return error_response(request, 403, reason)
         return _answer(request, route, lambda: handler(Arguments(route, _document(request, route))))
 
     return _application(("POST",), "this address takes POST only", serve)
@@ -75,7 +75,7 @@ def _application(
             response = serve(request)
         else:
             message = f"{request.method[:40]} is not allowed; {remedy}"
-            response = error(request, 405, message, [("Allow", ", ".join(methods))])
+            response = error_response(request, 405, message, [("Allow", ", ".join(methods))])
         return close_after(request, response) if may_have_more(request) else response
 
     return wrapped
@@ -83,7 +83,7 @@ def _application(
 
 def _document(request: wrappers.Request, route: str) -> dict[str, str]:
     document: Any = None
-    content = body(request)
+    content = read_body(request)
     if request.mimetype == _JSON and content is not None:
         with suppress(TextError):
             document = parse_json(content or b"{}")
@@ -96,53 +96,57 @@ def _answer(
     request: wrappers.Request, route: str, document: Callable[[], Mapping[str, Any]]
 ) -> wrappers.Response:
     try:
-        return respond(request, document())
-    except UnknownSessionError as failure:
-        return error(request, 404, str(failure))
-    except FilesChangedError as failure:
-        return error(request, 409, str(failure))
-    except StillReadingError as failure:
-        return error(request, 503, str(failure), [("Retry-After", "1")])
-    except TooLargeError as failure:
-        return error(request, 413, str(failure))
-    except InputError as failure:
-        return error(request, 400, str(failure))
-    except Exception as failure:  # one line for the page, the traceback for the log
+        return json_response(request, document())
+    except UnknownSessionError as error:
+        return error_response(request, 404, str(error))
+    except FilesChangedError as error:
+        return error_response(request, 409, str(error))
+    except StillReadingError as error:
+        return error_response(request, 503, str(error), [("Retry-After", "1")])
+    except TooLargeError as error:
+        return error_response(request, 413, str(error))
+    except InputError as error:
+        return error_response(request, 400, str(error))
+    except Exception as error:  # one line for the page, the traceback for the log
         _log.exception("%s failed", route)
-        fault = type(failure).__name__
-        return error(request, 500, f"{route}: {fault}, a bug in the plugin; see TensorBoard's output")
+        fault = type(error).__name__
+        return error_response(
+            request, 500, f"{route}: {fault}, a bug in the plugin; see TensorBoard's output"
+        )
 
 
 def not_found(request: wrappers.Request) -> wrappers.Response:
     """The response for every address that is not a route."""
     address = request.path.rpartition("/xla_insights/")[2] or "/"
-    return error(request, 404, f"{address}: no such address; docs/routes.md lists them")
+    return error_response(request, 404, f"{address}: no such address; docs/routes.md lists them")
 
 
-def error(
+def error_response(
     request: wrappers.Request, code: int, message: str, headers: list[tuple[str, str]] | None = None
 ) -> wrappers.Response:
     """An error response, `{"error": "one line"}`."""
     line = " ".join(message.split())
-    shown = line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[:_MAX_MESSAGE_LENGTH]}…"
-    return respond(request, {"error": shown}, code, headers)
+    text = line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[:_MAX_MESSAGE_LENGTH]}…"
+    return json_response(request, {"error": text}, code, headers)
 
 
-def respond(
+def json_response(
     request: wrappers.Request,
     document: Mapping[str, Any],
     code: int = 200,
     headers: list[tuple[str, str]] | None = None,
 ) -> wrappers.Response:
     """A document as JSON, gzipped if the client accepts it."""
-    body = json_bytes(document)
+    content = json_bytes(document)
     if request.accept_encodings["gzip"] <= 0:
-        return raw(request, body, _JSON, code=code, headers=headers)
-    packed = gzip.compress(body, _GZIP_LEVEL, mtime=0)
-    return raw(request, packed, _JSON, code=code, headers=headers, content_encoding="gzip")
+        return bytes_response(request, content, _JSON, code=code, headers=headers)
+    packed = gzip.compress(content, _GZIP_LEVEL, mtime=0)
+    return bytes_response(request, packed, _JSON, code=code, headers=headers, content_encoding="gzip")
 
 
-def raw(request: wrappers.Request, content: bytes, mimetype: str, **options: Any) -> wrappers.Response:
+def bytes_response(
+    request: wrappers.Request, content: bytes, mimetype: str, **options: Any
+) -> wrappers.Response:
     """A response by TensorBoard's `Respond`: with `nosniff`, and unpacked for clients that do not accept gzip. Pages of
     other origins may not embed it, and opened as a page it can load and run nothing."""
     response: wrappers.Response = http_util.Respond(request, content, mimetype, **options)

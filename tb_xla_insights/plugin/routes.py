@@ -98,8 +98,8 @@ class Routes:
     def session(self, arguments: Arguments) -> SessionAnswer:
         """Starts reading a session and returns the progress, or once it is read the data that the page draws first.
 
-        `mark` is the fingerprint of the files that were read; `changed`: the files have changed since. Requests with a
-        `mark` fail (409) once files with another fingerprint were read. If not all hosts are in memory, the answer has
+        `fingerprint` identifies the files that were read; `changed`: they have changed since. Requests with a
+        `fingerprint` fail (409) once files with another one were read. If not all hosts are in memory, the answer has
         the rows of `hosts` (see `host_choice.chosen_hosts`). While the session is being read, `partial` has the numbers
         of hosts (null before the first partial report), and `head` the data that the page needs to draw that report, if
         it covers more than `seen` hosts.
@@ -134,9 +134,8 @@ class Routes:
         return self.session(arguments)
 
     def stop(self, arguments: Arguments) -> Stopped:
-        """Stops reading a session; hosts that were read are kept."""
-        stopped = self._store.stop(arguments.text("session"))
-        return {"stopped": stopped}
+        """Stops reading a session, which then consists of the hosts read so far."""
+        return {"stopped": self._store.stop(arguments.text("session"))}
 
     def overview(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
@@ -160,6 +159,7 @@ class Routes:
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("other_host", 0, _MAX_HOST)
+        # The id of any of its rows names the other host.
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
             self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
@@ -249,8 +249,8 @@ class Routes:
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
     def device(self, arguments: Arguments) -> DeviceAnswer:
-        """The work of chosen devices in chosen steps, and its efficiency. `dd`, `st` and `pk` are as in links;
-        `category` restricts the ops to one category; `whole` lists all ops."""
+        """The work of chosen devices in chosen steps, and its efficiency. `dd` (devices), `st` (steps) and `pk` (the
+        user's peaks) are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
@@ -258,13 +258,13 @@ class Routes:
         loaded = self._sessions.loaded(arguments)
         report = loaded.report
         has_several = len(loaded.files.hosts) > 1
-        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
-        dd = arguments.optional_text("dd")
-        host = dd.partition(".")[0] if dd else str(usual)
+        median = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
+        devices = arguments.optional_text("dd")
+        host = devices.partition(".")[0] if devices else str(median)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"),
-            default_host=usual, category=arguments.optional_text("category"), user_peaks=arguments.peaks("pk"),
+            loaded.choose(arguments.names("hosts"), needed).trace, devices, arguments.optional_text("st"),
+            default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("pk"),
             all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
@@ -304,7 +304,7 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
 
 def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
-    return {"hosts_read": partial_report.hosts, "hosts_total": len(load.hosts)}
+    return {"hosts_read": partial_report.host_count, "hosts_total": len(load.readings)}
 
 
 def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:

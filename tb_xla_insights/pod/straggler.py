@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Finding,
-    Window,
-    first_fitting_title,
-    join_words,
-    longest_windows,
-)
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.english import join_words
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     advise_change,
     advise_unknown_change,
     find_tracer,
-    place_text,
+    location_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
@@ -184,9 +184,9 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
         {
             "before": before,
             "after": after,
-            "count": idle.number,
+            "count": idle.interval_count,
             "total_ps": idle.total_ps,
-            "mean_ps": idle.total_ps // idle.number,
+            "mean_ps": idle.total_ps // idle.interval_count,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
             "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
@@ -270,7 +270,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
     """Advice on one compilation; None in warm-up."""
     if row["warm_up"]:
         return None
-    place = place_text(row["frame"], row["annotation"])
+    place = location_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)

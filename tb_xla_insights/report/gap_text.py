@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_times
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
-from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.sidecars import (
@@ -21,6 +20,7 @@ from tb_xla_insights.analysis.sidecars import (
     Metrics,
     Sidecars,
 )
+from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.trace.model import SessionTrace

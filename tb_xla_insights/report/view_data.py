@@ -48,10 +48,10 @@ class Runs(NamedTuple):
 
 
 class IdleBetween(NamedTuple):
-    """Idle time between two programs that follow each other on a core: its count and sum, the time of gaps by cause,
-    and the time of queued gaps, whose cause is `wait`."""
+    """Idle intervals between two programs that follow each other on a core: their number and sum, the time of the gaps
+    among them by cause, and that of queued gaps, whose cause is `wait`."""
 
-    number: int
+    interval_count: int
     total_ps: int
     by_cause_ps: Int64
     queued_ps: int
@@ -98,10 +98,11 @@ def idle_between_programs(
 
 
 def sum_of_idle(first: IdleBetween | None, second: IdleBetween) -> IdleBetween:
+    """The sum of both; `first` is None if there is none yet."""
     if first is None:
         return second
     return IdleBetween(
-        first.number + second.number,
+        first.interval_count + second.interval_count,
         first.total_ps + second.total_ps,
         first.by_cause_ps + second.by_cause_ps,
         first.queued_ps + second.queued_ps,

@@ -60,7 +60,7 @@ def run_on_cluster(
     """
     from distributed import CancelledError, KilledWorker
 
-    with _connected(scheduler) as client:
+    with _connect(scheduler) as client:
         _check_versions(client, scheduler)
         task_on_worker = OnWorker(task, __version__)
         # Not pure: the file may have changed since the scheduler last had the result of this task.
@@ -111,7 +111,8 @@ def _no_worker_text(scheduler: str, host: HostCapture, wait_text: str = "") -> s
     )
 
 
-def _connected(scheduler: str) -> Client:
+def _connect(scheduler: str) -> Client:
+    """A connection to the scheduler. Raises InputError if Dask is not installed or the scheduler does not answer."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What a screen can show of a session: rows, slices, events."""
+"""The timeline of a session: its rows, their slices in a window, and single events."""
 
 from tb_xla_insights.timeline.timeline import Timeline
 

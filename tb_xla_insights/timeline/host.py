@@ -35,22 +35,16 @@ class HostTimeline:
         with self._scope_lock:
             if self.has_scopes:
                 return
-            scope_track_of = {
+            scope_track_of_device = {
                 track.number: track for track in scope_tracks(self.number, self.trace, self._duration_ps)
             }
             tracks: dict[str, Track] = {}
             for track in self._rows.tracks:
                 tracks[track.head.id] = track
                 device = RowId.parse(track.head.id).device if track.head.kind == "ops" else None
-                if device is not None and device in scope_track_of:
-                    scopes = scope_track_of[device]
+                if device is not None and device in scope_track_of_device:
+                    scopes = scope_track_of_device[device]
                     tracks[scopes.head.id] = scopes
             self.tracks = tracks
             self._rows.has_scopes = True
             prepare([track for track in tracks.values() if isinstance(track, ScopeTrack)], self._duration_ps)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in addition to the trace's."""
-        lanes = sum(lane.nbytes for track in self.tracks.values() for lane in track.lanes)
-        return lanes + self._rows.class_index.nbytes + 2 * len(self.trace)

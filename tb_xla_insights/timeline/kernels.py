@@ -31,6 +31,8 @@ from tb_xla_insights.arrays import empty_columns, trim_columns
 
 _MAX_LANE = cython.declare(cython.int, 127)
 """The last lane of a row, which all deeper events share."""
+_NOTHING = cython.declare(cython.int, -2)
+"""The label of pieces that are not shown."""
 
 
 def assign_lanes(start: Int64, end: Int64, parent: Int32) -> NDArray[np.int16]:
@@ -44,12 +46,12 @@ def assign_lanes(start: Int64, end: Int64, parent: Int32) -> NDArray[np.int16]:
     lane_end: OutInt64 = np.full(_MAX_LANE + 1, -(2**62))
     with cython.nogil:
         for i in range(len(start)):
-            at: cython.int = lane[parent[i]] + 1 if parent[i] >= 0 else 0
-            while at < _MAX_LANE and lane_end[at] > start[i]:
-                at += 1
-            at = min(at, _MAX_LANE)
-            lane_end[at] = max(lane_end[at], end[i])
-            lane[i] = at
+            candidate: cython.int = lane[parent[i]] + 1 if parent[i] >= 0 else 0
+            while candidate < _MAX_LANE and lane_end[candidate] > start[i]:
+                candidate += 1
+            candidate = min(candidate, _MAX_LANE)
+            lane_end[candidate] = max(lane_end[candidate], end[i])
+            lane[i] = candidate
     return result
 
 
@@ -60,16 +62,16 @@ def inherit_classes(own_class: Int8, is_disowned: Bools, parent: Int32, missing:
     """
     result = np.full(len(own_class), -1, np.int8)
     class_index: OutInt8 = result
-    below: OutBools = np.array(is_disowned)
+    is_below: OutBools = np.array(is_disowned)
     with cython.nogil:
         for i in range(len(own_class)):
-            above = parent[i]
-            if above >= 0 and below[above]:
-                below[i] = True
-            if own_class[i] >= 0 and not below[i]:
+            parent_index = parent[i]
+            if parent_index >= 0 and is_below[parent_index]:
+                is_below[i] = True
+            if own_class[i] >= 0 and not is_below[i]:
                 class_index[i] = own_class[i]
-            elif above >= 0:
-                class_index[i] = class_index[above]
+            elif parent_index >= 0:
+                class_index[i] = class_index[parent_index]
         for i in range(len(own_class)):
             if class_index[i] < 0:
                 class_index[i] = missing
@@ -82,17 +84,17 @@ def shown_parents(parent: Int32, is_shown: Bools, first: int64_t, shown_count: i
     shown_parent: OutInt32 = result
     # The index of each shown event, for other events that of the nearest shown ancestor.
     shown_index: OutInt32 = np.empty(len(is_shown), np.int32)
-    at: int32_t = 0
+    next_index: int32_t = 0
     with cython.nogil:
         for i in range(len(is_shown)):
             row = first + i
-            above: int32_t = -1 if parent[row] < first else shown_index[parent[row] - first]
+            ancestor: int32_t = -1 if parent[row] < first else shown_index[parent[row] - first]
             if is_shown[i]:
-                shown_parent[at] = above
-                shown_index[i] = at
-                at += 1
+                shown_parent[next_index] = ancestor
+                shown_index[i] = next_index
+                next_index += 1
             else:
-                shown_index[i] = above
+                shown_index[i] = ancestor
     return result
 
 
@@ -127,12 +129,12 @@ def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
 
 def merge_slices(
     start: Int64, end: Int64, latest_end: Int64, name: Int32, class_index: Int8, event: Int32,
-    first: int64_t, stop: int64_t, level: cython.int, names: int64_t,
+    first: int64_t, stop: int64_t, level: cython.int, name_count: int64_t,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """The slices of a level that contain events `first` to `stop - 1`.
 
-    `latest_end` is the latest end of each event and those before it; name ids are below `names`. Returns the columns
-    start, end, name, class, count, busy, event, time of the name.
+    `latest_end` is the latest end of each event and those before it; name ids are below `name_count`. Returns the
+    columns start, end, name, class, count, busy, event, time of the name.
 
         level     |       |       |       |     buckets of 2^level picoseconds
         events    ├─┤├┤ ├───────────┤ ├┤ ├┤
@@ -148,54 +150,54 @@ def merge_slices(
             if i == first or _separating_bits(start, end, i) >> level:
                 count += 1
     columns = empty_columns(count, "i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8")
-    _merge_slices(start, end, latest_end, name, class_index, event, first, stop, level, names, *columns)
+    _merge_slices(start, end, latest_end, name, class_index, event, first, stop, level, name_count, *columns)
     return columns
 
 
 def _merge_slices(
     start: Int64, end: Int64, latest_end: Int64, name: Int32, class_index: Int8, event: Int32,
-    first: int64_t, stop: int64_t, level: cython.int, names: int64_t,
+    first: int64_t, stop: int64_t, level: cython.int, name_count: int64_t,
     out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_class: OutInt8, out_count: OutInt32,
     out_busy: OutInt64, out_event: OutInt32, out_time: OutInt64,
 ) -> None:  # fmt: skip
-    name_time: OutInt64 = np.zeros(names + 1, np.int64)  # -1, no name, is the last entry
+    name_time: OutInt64 = np.zeros(name_count + 1, np.int64)  # -1, no name, is the last entry
     class_time: OutInt64 = np.zeros(128, np.int64)
     i: cython.Py_ssize_t = first
-    at: cython.Py_ssize_t = 0
+    size: cython.Py_ssize_t = 0
     with cython.nogil:
         while i < stop:
-            j = i + 1
-            while j < stop and _separating_bits(start, end, j) >> level == 0:
-                j += 1
-            out_start[at], out_end[at], out_name[at], out_class[at] = (
+            next_first = i + 1
+            while next_first < stop and _separating_bits(start, end, next_first) >> level == 0:
+                next_first += 1
+            out_start[size], out_end[size], out_name[size], out_class[size] = (
                 start[i],
                 end[i],
                 name[i],
                 class_index[i],
             )
-            out_count[at], out_event[at], out_busy[at] = j - i, event[i], 0
-            for member in range(i, j):
-                before = latest_end[member - 1] if member > 0 else start[member]
-                out_busy[at] += max(0, end[member] - max(start[member], before))
-                out_end[at] = max(out_end[at], end[member])
+            out_count[size], out_event[size], out_busy[size] = next_first - i, event[i], 0
+            for member in range(i, next_first):
+                previous_end = latest_end[member - 1] if member > 0 else start[member]
+                out_busy[size] += max(0, end[member] - max(start[member], previous_end))
+                out_end[size] = max(out_end[size], end[member])
                 name_time[name[member]] += end[member] - start[member]
                 class_time[class_index[member]] += end[member] - start[member]
-            for member in range(i, j):  # the first one wins where times are equal
-                if name_time[name[member]] > name_time[out_name[at]]:
-                    out_name[at] = name[member]
-                if class_time[class_index[member]] > class_time[out_class[at]]:
-                    out_class[at] = class_index[member]
-            out_time[at] = name_time[out_name[at]]
-            for member in range(i, j):
+            for member in range(i, next_first):  # the first one if times are equal
+                if name_time[name[member]] > name_time[out_name[size]]:
+                    out_name[size] = name[member]
+                if class_time[class_index[member]] > class_time[out_class[size]]:
+                    out_class[size] = class_index[member]
+            out_time[size] = name_time[out_name[size]]
+            for member in range(i, next_first):
                 name_time[name[member]] = 0
                 class_time[class_index[member]] = 0
-            i = j
-            at += 1
+            i = next_first
+            size += 1
 
 
 def group_slices(
     start: Int64, end: Int64, name: Int32, class_index: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
-    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t,
+    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, name_count: int64_t,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
     """Groups slices `first` to `stop - 1`, except those that end before `window_start`: joins short slices of one class
     with short pauses between them.
@@ -216,7 +218,7 @@ def group_slices(
         stop,
         window_start,
         level,
-        names,
+        name_count,
         *columns,
     )
     return trim_columns(size, *columns)
@@ -224,50 +226,50 @@ def group_slices(
 
 def _group_slices(
     start: Int64, end: Int64, name: Int32, class_index: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
-    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t,
+    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, name_count: int64_t,
     out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_class: OutInt8, out_count: OutInt32,
     out_busy: OutInt64, out_event: OutInt32,
 ) -> int:  # fmt: skip
-    name_time: OutInt64 = np.zeros(names + 1, np.int64)
-    at: cython.Py_ssize_t = -1
-    opened: cython.Py_ssize_t = first
-    open_short: cython.bint = False
+    name_time: OutInt64 = np.zeros(name_count + 1, np.int64)
+    group: cython.Py_ssize_t = -1
+    group_first: cython.Py_ssize_t = first
+    is_group_short: cython.bint = False
     with cython.nogil:
         for i in range(first, stop):
             if end[i] < window_start:
                 continue
-            short: cython.bint = count[i] > 1 or (end[i] - start[i]) >> level == 0
+            is_short: cython.bint = count[i] > 1 or (end[i] - start[i]) >> level == 0
             if (
-                open_short
-                and short
-                and class_index[i] == out_class[at]
-                and max(0, start[i] - out_end[at]) >> level == 0
+                is_group_short
+                and is_short
+                and class_index[i] == out_class[group]
+                and max(0, start[i] - out_end[group]) >> level == 0
             ):
-                out_end[at] = max(out_end[at], end[i])
-                out_count[at] += count[i]
-                out_busy[at] += busy[i]
+                out_end[group] = max(out_end[group], end[i])
+                out_count[group] += count[i]
+                out_busy[group] += busy[i]
                 name_time[name[i]] += time[i]
-                if name_time[name[i]] > name_time[out_name[at]]:
-                    out_name[at] = name[i]
+                if name_time[name[i]] > name_time[out_name[group]]:
+                    out_name[group] = name[i]
                 continue
-            if at >= 0:
-                for member in range(opened, i):
+            if group >= 0:
+                for member in range(group_first, i):
                     name_time[name[member]] = 0
-            at += 1
-            opened, open_short = i, short
-            out_start[at], out_end[at], out_name[at], out_class[at] = (
+            group += 1
+            group_first, is_group_short = i, is_short
+            out_start[group], out_end[group], out_name[group], out_class[group] = (
                 start[i],
                 end[i],
                 name[i],
                 class_index[i],
             )
-            out_count[at], out_busy[at], out_event[at] = count[i], busy[i], event[i]
+            out_count[group], out_busy[group], out_event[group] = count[i], busy[i], event[i]
             name_time[name[i]] += time[i]
-        at += 1
-        for member in range(at):
+        group += 1
+        for member in range(group):
             if out_count[member] == 1:
                 out_busy[member] = 0
-    return at
+    return group
 
 
 @cython.cfunc
@@ -275,6 +277,7 @@ def _group_slices(
 @cython.nogil
 @cython.exceptval(check=False)
 def _last_bucket(start: int64_t, end: int64_t, level: cython.int) -> int64_t:
+    """The bucket of the last instant of an interval."""
     return (end - 1 if end > start else start) >> level
 
 
@@ -285,9 +288,11 @@ def group_fills(
     """The fill of each bucket, from 0 to 15, of each group with several events, concatenated; groups as returned by
     `group_slices` for slices `first` to `stop - 1`."""
     buckets: cython.Py_ssize_t = 0
-    for x in range(len(group_start)):
-        if group_count[x] > 1:
-            buckets += _last_bucket(group_start[x], group_end[x], level) - (group_start[x] >> level) + 1
+    for group in range(len(group_start)):
+        if group_count[group] > 1:
+            buckets += (
+                _last_bucket(group_start[group], group_end[group], level) - (group_start[group] >> level) + 1
+            )
     result = np.empty(buckets, np.int8)
     if not buckets:
         return result
@@ -302,33 +307,35 @@ def _group_fills(
 ) -> None:  # fmt: skip
     width: int64_t = cython.cast(int64_t, 1) << level
     i: cython.Py_ssize_t = first
-    at: cython.Py_ssize_t = 0
+    fill: cython.Py_ssize_t = 0
     bucket: int64_t
     with cython.nogil:
-        for x in range(len(group_start)):
-            left: int64_t = group_count[x]
-            begin = group_start[x] >> level
-            until = group_end[x]
-            while left > 0 and i < stop:
+        for group in range(len(group_start)):
+            events_left: int64_t = group_count[group]
+            first_bucket = group_start[group] >> level
+            group_stop = group_end[group]
+            while events_left > 0 and i < stop:
                 if end[i] >= window_start:
-                    left -= count[i]
-                    if group_count[x] > 1 and end[i] > start[i]:
-                        part = cython.cast(cython.double, busy[i]) / (end[i] - start[i])
+                    events_left -= count[i]
+                    if group_count[group] > 1 and end[i] > start[i]:
+                        busy_share = cython.cast(cython.double, busy[i]) / (end[i] - start[i])
                         for bucket in range(start[i] >> level, ((end[i] - 1) >> level) + 1):
                             low, high = bucket * width, (bucket + 1) * width
-                            time[at + bucket - begin] += part * (min(high, end[i]) - max(low, start[i]))
+                            time[fill + bucket - first_bucket] += busy_share * (
+                                min(high, end[i]) - max(low, start[i])
+                            )
                 i += 1
-            if group_count[x] == 1:
+            if group_count[group] == 1:
                 continue
-            for bucket in range(begin, _last_bucket(group_start[x], until, level) + 1):
-                low, high = max(bucket * width, group_start[x]), min((bucket + 1) * width, until)
+            for bucket in range(first_bucket, _last_bucket(group_start[group], group_stop, level) + 1):
+                low, high = max(bucket * width, group_start[group]), min((bucket + 1) * width, group_stop)
                 # Any work and any pause stays visible.
-                share = time[at] / (high - low) if high > low else 0.0
+                share = time[fill] / (high - low) if high > low else 0.0
                 digit: cython.int = cython.cast(cython.int, 15 * share + 0.5)
                 if share > 0:
                     digit = max(1, digit)
-                digits[at] = min(15 if share > 0.999999 else 14, digit)
-                at += 1
+                digits[fill] = min(15 if share > 0.999999 else 14, digit)
+                fill += 1
 
 
 def class_times(
@@ -338,18 +345,18 @@ def class_times(
     result = np.zeros((class_count, buckets), np.int64)
     time: OutTable64 = result
     first: int64_t = 0
-    border: int64_t = duration // buckets  # the end of the first bucket that the event touches
+    first_bucket_end: int64_t = duration // buckets  # of the first bucket that the event touches
     with cython.nogil:
         for i in range(len(start)):
-            while border <= start[i] and first < buckets - 1:
+            while first_bucket_end <= start[i] and first < buckets - 1:
                 first += 1
-                border = duration * (first + 1) // buckets
-            at, begin, until = first, start[i], border
-            while until < end[i] and at < buckets - 1:
-                time[class_index[i], at] += max(0, until - begin)
-                at, begin = at + 1, max(begin, until)
-                until = duration * (at + 1) // buckets
-            time[class_index[i], at] += max(0, min(until, end[i]) - begin)
+                first_bucket_end = duration * (first + 1) // buckets
+            bucket, begin, bucket_end = first, start[i], first_bucket_end
+            while bucket_end < end[i] and bucket < buckets - 1:
+                time[class_index[i], bucket] += max(0, bucket_end - begin)
+                bucket, begin = bucket + 1, max(begin, bucket_end)
+                bucket_end = duration * (bucket + 1) // buckets
+            time[class_index[i], bucket] += max(0, min(bucket_end, end[i]) - begin)
     return result
 
 
@@ -400,8 +407,8 @@ def op_pieces(
     At each instant the op that started last among the running ones is shown. The parts of the op with key k are
     `first[k]` to `first[k + 1] - 1`; they divide the op's length by their weights, whose cumulative sums are `upto`.
     """
-    most = len(start) + 1 + int(np.diff(first)[key].sum())
-    columns = empty_columns(most, np.int64, np.int64, np.int32, np.int32)
+    max_pieces = len(start) + 1 + int(np.diff(first)[key].sum())
+    columns = empty_columns(max_pieces, np.int64, np.int64, np.int32, np.int32)
     return trim_columns(_op_pieces(start, end, key, run, first, upto, *columns), *columns)
 
 
@@ -422,14 +429,14 @@ def _op_pieces(
                 stop = min(end[op], until)
                 if stop > now:
                     low, high = first[key[op]], first[key[op] + 1]
-                    begin, whole, length = start[op], upto[high - 1], end[op] - start[op]
+                    part_start, total_weight, length = start[op], upto[high - 1], end[op] - start[op]
                     for part in range(low, high):
-                        after = start[op] + length * upto[part] // whole
-                        if min(after, stop) > max(begin, now):
-                            out_start[size], out_end[size] = max(begin, now), min(after, stop)
+                        part_end = start[op] + length * upto[part] // total_weight
+                        if min(part_end, stop) > max(part_start, now):
+                            out_start[size], out_end[size] = max(part_start, now), min(part_end, stop)
                             out_part[size], out_run[size] = part, run[op]
                             size += 1
-                        begin = after
+                        part_start = part_end
                     now = stop
                 if end[op] > until:
                     break
@@ -445,7 +452,7 @@ def join_pieces(
     start: Int64, end: Int64, part: Int32, run: Int32, label: Int32
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Joins consecutive pieces with the same run and label: start, end, label. `label` is per part: -1 is no scope, -2
-    nothing to show. Pauses within a run are joined over; without a run they separate."""
+    (_NOTHING) nothing to show. Pieces of a run are joined across pauses, other pieces only without a pause."""
     columns = empty_columns(len(start), np.int64, np.int64, np.int32)
     return trim_columns(_join_pieces(start, end, part, run, label, *columns), *columns)
 
@@ -457,15 +464,15 @@ def _join_pieces(
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(start)):
-            now = label[part[i]]
-            if now == -2:
+            part_label = label[part[i]]
+            if part_label == _NOTHING:
                 continue
             is_same_label: cython.bint = (
-                i > 0 and size > 0 and label[part[i - 1]] == now and run[i - 1] == run[i]
+                i > 0 and size > 0 and label[part[i - 1]] == part_label and run[i - 1] == run[i]
             )
             if is_same_label and (run[i] >= 0 or end[i - 1] == start[i]):
                 out_end[size - 1] = end[i]
                 continue
-            out_start[size], out_end[size], out_label[size] = start[i], end[i], now
+            out_start[size], out_end[size], out_label[size] = start[i], end[i], part_label
             size += 1
     return size

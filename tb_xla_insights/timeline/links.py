@@ -40,14 +40,14 @@ class Links:
     def sources(self, event: int) -> list[int]:
         """The events whose work led to this event, without repetition."""
         flows = self._trace.flows
-        rows = flows.producer[np.isin(flows.consumer, self._event_and_marks(event, before=True))]
+        rows = flows.producer[np.isin(flows.consumer, self._event_and_marks(event, as_consumers=True))]
         sources = [self._source_of(row) for row in rows.tolist()]
         return list(dict.fromkeys(row for row in sources if row != event))
 
     def targets(self, event: int) -> list[int]:
         """The events that this event's work led to, without repetition."""
         flows = self._trace.flows
-        rows = flows.consumer[np.isin(flows.producer, self._event_and_marks(event, before=False))]
+        rows = flows.consumer[np.isin(flows.producer, self._event_and_marks(event, as_consumers=False))]
         targets = [self._target_of(row) for row in rows.tolist()]
         return list(dict.fromkeys(row for row in targets if row is not None and row != event))
 
@@ -83,26 +83,26 @@ class Links:
         enclosing = self.enclosing(event)
         return event if enclosing is None else enclosing
 
-    def _event_and_marks(self, event: int, before: bool) -> list[int]:
-        """The event and the marks that resolve to it, as consumers (`before`) or as producers of flows."""
+    def _event_and_marks(self, event: int, as_consumers: bool) -> list[int]:
+        """The event and the marks that resolve to it, as consumers or as producers of flows."""
         if self._is_mark(event):
             return [event]
         trace = self._trace
         line = trace.line_of(event)
         end = int(trace.start_ps[event] + trace.duration_ps[event])
-        after = line.first + int(np.searchsorted(trace.start_ps[line.rows], end, "right"))
-        inside = np.arange(event + 1, after)
-        nearby = inside[self._hidden[trace.metadata_index[inside]]]
+        stop = line.first + int(np.searchsorted(trace.start_ps[line.rows], end, "right"))
+        rows = np.arange(event + 1, stop)
+        nearby = rows[self._hidden[trace.metadata_index[rows]]]
         nearby = nearby[
             np.isin(trace.parent[nearby], [event, -1])
             | self._hidden[trace.metadata_index[trace.parent[nearby]]]
         ]
-        if before:
+        if as_consumers:
             neighbours = range(event - 1, max(line.first, event - _MAX_SCANNED) - 1, -1)
         else:
-            neighbours = range(after, min(line.rows.stop, after + _MAX_SCANNED))
+            neighbours = range(stop, min(line.rows.stop, stop + _MAX_SCANNED))
         marks = [*nearby.tolist(), *takewhile(self._is_mark, neighbours)]
-        resolve = self._target_of if before else self._source_of
+        resolve = self._target_of if as_consumers else self._source_of
         return [event, *(mark for mark in marks if resolve(mark) == event)]
 
     def _outermost(self, event: int) -> int:

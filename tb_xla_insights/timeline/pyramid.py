@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,15 +76,16 @@ def level_of_window(span_ps: int, px: int) -> int:
 
 @dataclass(eq=False)
 class Lane:
-    """The events of one depth of a row, sorted by start; `names` is the number of names."""
+    """The events of one depth of a row, sorted by start; `name_count` is the number of names."""
 
     start: Int64
     end: Int64
     name: Int32
     class_index: Int8
     event: Int32
-    names: int
+    name_count: int
     _levels: dict[int, tuple[_LevelSlices, Int64]] = field(default_factory=dict, repr=False)
+    """The cached levels, with the latest ends of their slices."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -109,7 +110,7 @@ class Lane:
             slices, latest_end = cached
             first, stop = window(slices.start, latest_end, start_ps, end_ps)
         start, end, name, class_index, events, busy, event = kernels.group_slices(
-            *slices, first, stop, start_ps, level, self.names
+            *slices, first, stop, start_ps, level, self.name_count
         )
         fill = kernels.group_fills(
             slices.start,
@@ -137,19 +138,11 @@ class Lane:
 
     def _merge(self, first: int, stop: int, level: int) -> _LevelSlices:
         columns = self.start, self.end, self.latest_end, self.name, self.class_index, self.event
-        return _LevelSlices(*kernels.merge_slices(*columns, first, stop, level, self.names))
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the events' columns and the cached levels."""
-        arrays: list[NDArray[Any]] = [self.start, self.end, self.name, self.class_index, self.event]
-        for slices, latest_end in list(self._levels.values()):
-            arrays.extend((*slices, latest_end))
-        return sum(array.nbytes for array in arrays)
+        return _LevelSlices(*kernels.merge_slices(*columns, first, stop, level, self.name_count))
 
 
 def window(start: Int64, latest_end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
-    """The range (first, stop) of entries that may touch the window: from the first whose latest end reaches the
+    """The range (first, stop) of intervals that may touch the window: from the first whose latest end reaches the
     window's start, up to the last that starts before its end."""
     first = int(np.searchsorted(latest_end, start_ps, "left"))
     return first, max(first, int(np.searchsorted(start, end_ps, "left")))

@@ -5,7 +5,7 @@ the others); per device its modules, its ops and its other lines.
 
 Threads do not show plumbing: events that mark handed-over tasks (`ThreadpoolListener::…`) and the ends of device ops.
 These have no duration to speak of, are half of the events of a CPU capture, and would merge the work into groups. Their
-content is shown elsewhere: the tie between threads as a flow between the events around them, an op's end as the length
+content is shown elsewhere: the link between threads as a flow between the events around them, an op's end as the length
 of the op in its device's row. Search finds them by the start of their names, and they have details like any event.
 """
 
@@ -53,10 +53,10 @@ OP, COLLECTIVE, STALL = 0, 1, 2
 
 @dataclass
 class Names:
-    """The display names of events: `texts`, and their unshortened forms in `whole`; the name's id of each event
-    metadata and of each string."""
+    """The display names of events by id: `texts`, and `full_texts` in which long names are not shortened. `of_metadata`
+    and `of_string` are the ids by event metadata and by string."""
 
-    whole: list[str]
+    full_texts: list[str]
     texts: list[str]
     of_metadata: Int32
     of_string: Int32
@@ -64,16 +64,16 @@ class Names:
     @classmethod
     def of(cls, trace: Trace) -> Names:
         label = trace.metadata.label
-        named = np.zeros(len(trace.strings) + 1, np.bool_)  # no name, -1, is the last entry
-        named[label] = True
+        is_name = np.zeros(len(trace.strings) + 1, np.bool_)  # no name, -1, is the last entry
+        is_name[label] = True
         for device in trace.devices:
-            named[device.modules.name] = True
-            named[device.ops.name] = True
-        used = np.flatnonzero(named).tolist()
-        of_string = np.full(len(named), -1, np.int32)
-        of_string[used] = np.arange(len(used), dtype=np.int32)
-        whole = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
-        return cls(whole, [shorten_name(name) for name in whole], of_string[label], of_string)
+            is_name[device.modules.name] = True
+            is_name[device.ops.name] = True
+        strings = np.flatnonzero(is_name).tolist()
+        of_string = np.full(len(is_name), -1, np.int32)
+        of_string[strings] = np.arange(len(strings), dtype=np.int32)
+        full_texts = [trace.strings[i] if i < len(trace.strings) else "" for i in strings]
+        return cls(full_texts, [shorten_name(text) for text in full_texts], of_string[label], of_string)
 
 
 class HostRows:
@@ -155,7 +155,7 @@ class HostRows:
             return
         nearest_parent = nearest_ancestor(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
-        position = np.argsort(order)  # in that order, of each of `rows`, which ascend
+        position = np.argsort(order)  # in that order, by index in `rows`, which ascend
         parent = np.where(nearest_parent >= 0, position[np.searchsorted(rows, nearest_parent)], -1)
         columns = self._columns(rows[order], parent[order].astype(np.int32))
         yield self._track(self._head("ann", "annotations", "Annotations"), columns)
@@ -173,12 +173,12 @@ class HostRows:
 
     def _threads(self) -> Iterator[Track]:
         trace = self.trace
-        shown = {thread.line for thread in trace.threads} | {
+        lines_shown = {thread.line for thread in trace.threads} | {
             line for device in trace.devices for line in device.lines.values()
         }
         device_planes = {device.plane for device in trace.devices}
         other_lines = [
-            line for line in trace.lines if line.index not in shown and line.plane not in device_planes
+            line for line in trace.lines if line.index not in lines_shown and line.plane not in device_planes
         ]
         threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in other_lines)]
         threads = [thread for thread in threads if trace.lines[thread.line].count]
@@ -186,10 +186,10 @@ class HostRows:
         labels = thread_labels(trace)
         tracks = []
         for thread in threads:
-            id = str(RowId(self.index, thread_row(thread.line)))
+            row_id = str(RowId(self.index, thread_row(thread.line)))
             main = thread.role not in _FOLDED_ROLES
             label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
-            head = RowHead(id, "thread", label, trace.host, None, thread.role, main)
+            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, main)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted(
             (track for track in tracks if track.head.role in _HELPER_ROLES),
@@ -231,18 +231,16 @@ class HostRows:
             if name in _LINES_SHOWN_ELSEWHERE or not line.count:
                 continue
             if name == "Async XLA Ops":
-                row = head("async", "async", "async ops")
+                row_head = head("async", "async", "async ops")
             elif "Name Scope" in name:
-                row = head("scopes", "scopes", "scopes")
+                row_head = head("scopes", "scopes", "scopes")
             else:
-                row = head(f"l{index}", "stream" if name.startswith("Stream") else "async", name)
+                row_head = head(f"l{index}", "stream" if name.startswith("Stream") else "async", name)
             rows = np.arange(line.first, line.rows.stop, dtype=np.int32)
-            nearest_parent = self.trace.parent[line.rows]
-            columns = self._columns(
-                rows, np.where(nearest_parent >= 0, nearest_parent - line.first, -1).astype(np.int32)
-            )
+            parent = self.trace.parent[line.rows]
+            columns = self._columns(rows, np.where(parent >= 0, parent - line.first, -1).astype(np.int32))
             columns.class_index = op_classes[self.trace.metadata_index[rows]]
-            yield self._track(row, columns, index)
+            yield self._track(row_head, columns, index)
 
     def _spans(self, spans: Spans, op_classes: Int8 | None) -> Columns:
         class_index = (

@@ -33,6 +33,7 @@ SCOPES = ".scopes"
 
 _MAX_DEPTH = 12
 _NO_SCOPE, _NOTHING = -1, -2
+"""Labels of parts without a scope, and of depths below a part's scope, where nothing is shown."""
 _MAX_LISTED_KINDS = 4
 _REASONS = {
     "bare": "their op names have no scope, as those of the backward pass",
@@ -43,11 +44,11 @@ _REASONS = {
 @dataclass(eq=False)
 class ScopeTrack(Track):
     """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
-    path on the host, and `recorded` the scope with the positions that distinguish repetitions."""
+    path on the host, and `recorded_scopes` the scope with the positions that distinguish repetitions."""
 
     number: int = 0
     paths: list[str] = field(default_factory=list)
-    recorded: list[str] = field(default_factory=list)
+    recorded_scopes: list[str] = field(default_factory=list)
 
     def path_of(self, event: RowEvent) -> str | None:
         """The annotation's path of a slice, None if it has no scope."""
@@ -55,13 +56,13 @@ class ScopeTrack(Track):
         return self.paths[name] if name >= 0 else None
 
     def step_of(self, event: RowEvent) -> int:
-        """The step whose launch started the run of a slice, -1: none."""
+        """The index of the step whose launch started the run of a slice, -1: none."""
         launches = find_launches(self.trace)
-        device_ops = launches.runs.of_device(self.number)
-        at = int(np.searchsorted(launches.runs.start_ps[device_ops], event.start_ps, "right")) - 1
-        return int(launches.step_of_run[device_ops][at]) if at >= 0 else -1
+        runs = launches.runs.of_device(self.number)
+        index = int(np.searchsorted(launches.runs.start_ps[runs], event.start_ps, "right")) - 1
+        return int(launches.step_of_run[runs][index]) if index >= 0 else -1
 
-    def around(self, event: RowEvent) -> list[RowEvent]:
+    def enclosing(self, event: RowEvent) -> list[RowEvent]:
         """The slices that enclose a slice, the outermost first."""
         slices = []
         for depth, lane in enumerate(self.lanes[: event.depth]):
@@ -73,7 +74,7 @@ class ScopeTrack(Track):
         """The facts that the panel lists about a slice: its annotation, or why it has none."""
         name = int(event.lane.name[event.index])
         if name >= 0:
-            facts = {"annotation": self.paths[name], "as recorded": self.recorded[name]}
+            facts = {"annotation": self.paths[name], "as recorded": self.recorded_scopes[name]}
         else:
             facts = self._reasons(event)
         return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items()]
@@ -84,13 +85,15 @@ class ScopeTrack(Track):
         keys = ops.devices[self.number].key[low:high].tolist()
         reasons = {}
         for state in range(BARE, len(STATES)):
-            kinds = Counter(op_kind(ops, k) for k in keys if ops.state[k] == state)
+            kinds = Counter(op_kind(ops, key) for key in keys if ops.state[key] == state)
             if kinds:
-                listed = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS))
+                kinds_text = ", ".join(
+                    f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS)
+                )
                 more = ", …" if len(kinds) > _MAX_LISTED_KINDS else ""
-                number = kinds.total()
-                reasons[f"{STATES[state]}: {number} op{'s' * (number != 1)}"] = (
-                    f"{_REASONS[STATES[state]]}: {listed}{more}"
+                total = kinds.total()
+                reasons[f"{STATES[state]}: {total} op{'s' * (total != 1)}"] = (
+                    f"{_REASONS[STATES[state]]}: {kinds_text}{more}"
                 )
         return reasons
 
@@ -99,23 +102,24 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     """The facts that the panel lists about an op (index into the device's ops): its annotations with their source, and
     the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)
-    k = int(ops.devices[device].key[op])
-    parts = range(int(ops.first[k]), int(ops.first[k + 1]))
-    weights = np.diff(ops.upto[parts.start : parts.stop], prepend=0) / ops.upto[parts.stop - 1]
+    key = int(ops.devices[device].key[op])
+    parts = range(int(ops.first_part[key]), int(ops.first_part[key + 1]))
+    cumulative = ops.cumulative_weights[parts.start : parts.stop]
+    weights = np.diff(cumulative, prepend=0) / cumulative[-1]
     shares: dict[str, float] = {}
     for part, weight in zip(parts, weights.tolist(), strict=True):
         node = int(nodes.of_part[part])
         path = nodes.path[node] if node >= 0 else "no annotation"
         shares[path] = shares.get(path, 0.0) + weight
     annotations = ", ".join(
-        f"{path} {share(part)}" if len(shares) > 1 else path for path, part in shares.items()
+        f"{path} {share(time_share)}" if len(shares) > 1 else path for path, time_share in shares.items()
     )
-    frames = [f"{frame} {frame.function}".rstrip() for frame in op_stack(ops, k)] or [op_source(ops, k)]
+    frames = [f"{frame} {frame.function}".rstrip() for frame in op_stack(ops, key)] or [op_source(ops, key)]
     facts = {
-        "annotation": f"{annotations} ({STATES[ops.state[k]]})",
+        "annotation": f"{annotations} ({STATES[ops.state[key]]})",
         "python": " ← ".join(filter(None, frames)),
     }
-    return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items() if value]
+    return [{"name": name, "value": value, "kind": "text"} for name, value in facts.items() if value]
 
 
 def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
@@ -135,40 +139,51 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
     labels = _Labels(trace, ops)
     if not (labels.of_part[0][_used_parts(ops, device_ops.key)] >= 0).any():
         return None
-    columns = spans.start_ps, spans.end_ps, device_ops.key, device_ops.run, ops.first, ops.upto
+    columns = (
+        spans.start_ps,
+        spans.end_ps,
+        device_ops.key,
+        device_ops.run,
+        ops.first_part,
+        ops.cumulative_weights,
+    )
     start, end, part, run = kernels.op_pieces(*map(np.ascontiguousarray, columns))
     lanes = []
-    for of_part in labels.of_part:
-        begin, until, label = kernels.join_pieces(start, end, part, run, of_part)
+    for label_of_part in labels.of_part:
+        slice_start, slice_end, label = kernels.join_pieces(start, end, part, run, label_of_part)
         if not (label >= 0).any():
             break
-        no_class, no_event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
-        lanes.append(Lane(begin, until, label, no_class, no_event, len(labels.names)))
+        no_class, no_event = np.zeros(len(label), np.int8), np.full(len(label), -1, np.int32)
+        lanes.append(Lane(slice_start, slice_end, label, no_class, no_event, len(labels.names)))
     if not lanes:  # ops of no length
         return None
-    scoped = lanes[0].name >= 0
-    time = int(kernels.covered_ps(lanes[0].start[scoped], lanes[0].end[scoped]))
+    has_scope = lanes[0].name >= 0
+    busy_ps = int(kernels.covered_ps(lanes[0].start[has_scope], lanes[0].end[has_scope]))
     row_id = str(RowId(host, SCOPES.removeprefix("."), number))
     head = RowHead(row_id, "scopes", "scopes", trace.host, device.id)
-    busy = time / duration_ps if duration_ps else None
+    busy_share = busy_ps / duration_ps if duration_ps else None
     return ScopeTrack(
-        head, host, trace, lanes, labels.names, busy, None, number, labels.paths, labels.recorded
+        head, host, trace, lanes, labels.names, busy_share, None, number, labels.paths, labels.recorded_scopes
     )
 
 
 def _used_parts(ops: Ops, key: Int32) -> Int32:
-    used = np.unique(key)
-    return np.concatenate([np.arange(ops.first[k], ops.first[k + 1]) for k in used.tolist()]).astype(np.int32)
+    """The indices of the parts of the ops with these keys."""
+    keys = np.unique(key).tolist()
+    return np.concatenate([np.arange(ops.first_part[key], ops.first_part[key + 1]) for key in keys]).astype(
+        np.int32
+    )
 
 
 class _Labels:
-    """The label of each part of a host's ops, per depth. Each repetition of a scope has its own label."""
+    """`of_part` has, per depth, the label of each part of a host's ops (_NO_SCOPE, _NOTHING: none). Each repetition of
+    a scope has its own label; `names`, `paths` and `recorded_scopes` are by label."""
 
     def __init__(self, trace: Trace, ops: Ops) -> None:
         self.names: list[str] = []
         self.paths: list[str] = []
-        self.recorded: list[str] = []
-        self._number: dict[tuple[str, str], int] = {}
+        self.recorded_scopes: list[str] = []
+        self._label_ids: dict[tuple[str, str], int] = {}
         nodes = find_nodes(trace)
         chains: list[list[int]] = []
         scopes = ops.scope.tolist()
@@ -195,10 +210,10 @@ class _Labels:
             for depth in range(min(len(outer), _MAX_DEPTH))
         ]
 
-    def _label(self, path: str, recorded: str, name: str) -> int:
-        number = self._number.setdefault((path, recorded), len(self.names))
-        if number == len(self.names):
+    def _label(self, path: str, recorded_scope: str, name: str) -> int:
+        label = self._label_ids.setdefault((path, recorded_scope), len(self.names))
+        if label == len(self.names):
             self.names.append(name)
             self.paths.append(path)
-            self.recorded.append(recorded)
-        return number
+            self.recorded_scopes.append(recorded_scope)
+        return label

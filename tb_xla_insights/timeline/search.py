@@ -37,7 +37,8 @@ def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) 
 
 
 class Searchable:
-    """One host's events with their searchable names: the displayed names, and those of the file if they differ."""
+    """One host's events with their searchable names: the displayed names, and those of the file if they differ, each as
+    it is and in lower case."""
 
     def __init__(self, host: HostRows) -> None:
         self.host = host
@@ -45,7 +46,7 @@ class Searchable:
         is_hidden = np.zeros(len(names.texts) + 1, np.bool_)
         is_hidden[names.of_metadata[host.hidden]] = True
         self.hidden_names = is_hidden[:-1]
-        self.texts = [(text, text.lower()) for text in names.whole]
+        self.texts = [(text, text.lower()) for text in names.full_texts]
         long_names = np.flatnonzero((metadata.display_name >= 0) & (metadata.display_name != metadata.name))
         strings = [host.trace.strings[i] if i >= 0 else "" for i in metadata.name[long_names]]
         self.long_names = {
@@ -53,14 +54,16 @@ class Searchable:
         }
 
     def find(self, query: str, rows: Sequence[Track] | None, results: _Results) -> None:
+        """Adds the events that match the query to the results; see the function `find`."""
         host, trace, match = self.host, self.host.trace, _match(query)
         matches_anywhere = np.array([match(*text) for text in self.texts], np.bool_)
         matches_start = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
-        shown_names, is_hidden = matches_anywhere & ~self.hidden_names, matches_start & self.hidden_names
-        has_long_name = np.zeros(len(host.hidden), np.bool_)
-        if not shown_names.any():
-            has_long_name[[index for index, text in self.long_names.items() if match(*text)]] = True
-        if not (shown_names.any() or is_hidden.any() or has_long_name.any()):
+        is_shown_match = matches_anywhere & ~self.hidden_names
+        is_hidden_match = matches_start & self.hidden_names
+        has_long_match = np.zeros(len(host.hidden), np.bool_)
+        if not is_shown_match.any():
+            has_long_match[[index for index, text in self.long_names.items() if match(*text)]] = True
+        if not (is_shown_match.any() or is_hidden_match.any() or has_long_match.any()):
             return
         sums = _Sums(len(matches_anywhere))
         for index, track in enumerate(host.tracks):
@@ -68,20 +71,20 @@ class Searchable:
                 continue
             # The event of a GPU's run is a kernel, whose home row is that of the ops.
             home_row = index if rows is None and track.head.kind != "modules" else -1
-            arrays = sums.of(track)
+            arrays = sums.arrays_for(track)
             for depth, lane in enumerate(track.lanes):
                 columns = lane.event, lane.start, lane.end, lane.name, lane.class_index
-                masks = shown_names, has_long_name
+                masks = is_shown_match, has_long_match
                 hits = kernels.find_matches(
                     *columns, trace.metadata_index, *masks, host.home, home_row, _MAX_HITS, *arrays
                 )
                 start = lane.start[hits]
                 results.add(track, depth, start, lane.end[hits] - start, lane.event[hits], lane.name[hits])
-            if is_hidden.any() and track.line is not None and track.head.kind == "thread":
-                self._find_hidden(track, track.line, is_hidden, sums, results)
+            if is_hidden_match.any() and track.line is not None and track.head.kind == "thread":
+                self._find_hidden(track, track.line, is_hidden_match, sums, results)
         for name in np.flatnonzero(sums.count).tolist():
             label, class_index = host.names.texts[name], int(sums.class_index[name])
-            results.name(label, class_index, int(sums.count[name]), int(sums.total_ps[name]))
+            results.add_name(label, class_index, int(sums.count[name]), int(sums.total_ps[name]))
 
     def _find_hidden(
         self, track: Track, line: int, searched_names: NDArray[np.bool_], sums: _Sums, results: _Results
@@ -100,7 +103,7 @@ class Searchable:
         )
         sums_of_metadata = _Sums(len(is_searched))
         masks = is_searched, np.zeros_like(is_searched)
-        arrays = sums_of_metadata.of(track)
+        arrays = sums_of_metadata.arrays_for(track)
         hits = kernels.find_matches(*columns, trace.metadata_index, *masks, host.home, -1, _MAX_HITS, *arrays)
         np.add.at(sums.count, name_of_metadata, sums_of_metadata.count)
         np.add.at(sums.total_ps, name_of_metadata, sums_of_metadata.total_ps)
@@ -113,12 +116,12 @@ class Searchable:
 class _Sums:
     """The number, time and class (of the first event in a host's row, -1: none) of the events of each name."""
 
-    def __init__(self, names: int) -> None:
-        self.count, self.total_ps = np.zeros(names, np.int64), np.zeros(names, np.int64)
-        self.class_index = np.full(names, -1, np.int8)
-        self._unused_class_index = np.zeros(names, np.int8)
+    def __init__(self, name_count: int) -> None:
+        self.count, self.total_ps = np.zeros(name_count, np.int64), np.zeros(name_count, np.int64)
+        self.class_index = np.full(name_count, -1, np.int8)
+        self._unused_class_index = np.zeros(name_count, np.int8)
 
-    def of(self, track: Track) -> tuple[Int64, Int64, Int8]:
+    def arrays_for(self, track: Track) -> tuple[Int64, Int64, Int8]:
         """The arrays that a row's events are added to; a device's events have no host class."""
         return (
             self.count,
@@ -135,32 +138,32 @@ class _Results:
         self.tracks: list[Track] = []
         self.columns: list[NDArray[np.int64]] = []
 
-    def name(self, label: str, class_index: int, count: int, total_ps: int) -> None:
+    def add_name(self, label: str, class_index: int, count: int, total_ps: int) -> None:
         class_ = CLASSES[class_index] if class_index >= 0 else None
         sums = self.names.setdefault(label, {"name": label, "class": class_, "count": 0, "total_ps": 0})
         sums["count"] += count
         sums["total_ps"] += total_ps
 
     def add(self, track: Track, depth: int, start: Int64, duration: Int64, event: Int32, name: Int32) -> None:
-        """Events of one lane, in order."""
+        """Adds events of one lane, in order."""
         ones = np.ones(len(event), np.int64)
         self.columns.append(np.stack([start, duration, event, name, ones * depth, ones * len(self.tracks)]))
         self.tracks.append(track)
 
     def as_json(self) -> SearchAnswer:
-        names = sorted(self.names.values(), key=lambda item: (-item["total_ps"], item["name"]))
-        index_of_name = {item["name"]: index for index, item in enumerate(names)}
+        names = sorted(self.names.values(), key=lambda row: (-row["total_ps"], row["name"]))
+        index_of_name = {row["name"]: index for index, row in enumerate(names)}
         hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((6, 0), np.int64)
         order = np.lexsort((hits[4], hits[5], hits[0]))[:_MAX_HITS]
         start, duration, event, name, depth, number = hits[:, order].tolist()
         tracks = [self.tracks[i] for i in number]
-        count = sum(item["count"] for item in names)
+        count = sum(row["count"] for row in names)
         return {
             "count": count,
             "truncated": count > len(start),
             "names": names,
             "hits": {
-                "event": [f"{track.host}.{e}" for track, e in zip(tracks, event, strict=True)],
+                "event": [f"{track.host}.{index}" for track, index in zip(tracks, event, strict=True)],
                 "row": [track.head.id for track in tracks],
                 "depth": depth,
                 "s": start,
@@ -171,10 +174,11 @@ class _Results:
 
 
 def _match(query: str) -> Callable[..., bool]:
-    """A predicate of names, given as they are and in lower case, for a query."""
+    """The predicate of a query: whether a text, given as it is and in lower case, contains the query or with `begins`
+    begins with it; after `name:`, whether the text or its shortened form is the query."""
     if query.startswith(_EXACT):
-        exact = query.removeprefix(_EXACT)
-        return lambda text, lower, begins=False: exact in (text, shorten_name(text))  # noqa: ARG005
+        name = query.removeprefix(_EXACT)
+        return lambda text, lower, begins=False: name in (text, shorten_name(text))  # noqa: ARG005
     query = query.lower()
     return lambda text, lower, begins=False: lower.startswith(query) if begins else query in lower  # noqa: ARG005
 
@@ -182,7 +186,7 @@ def _match(query: str) -> Callable[..., bool]:
 def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tuple[int, list[RowEvent]]:
     """The number of events in these rows that touch the window, and the first `limit` of them by start."""
     count = 0
-    first: list[tuple[int, int, RowEvent]] = []
+    earliest: list[tuple[int, int, RowEvent]] = []  # start, index of the row, event
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
             begin, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
@@ -190,6 +194,6 @@ def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tu
             indices = np.flatnonzero(is_inside) + begin
             count += len(indices)
             events = [RowEvent(track, depth, index) for index in indices[:limit].tolist()]
-            first.extend((event.start_ps, number, event) for event in events)
-    first.sort(key=lambda item: (item[0], item[1], item[2].depth))
-    return count, [event for *_, event in first[:limit]]
+            earliest.extend((event.start_ps, number, event) for event in events)
+    earliest.sort(key=lambda item: (item[0], item[1], item[2].depth))
+    return count, [event for *_, event in earliest[:limit]]

@@ -1,4 +1,4 @@
-"""The timeline of a session: its rows, windows of them, and single events."""
+"""The answers to the page's requests about the timeline: rows, slices in a window, events, and searches."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class Timeline:
         over all hosts' steps, None: unknown) and `device` (None: unknown)."""
         row_event = self._event_at(row, start_ps, depth)
         track = row_event.track
-        offset = next(
-            before for trace, before in traces_with_step_offsets(self._session) if trace is track.trace
+        step_offset = next(
+            offset for trace, offset in traces_with_step_offsets(self._session) if trace is track.trace
         )
         path, step = None, -1
         if isinstance(track, ScopeTrack):
@@ -122,7 +122,7 @@ class Timeline:
             path = "/".join(self.hosts[track.host].details.names(row_event))
         elif track.head.kind == "steps":
             step = row_event.index
-        return {"path": path, "step": offset + step if step >= 0 else None, "device": track.head.device}
+        return {"path": path, "step": step_offset + step if step >= 0 else None, "device": track.head.device}
 
     def _event_at(self, row: str, start_ps: int, depth: int | None) -> RowEvent:
         track = self._row(row)
@@ -181,15 +181,10 @@ class Timeline:
             "items": [self.hosts[item.track.host].details.summary(item) for item in row_events],
         }
 
-    @property
-    def nbytes(self) -> int:
-        """Memory beside the traces."""
-        return sum(host.nbytes for host in self.hosts.values())
-
     def _row(self, row: str) -> Track:
         track = self._find_row(row)
         if track is None and row.endswith(SCOPES):
-            # The page got the row before the session was released and read again.
+            # The page knows the row from before the session was released and read again.
             self.find_scopes()
             track = self._find_row(row)
         if track is not None:
@@ -217,8 +212,8 @@ class Timeline:
             if track.head.kind != "annotations":
                 continue
             outer, lane = track.lanes[0], track.lanes[min(1, len(track.lanes) - 1)]
-            above = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
-            distance = lane.start - outer.start[above] if lane is not outer else lane.start
+            outer_index = np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)
+            distance = lane.start - outer.start[outer_index] if lane is not outer else lane.start
             names = len(track.texts)
             counts = [np.bincount(item.name, minlength=names) for item in track.lanes]
             counts_in_lane = np.bincount(lane.name, minlength=names)

@@ -46,7 +46,7 @@ class Track:
     """The line of the file that the row shows, None if it shows no single line."""
 
     @cached_property
-    def events(self) -> int:
+    def event_count(self) -> int:
         return sum(map(len, self.lanes))
 
     def as_json(self) -> TimelineRow:
@@ -60,7 +60,7 @@ class Track:
             "device": head.device,
             "role": head.role,
             "depths": max(1, len(self.lanes)),
-            "events": self.events,
+            "events": self.event_count,
             "main": head.main,
             "share": None if self.share is None else round(self.share, 6),
         }
@@ -120,6 +120,23 @@ class RowEvent:
     @property
     def duration_ps(self) -> int:
         return int(self.lane.end[self.index]) - self.start_ps
+
+
+@dataclass(frozen=True)
+class HiddenEvent:
+    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event."""
+
+    track: Track
+    depth: int
+    event: int
+
+    @property
+    def start_ps(self) -> int:
+        return int(self.track.trace.start_ps[self.event])
+
+    @property
+    def duration_ps(self) -> int:
+        return int(self.track.trace.duration_ps[self.event])
 
 
 def lane_index(lane: Lane, event: int) -> int | None:

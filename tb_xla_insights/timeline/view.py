@@ -40,8 +40,8 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> Timeli
     level = level_of_window(end_ps - start_ps, px)
     slices = [[lane.view(start_ps, end_ps, level) for lane in track.lanes] for track in tracks]
     levels = [[level] * len(track.lanes) for track in tracks]
-    deepest = max((len(track.lanes) for track in tracks), default=0)
-    for raise_by, depth in _raises(deepest, min(_MAX_RAISE, _MAX_LEVEL - level)):
+    depths = max((len(track.lanes) for track in tracks), default=0)
+    for raise_by, depth in _raises(depths, min(_MAX_RAISE, _MAX_LEVEL - level)):
         if sum(len(lane_slices.start) for row in slices for lane_slices in row) <= _MAX_SLICES:
             break
         for track, row, lane_levels in zip(tracks, slices, levels, strict=True):
@@ -70,7 +70,7 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
 
 
 def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
-    """Yields (number of levels to raise by, depth), in the order in which lanes are raised."""
+    """Yields (number of levels to raise by, depth) in the order in which the lanes of `depths` depths are raised."""
     for level in range(1, levels + _OUTERMOST_DELAY):
         for depth in reversed(range(depths)):
             raise_by = level if depth else level - _OUTERMOST_DELAY
@@ -81,9 +81,9 @@ def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
 def _lane_json(
     slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, level: int
 ) -> LaneSlices:
-    used, index = np.unique(slices.name, return_inverse=True)
+    name_ids, index = np.unique(slices.name, return_inverse=True)
     ids = np.array(
-        [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
+        [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in name_ids.tolist()], np.int64
     )
     event = slices.event
     lane: LaneSlices = {
@@ -91,7 +91,7 @@ def _lane_json(
         "d": (slices.end - slices.start).tolist(),
         "n": ids[index].tolist(),
         "c": slices.class_index.tolist(),
-        # Rows whose slices are no events send -1 for each; differences would hide it.
+        # Rows whose slices are no events send -1 for each slice; differences would hide the -1.
         "e": event.tolist() if (event < 0).any() else np.diff(event, prepend=np.int32(0)).tolist(),
     }
     if (slices.events > 1).any():

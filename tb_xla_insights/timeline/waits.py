@@ -40,16 +40,16 @@ def waits_in(
 ) -> Waits:
     """The waits of these hosts that overlap a window and last a pixel (`(end_ps - start_ps) / px`) or more, host by
     host, sorted by start."""
-    pixel = (end_ps - start_ps) // px
-    waits_of = {index: core_waits(arrivals, index) for index in hosts}
-    candidates: list[tuple[int, int, int]] = []
+    pixel_ps = (end_ps - start_ps) // px
+    waits_of_host = {index: core_waits(arrivals, index) for index in hosts}
+    candidates: list[tuple[int, int, int]] = []  # length, index of the host, row in its waits
     count = 0
-    for index, waits in waits_of.items():
+    for index, waits in waits_of_host.items():
         shift = _shift_ps(arrivals, hosts[index])
-        begin, until = waits.wait_start_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
-        inside = (waits.waits_ps > 0) & (begin < end_ps) & (until > start_ps)
-        count += int(inside.sum())
-        rows = np.flatnonzero(inside & (waits.waits_ps >= pixel))
+        begin, end = waits.wait_start_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
+        is_inside = (waits.waits_ps > 0) & (begin < end_ps) & (end > start_ps)
+        count += int(is_inside.sum())
+        rows = np.flatnonzero(is_inside & (waits.waits_ps >= pixel_ps))
         candidates += [
             (length, index, row)
             for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
@@ -57,7 +57,7 @@ def waits_in(
     longest = sorted(candidates, reverse=True)[:_MAX_WAITS]
     answer: Waits = {**_no_ops(), "count": count, "names": [], "last": [], "name": []}
     texts: dict[str, int] = {}
-    for index, waits in waits_of.items():
+    for index, waits in waits_of_host.items():
         rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
         _add_ops(answer, arrivals, hosts[index], waits, rows)
         for instance in waits.instance[rows].tolist():
@@ -92,6 +92,7 @@ def collective_at(
 def _instance(
     arrivals: Arrivals, host: HostTimeline, index: int, core: int, start_ps: int, end_ps: int | None
 ) -> int | None:
+    """The instance of `collective_at`, None if there is none."""
     shift = _shift_ps(arrivals, host)
     if end_ps is not None:
         return delayed_instance(arrivals, index, core, start_ps - shift, end_ps - shift)
@@ -105,9 +106,11 @@ def _collective(
 ) -> CollectiveArrivals:
     instances, last = arrivals.instances, int(arrivals.last_party[instance])
     party_indices = np.flatnonzero(instances.present[instance]).astype(np.int32)
-    unsure = clock_uncertainty_ps(arrivals, last, party_indices)
+    uncertainty_ps = clock_uncertainty_ps(arrivals, last, party_indices)
     waits = np.where(
-        arrivals.waits_ps[instance, party_indices] > unsure, arrivals.waits_ps[instance, party_indices], 0
+        arrivals.waits_ps[instance, party_indices] > uncertainty_ps,
+        arrivals.waits_ps[instance, party_indices],
+        0,
     )
     instruction = arrivals.shared.instructions[instances.instruction[instance]]
     columns: CollectiveCores = {**_no_ops(), "begin_ps": []}
@@ -126,12 +129,13 @@ def _collective(
         "waiting": int((waits > 0).sum()),
         "longest_ps": int(waits.max(initial=0)),
         "waits_ps": int(waits.sum()),
-        "uncertainty_ps": int(unsure.max(initial=0)),
+        "uncertainty_ps": int(uncertainty_ps.max(initial=0)),
         "cores": columns,
     }
 
 
 def _no_ops() -> WaitColumns:
+    """The columns without an op."""
     return {"device": [], "depth": [], "start_ps": [], "last_ps": [], "end_ps": [], "waits_ps": []}
 
 
@@ -158,13 +162,13 @@ def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
     """The depth of an op in its core's row of ops, 0 where the row does not show it."""
     track = host.tracks.get(str(RowId(host.number, "ops", core)))
     for depth, lane in enumerate(track.lanes if track else ()):
-        at = int(np.searchsorted(lane.start, start_ps))
-        if at < len(lane) and (int(lane.start[at]), int(lane.end[at])) == (start_ps, end_ps):
+        index = int(np.searchsorted(lane.start, start_ps))
+        if index < len(lane) and (int(lane.start[index]), int(lane.end[index])) == (start_ps, end_ps):
             return depth
     return 0
 
 
 def _shift_ps(arrivals: Arrivals, host: HostTimeline) -> int:
-    """Picoseconds to add to the times of a host's collectives, which may have been read before the host was moved to
-    its place in the session (by whole nanoseconds)."""
+    """Picoseconds to add to the times of a host's collectives, which may have been read before the host's trace was
+    shifted (by whole nanoseconds) onto the session's time base."""
     return (arrivals.parties[host.number].base_unix_ns - host.trace.base_unix_ns) * 1000

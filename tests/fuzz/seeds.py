@@ -87,7 +87,7 @@ def pods() -> tuple[tuple[Node, ...], ...]:
         Pod(
             **small_pod, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True
         ),
-        Pod(**small_pod, staged=True, tells_groups=False),
+        Pod(**small_pod, staged=True, programs_have_groups=False),
         Pod(**small_pod, late=(late_host,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
         Pod(**small_pod, late=(late_host,), run_ids=False, joined=False, scripts={0: "jit_other"}),
     )

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deviceChoices, devicesByKey } from '../../frontend/device/filters.js';
+import { deviceChoices, devicesByKey, neighbourKey } from '../../frontend/device/filters.js';
 import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { answerWith } from './device-answer.js';
 
@@ -31,6 +31,15 @@ test('a device is identified by the index of its host and its own index', () => 
     [...byKey].map(([key, { id }]) => `${key} ${id}`),
     ['0.0 a/TPU:0', '0.1 a/TPU:1', '1.0 b/TPU:0'],
   );
+});
+
+test('after a sum comes its first device, and nothing beyond the ends', () => {
+  const keys = ['0.0', '0.1', '1.0'];
+  const neighbours = (/** @type {string} */ dd) => [neighbourKey(keys, dd, -1), neighbourKey(keys, dd, 1)];
+  assert.deepEqual(neighbours('0.1'), ['0.0', '1.0']);
+  assert.deepEqual(neighbours('1'), ['0.1', '1.0']);
+  assert.deepEqual(neighbours('all'), [undefined, '0.0']);
+  assert.deepEqual(neighbours('1.0'), ['0.1', undefined]);
 });
 
 test('peaks are shown with their source', () => {

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { arrowTimes, arrowsOf } from '../../frontend/timeline/paint.js';
 
-const place = (start_ps, length) => ({ row: 'h0.t0', depth: 0, start_ps, end_ps: start_ps + length });
+const eventAt = (start_ps, length) => ({ row: 'h0.t0', depth: 0, start_ps, end_ps: start_ps + length });
 
 test('an arrow runs from the end of its source to the start of its target', () => {
-  assert.deepEqual(arrowTimes({ from: place(0, 10), to: place(30, 5) }), { start_ps: 10, end_ps: 30 });
+  assert.deepEqual(arrowTimes({ from: eventAt(0, 10), to: eventAt(30, 5) }), { start_ps: 10, end_ps: 30 });
 });
 
 test('a target that begins while its source still runs is launched from within', () => {
-  assert.deepEqual(arrowTimes({ from: place(0, 100), to: place(30, 5) }), { start_ps: 30, end_ps: 30 });
+  assert.deepEqual(arrowTimes({ from: eventAt(0, 100), to: eventAt(30, 5) }), { start_ps: 30, end_ps: 30 });
 });
 
 test('a target that begins before its source is reached from the start of the source', () => {
-  assert.deepEqual(arrowTimes({ from: place(50, 10), to: place(30, 5) }), { start_ps: 50, end_ps: 30 });
+  assert.deepEqual(arrowTimes({ from: eventAt(50, 10), to: eventAt(30, 5) }), { start_ps: 50, end_ps: 30 });
 });
 
 test('flows go into the event and out of it', () => {
-  const [event, before, after] = [place(10, 1), place(0, 1), place(20, 1)];
+  const [event, before, after] = [eventAt(10, 1), eventAt(0, 1), eventAt(20, 1)];
   assert.deepEqual(arrowsOf(event, { from: [before], to: [after] }), [
     { from: before, to: event },
     { from: event, to: after },

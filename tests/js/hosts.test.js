@@ -25,9 +25,9 @@ const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', i
 const indices = (/** @type {number} */ count) => [...Array(count).keys()];
 
 test('the duty cycle of several hosts is weighted by the spans of their devices', () => {
-  const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
+  const plain = (/** @type {string} */ text) => text.replace('\u202f', ' ');
   assert.equal(
-    shown(
+    plain(
       dutyOf([
         { duty: 0.9, span_us: 300 },
         { duty: 0.5, span_us: 100 },

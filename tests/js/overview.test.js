@@ -30,26 +30,26 @@ test('columns become rows, and classes stay by step', () => {
 
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
   const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
-  const place = (id, start, device = null, explains = {}) =>
+  const stateOf = (id, start, device = null, explains = {}) =>
     findingLinkState(
       { id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] },
       { explains, steps: { columns: steps } },
     );
-  assert.equal(place('tracing_bound', 6e9, 'TPU:0').sel, 'gap:TPU:0@6');
-  assert.equal(place('recompilation', 6e9).sel, 'win:6+1');
+  assert.equal(stateOf('tracing_bound', 6e9, 'TPU:0').sel, 'gap:TPU:0@6');
+  assert.equal(stateOf('recompilation', 6e9).sel, 'win:6+1');
   const longest = { device: 'TPU:1', start_ps: 5e9, duration_ps: 3e9 };
-  const { sel, fi } = place('recompilation', 6e9, null, { recompilation: { count: 1, places: [longest] } });
+  const { sel, fi } = stateOf('recompilation', 6e9, null, { recompilation: { count: 1, places: [longest] } });
   assert.deepEqual([sel, fi], ['gap:TPU:1@5', 'recompilation']);
-  assert.equal(place('exposed_collectives', 6e9, 'TPU:0').sel, 'win:6+1');
-  assert.deepEqual(place('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
-  assert.equal(place('annotations_not_propagated', 9e9).st, '2');
-  assert.equal(place('annotations_not_propagated', 13e9).st, '');
+  assert.equal(stateOf('exposed_collectives', 6e9, 'TPU:0').sel, 'win:6+1');
+  assert.deepEqual(stateOf('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
+  assert.equal(stateOf('annotations_not_propagated', 9e9).st, '2');
+  assert.equal(stateOf('annotations_not_propagated', 13e9).st, '');
 });
 
 test('a finding about annotations or ops leads to them in Device', () => {
-  const placeOf = (evidence, devices, count) =>
+  const deviceStateOf = (evidence, devices, count) =>
     devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
-  assert.deepEqual(placeOf({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
+  assert.deepEqual(deviceStateOf({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
     v: 'device',
     dd: 'all',
     st: 'mean',
@@ -58,7 +58,7 @@ test('a finding about annotations or ops leads to them in Device', () => {
     f: '',
   });
   assert.deepEqual(
-    placeOf(
+    deviceStateOf(
       {
         places: [
           { annotation: null, op: 'dot.1' },

@@ -43,8 +43,8 @@ test('once all hosts are read, their report is being built', () => {
 });
 
 test('times up to 90 s are given in seconds', () => {
-  const left = (seconds) => plain(loadingText(reading(null, 412, 1204, seconds))).split(' · ')[2];
-  assert.deepEqual([0.2, 90, 91, 1910].map(left), [
+  const timeLeft = (seconds) => plain(loadingText(reading(null, 412, 1204, seconds))).split(' · ')[2];
+  assert.deepEqual([0.2, 90, 91, 1910].map(timeLeft), [
     'about 1 s left',
     'about 90 s left',
     'about 2 min left',

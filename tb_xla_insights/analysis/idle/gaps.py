@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps import Gaps as GapsPart
 
 
-def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> GapsPart:
-    """The report's `gaps`. `items` has the `items` longest gaps, or all with `all_gaps`, the longest first.
+MAX_LISTED_GAPS = 1000
+"""The maximum number of gaps that the report lists, unless all are requested."""
+
+
+def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = MAX_LISTED_GAPS) -> GapsPart:
+    """The report's `gaps`. `items` has the `max_items` longest gaps, or all with `all_gaps`, the longest first.
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
@@ -41,15 +45,15 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         [np.arange(len(gaps)) for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)]
     )
     longest = np.argsort(-duration, kind="stable")
-    longest = longest if all_gaps else longest[:items]
+    longest = longest if all_gaps else longest[:max_items]
     items_by_position: dict[int, Gap] = {}
-    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        positions = longest[host[longest] == number]
+    for host_index, (trace, offset) in enumerate(traces_with_step_offsets(session)):
+        positions = longest[host[longest] == host_index]
         chains = find_chains(trace, index_in_host[positions])
         for position, gap, chain in zip(
             positions.tolist(), index_in_host[positions].tolist(), chains, strict=True
         ):
-            items_by_position[position] = _item(trace, gaps_of_hosts[number], gap, offset, chain)
+            items_by_position[position] = _item(trace, gaps_of_hosts[host_index], gap, offset, chain)
     starved, queued, unknown = (
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))
@@ -68,7 +72,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
 
 @memoised
 def _program_names(trace: Trace) -> list[str | None]:
-    """The name of each program, as all rows share it; at -1 None, of an unknown program."""
+    """The name of each program, shortened; the last element (index -1) is None, for an unknown program."""
     return [*(shorten_name(name) for name, _ in find_launches(trace).programs), None]
 
 
@@ -122,7 +126,8 @@ class _Pattern:
         self._per_core = Fraction()
 
     def add(self, gaps: Gaps, rows: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
-        """Adds gaps (`rows`) of one host; `in_steps_ps`: their time in whole steps; `cores`: the host's."""
+        """Adds gaps (`rows`) of one host; `in_steps_ps`: their time in whole steps; `cores`: the host's
+        number of cores with work."""
         duration = gaps.duration_ps[rows]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[rows], duration)

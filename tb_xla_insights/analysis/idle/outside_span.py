@@ -60,8 +60,8 @@ class OutsideSpan:
 def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     """The parts outside the devices' span; None if no device recorded work."""
     spans = {
-        number: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
-        for number, trace in enumerate(session.traces)
+        index: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
+        for index, trace in enumerate(session.traces)
     }
     all_spans = [span for host_spans in spans.values() for span in host_spans]
     if not all_spans:
@@ -72,8 +72,8 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
-            class_times(host_class_segments(session.traces[number]), starts, ends)
-            for number, host_spans in spans.items()
+            class_times(host_class_segments(session.traces[index]), starts, ends)
+            for index, host_spans in spans.items()
             if host_spans
         ),
         np.zeros((2, len(CLASSES)), np.int64),

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from tb_xla_insights.analysis.idle.gaps import MAX_LISTED_GAPS
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import COST_COLUMNS
 from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
@@ -26,9 +27,6 @@ T = TypeVar("T", bound=Mapping[str, Any])
 
 HostKey = tuple[Any, ...]
 """The sort key of a host."""
-
-MAX_GAPS = 1000
-"""The most gaps that the report lists, unless all are requested."""
 
 
 def in_class_order(by_class: Counter[ClassName]) -> ByClass:
@@ -160,7 +158,7 @@ class MergedGaps:
     """Merges the report's `gaps`: sums, and the longest gaps of all hosts. Holds no more gaps than the report lists."""
 
     def __init__(self, all_gaps: bool) -> None:
-        self._max_items = None if all_gaps else MAX_GAPS
+        self._max_items = None if all_gaps else MAX_LISTED_GAPS
         self._count = self._total = self._listed = 0
         self._by_class: Counter[ClassName] = Counter()
         self._by_kind: gaps.GapsByKind = {"starved": 0, "queued": 0, "unknown": 0}
