@@ -26,7 +26,7 @@ FOREIGN = {
     "jax": (TORCH, TENSORFLOW, LAZY),
     "tensorflow": (TORCH, JAX.replace("|jit\\b", ""), LAZY),
 }
-SECTIONS = ("findings", "diagnostics", "verdict", "outside")
+SECTIONS = ("findings", "diagnostics", "verdict", "outside_span")
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -110,14 +110,14 @@ class TestGaps:
                         time[gap["cause"]] += max(0, min(end, high) - max(start, low))
                 most = max(CLASSES, key=lambda name: time[name])
                 expected = f"{CLASSES.index(most):x}" if time[most] else "f"
-                assert row["cause"][bucket] == expected
+                assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
         for item in gap_views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
                 gap = gap_views.gap(case_study, device, item["start_ps"])
                 assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
-                assert sum(part["ps"] for part in gap["by_thread"]) == gap["duration_ps"]
+                assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
                 pattern = gap_views.gaps(case_study)["patterns"][gap["pattern"]]

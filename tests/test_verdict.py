@@ -23,7 +23,7 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
         "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
         "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
     }
-    severity, text = severity_and_text(report_with() | {"devices": once, "outside": outside})
+    severity, text = severity_and_text(report_with() | {"devices": once, "outside_span": outside})
     assert severity == "warning"
     assert text == (
         "99.9 % of the capture is before and after all runs (the host launches). The 2 devices are at work for "
@@ -135,7 +135,7 @@ def test_time_outside_of_the_span_is_included_and_first_if_it_is_most(
     part: float, first: bool | None
 ) -> None:
     report, usual = report_with(), severity_and_text(report_with())[1]
-    report["outside"] = {
+    report["outside_span"] = {
         "share": part,
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
         "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
@@ -207,7 +207,7 @@ def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
     report["gaps"]["by_class_ps"] = {}
     assert "beyond that" in severity_and_text(report)[1]
     edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
-    report["outside"] = {"share": 0.3, "before": edge, "after": edge}
+    report["outside_span"] = {"share": 0.3, "before": edge, "after": edge}
     assert severity_and_text(report)[1] == (
         "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. "
         "30.0 % of the capture is before and after all runs (the host compiles)."

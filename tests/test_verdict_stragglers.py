@@ -79,7 +79,7 @@ def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90}},
         "after": {"duration_ps": 1, "by_class_ps": {}},
     }
-    assert severity_and_text(report_with(STRAGGLER) | {"outside": outside})[1].startswith(OPENING)
+    assert severity_and_text(report_with(STRAGGLER) | {"outside_span": outside})[1].startswith(OPENING)
 
 
 def test_the_common_cause_of_late_hosts_has_the_numbers_of_the_worst() -> None:

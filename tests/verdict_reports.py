@@ -34,6 +34,6 @@ def report_with(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "findings": [*findings],
         "mistakes": NO_REPLAY | mistakes,
         "environment": {"framework": "torch_xla"},
-        "outside": None,
+        "outside_span": None,
         "step_idle": {"work_ps": None, "step_ps": None},
     }

@@ -67,9 +67,9 @@ export function withGapRows(rows, gaps) {
             id: gapRow(row.device ?? ''),
             kind: /** @type {const} */ ('gaps'),
             label: 'gaps',
-            depths: 1,
+            lanes: 1,
             events: deviceGaps.length,
-            main: true,
+            unfolded: true,
           },
           row,
         ]

@@ -236,8 +236,8 @@ def _group(
         base_text=base_text,
         above_roof_ps=sum(time_above_roof(row) * row[time_key] / row["self_ps"] for row in rows),
         roofline_share=1 - sum(time_above_roof(row) for row in rows) / known_ps if known_ps else None,
-        flops_share=known_peak_share("flops", "counted_ps", roof.flops_per_s),
-        bytes_share=known_peak_share("hbm_bytes", "sized_ps", roof.bytes_per_s),
+        flops_share=known_peak_share("flops", "flops_known_ps", roof.flops_per_s),
+        bytes_share=known_peak_share("hbm_bytes", "bytes_known_ps", roof.bytes_per_s),
         bound_by=main_bound(bound_ps, self_ps),
     )
 

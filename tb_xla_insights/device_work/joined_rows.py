@@ -8,10 +8,10 @@ from typing import Any
 Row = dict[str, Any]
 
 KEY = ("program", "op", "annotation")
-PROPERTIES = ("category", "source", "shape", "product", "kind", "counted")
+PROPERTIES = ("category", "source", "shape", "product", "kind", "flops_source")
 """Properties of an op; if joined rows differ, those with most time count."""
 SUMS = (
-    "count", "executions", "self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps",
+    "count", "executions", "self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps",
     "flops", "model_flops", "bytes", "hbm_bytes",
 )  # fmt: skip
 

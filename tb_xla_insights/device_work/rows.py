@@ -25,10 +25,10 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
-    is known). `kind`: one of activity.KINDS. `counted`: the source of the FLOPs. `count`: number of ops; `executions`:
-    number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps`
-    and `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
-    `hbm_bytes` (None: not known).
+    is known). `kind`: one of activity.KINDS. `flops_source`: the source of the FLOPs. `count`: number of ops;
+    `executions`: number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work),
+    `flops_known_ps` and `bytes_known_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`,
+    `model_flops`, `bytes`, `hbm_bytes` (None: not known).
 
     Programs of the same name are joined; if their ops differ, the properties with most time count. An op of several
     annotations has a row for each: its time, FLOPs and bytes are divided exactly, `count` and `executions` are not.
@@ -54,7 +54,7 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
             "shape": _text_stat(trace, metadata[op], "shape_with_layout") or ops.origin[op].shape or None,
             "product": ops.origin[op].amounts.product or None,
             "kind": kinds[op],
-            "counted": amounts.flops_source[op],
+            "flops_source": amounts.flops_source[op],
             "count": int(op_counts[op]),
             "executions": int(executions[op]),
         }
@@ -68,8 +68,8 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
                     "self_ps": self_ps,
                     "in_steps_ps": in_steps_ps,
                     "work_ps": self_ps if is_work else 0,
-                    "counted_ps": self_ps if is_work and has_flops else 0,
-                    "sized_ps": self_ps if is_work and has_bytes else 0,
+                    "flops_known_ps": self_ps if is_work and has_flops else 0,
+                    "bytes_known_ps": self_ps if is_work and has_bytes else 0,
                     "flops": flops if has_flops else None,
                     "model_flops": model_flops if has_flops else None,
                     "bytes": nbytes if has_bytes else None,

@@ -15,7 +15,16 @@ from tb_xla_insights.device_work.codes import IS_WORK
 from tb_xla_insights.device_work.kernels import add_step_sums
 from tb_xla_insights.trace.model import Trace
 
-COLUMNS = ("self_ps", "work_ps", "counted_ps", "sized_ps", "flops", "model_flops", "bytes", "hbm_bytes")
+COLUMNS = (
+    "self_ps",
+    "work_ps",
+    "flops_known_ps",
+    "bytes_known_ps",
+    "flops",
+    "model_flops",
+    "bytes",
+    "hbm_bytes",
+)
 
 
 def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
@@ -46,8 +55,8 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
 
 def _row(values: list[int]) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(COLUMNS, values, strict=True))
-    if not row["counted_ps"]:
+    if not row["flops_known_ps"]:
         row |= {"flops": None, "model_flops": None}
-    if not row["sized_ps"]:
+    if not row["bytes_known_ps"]:
         row |= {"bytes": None, "hbm_bytes": None}
     return row

@@ -35,7 +35,7 @@ SCHEMA = 1
 MAX_OPS = 400
 MAX_PATHS = 300
 _MAX_STEPS = 2000
-_MAX_UNCOUNTED = 20
+_MAX_OPS_WITHOUT_FLOPS = 20
 
 Row = dict[str, Any]
 Peaks = tuple[float, float]
@@ -128,7 +128,7 @@ def _choices(selection: Selection, category: str | None) -> WorkChoices:
     first = max(0, min(index - _MAX_STEPS // 2, len(selection.steps) - _MAX_STEPS))
     return {
         "schema": SCHEMA,
-        "chosen": {"dd": selection.device, "st": selection.step, "category": category},
+        "chosen": {"cores": selection.device, "steps": selection.step, "category": category},
         "stale": selection.is_replaced,
         "steps": selection.steps[first : first + _MAX_STEPS],
         "whole_steps": len(selection.steps),
@@ -166,8 +166,8 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         "peaks": sums["peaks"],
         "total": {
             "self_ps": total["self_ps"],
-            "counted_ps": total["counted_ps"],
-            "uncounted_ps": total["work_ps"] - total["counted_ps"],
+            "flops_known_ps": total["flops_known_ps"],
+            "flops_unknown_ps": total["work_ps"] - total["flops_known_ps"],
             "other_ps": total["self_ps"] - total["work_ps"],
             "flops_share": total["flops_share"],
             "mfu": total["mfu"],
@@ -180,8 +180,9 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         "tree": _tree(sums["annotations"], path_index, extents),
         **_op_columns(listed_ops, categories, path_index, work.occurrences),
         "rest": _rest(ops[len(listed_ops) :], path_index),
-        "uncounted": [
-            {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MAX_UNCOUNTED]
+        "ops_without_flops": [
+            {"op": row["op"], "self_ps": row["self_ps"]}
+            for row in sums["ops_without_flops"][:_MAX_OPS_WITHOUT_FLOPS]
         ],
         "verdict": _verdict(ops, len(listed_ops), path_index),
     }

@@ -49,7 +49,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         _cost_ps(comparison),
         _evidence(comparison),
         _windows(comparison),
-        frequency,  # type: ignore[arg-type]
+        frequency,
         None,
         gain,
         gain,
@@ -215,12 +215,12 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
     steps = late_hosts.steps[0].tolist() if late_hosts.steps else []
     return {
         "kind": late_hosts.kind,
-        "alike": late_hosts.is_class,
+        "late_together": late_hosts.is_class,
         "hosts": late_names(comparison),
         "steps": [step if numbers[step] is None else numbers[step] for step in steps],
         "steps_compared": arrivals.step_count,
         "collectives": len(arrivals.instances),
-        "last": [int(arrivals.last_count[party]) for party in parties],
+        "last_count": [int(arrivals.last_count[party]) for party in parties],
         "last_share": [
             int(arrivals.last_count[party]) / max(int(arrivals.shared_count[party]), 1) for party in parties
         ],

@@ -111,6 +111,6 @@ def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[ThreadTime]:
         key = link["class"], link["thread"]
         sums[key] = sums.get(key, 0) + link["duration_ps"]
     rows: list[ThreadTime] = [
-        {"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()
+        {"class": class_, "thread": thread, "duration_ps": ps} for (class_, thread), ps in sums.items()
     ]
-    return sorted(rows, key=lambda row: -row["ps"])
+    return sorted(rows, key=lambda row: -row["duration_ps"])

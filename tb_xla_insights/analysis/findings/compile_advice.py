@@ -125,7 +125,7 @@ _PT_XLA_DEBUG = (
     "here."
 )
 
-HOW_TO_SEE_WHY: _TextOfTracer = {
+HOW_TO_RECORD_CAUSES: _TextOfTracer = {
     "lazy": _PT_XLA_DEBUG,
     "dynamo": _PT_XLA_DEBUG,
     "jax": "No frames. With jax.config.update('jax_explain_cache_misses', True) JAX logs why it traces a function "

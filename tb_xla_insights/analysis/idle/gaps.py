@@ -37,7 +37,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
     the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`). `in_steps_ps` is the
     part of its time in whole steps, `per_step_ps` that time per step and core as in `step_idle`, None without steps.
-    All other times are sums over all cores. `explained_by` is filled in when the findings are known."""
+    All other times are sums over all cores. `by_finding_ps` is filled in when the findings are known."""
     gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
     host = np.repeat(np.arange(len(gaps_of_hosts)), [len(gaps) for gaps in gaps_of_hosts])
@@ -92,7 +92,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "all_cores_idle_ps": int(gaps.all_cores_idle_ps[gap]),
         "by_class_ps": times_by_class(gaps.shares[gap]),
         "chain": chain,
-        "explained_by": {},
+        "by_finding_ps": {},
     }
 
 

@@ -22,7 +22,7 @@ from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.window import More, OpTime, WindowAnnotation
+    from tb_xla_insights.schema.window import OmittedRows, OpTime, WindowAnnotation
 
 _MAX_OPS_OF_ANNOTATION = 5
 
@@ -156,7 +156,7 @@ def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
     return sorted(rows, key=lambda row: (-row["self_ps"], row["path"] or ""))
 
 
-def sum_of_ops(rows: Sequence[OpTime]) -> More:
+def sum_of_ops(rows: Sequence[OpTime]) -> OmittedRows:
     """The sums of several rows of ops; `names` is the number of rows."""
     return {
         "names": len(rows),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.window import (
         EventTime,
         LongestEvent,
-        More,
         NameTime,
+        OmittedRows,
         OpTime,
         Window,
         WindowDevice,
@@ -261,7 +261,7 @@ def _main_class(sums: Int64) -> ClassName | None:
     return (*CLASSES, None)[int(sums.argmax())]
 
 
-def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], More]:
+def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], OmittedRows]:
     """`top`: the event names with most own time on a thread; `more`: the sums of all others."""
     self_ps = times.own_ps.sum(axis=1)
     rows = sorted(
@@ -278,7 +278,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
         }
         for time, name, row in rows
     ]
-    more: More = {
+    more: OmittedRows = {
         "names": len(times.name) - len(top),
         "count": int(times.count.sum()) - sum(row["count"] for row in top),
         "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in top),
