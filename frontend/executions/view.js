@@ -248,7 +248,7 @@ export function executionsView(app) {
       testid: 'overhead-table',
       items: groups.flatMap((group) => group.rows),
       ...linkedOrder(app.link, ''),
-      rowid: (row) => `execution-${row.program}`,
+      rowTestid: (row) => `execution-${row.program}`,
       select: goToRun,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [

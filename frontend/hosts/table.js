@@ -154,7 +154,7 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
   );
   const view = sortableTable({
     label: 'Hosts side by side', testid: 'hosts-table', items, columns, foot, select, open, ...order,
-    selected: ({ index }) => index === selectedHost, rowid: ({ index }) => `host-row-${index}`,
+    selected: ({ index }) => index === selectedHost, rowTestid: ({ index }) => `host-row-${index}`,
   });
   if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, rangeText, sum);
   // The note spans the columns without a sum.
