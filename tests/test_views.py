@@ -22,7 +22,7 @@ from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
-from tb_xla_insights.report import cached, execution_views, gap_views, views
+from tb_xla_insights.report import cached, compile_views, execution_views, gap_views, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -142,7 +142,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
         (shared_traces / "public").iterdir()
     ):
         capture_session = session(real_trace(folder))
-        for view in (views.overview, gap_views.gaps, execution_views.executions, execution_views.compiles):
+        for view in (views.overview, gap_views.gaps, execution_views.executions, compile_views.compiles):
             assert packed_size(view(capture_session)) < BUDGET, (folder.name, view.__name__)
 
 
