@@ -6,7 +6,7 @@ export interface ClassDifference { name: string; us: number }
 /**
  * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
  * `short` and `number`: its short name and the number in it; `last` and `last_steps`: the numbers of collectives
- * and of steps in which it arrived last; `share`: `last` as a share of its collectives; `waits_us`: how long all others
+ * and of steps in which it arrived last; `share`: `last` as a share of the collectives; `waits_us`: how long all others
  * waited for it.
  * `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
  */
