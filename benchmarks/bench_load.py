@@ -146,7 +146,11 @@ class Client(threading.Thread):
         window = {"start_ps": start, "end_ps": start + length}
         row = choose(rows)["id"]
         arguments_of_route = {
-            "timeline": {**window, "px": 1250, "rows": ",".join(row["id"] for row in rows if row["main"])},
+            "timeline": {
+                **window,
+                "px": 1250,
+                "rows": ",".join(row["id"] for row in rows if row["unfolded"]),
+            },
             "window": window,
             "waits": window | {"px": 1250},
             "table": window | {"limit": 500},

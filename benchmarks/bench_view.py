@@ -54,7 +54,7 @@ def main(path: str) -> None:
     timeline = measure_row("rows", lambda: Timeline(session.trace), repetitions=0)
     rows = measure_row("head", timeline.head)["rows"]
     measure_row("prepare", timeline.prepare, repetitions=0)
-    unfolded = [row["id"] for row in rows if row["main"]]
+    unfolded = [row["id"] for row in rows if row["unfolded"]]
     duration = session.duration_ps
     for zoom in ZOOMS:
         start = 0 if zoom == 1 else duration // 3

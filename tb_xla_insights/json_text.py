@@ -15,8 +15,8 @@ class ChunkedRows(Protocol):
         """Yields all rows in chunks, none of which is empty."""
 
 
-def json_bytes(document: Any, *, lines: bool = False) -> bytes:
-    """Encodes a document as JSON in UTF-8, indented with `lines`, else on one line.
+def json_bytes(document: Any, *, indented: bool = False) -> bytes:
+    """Encodes a document as JSON in UTF-8, `indented` by two spaces, or on one line.
 
     orjson needs a tenth of the time of Python's encoder. Python's handles what orjson refuses: integers beyond 64 bits,
     and strings that no encoding can represent, as file names may be (written with JSON's escapes).
@@ -26,15 +26,15 @@ def json_bytes(document: Any, *, lines: bool = False) -> bytes:
     try:
         return orjson.dumps(
             document,
-            default=collect_rows if lines else _encode_rows,
-            option=orjson.OPT_INDENT_2 if lines else None,
+            default=collect_rows if indented else _encode_rows,
+            option=orjson.OPT_INDENT_2 if indented else None,
         )
     except TypeError:
         return json.dumps(
             document,
             default=collect_rows,
-            indent=2 if lines else None,
-            separators=None if lines else (",", ":"),
+            indent=2 if indented else None,
+            separators=None if indented else (",", ":"),
         ).encode()
 
 

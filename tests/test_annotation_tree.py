@@ -231,7 +231,7 @@ def test_stored_rows_of_name_scopes_provide_scopes() -> None:
     ops = find_ops(capture(core))
     times = {
         (origin.parts[0][0] if origin.parts else ""): int(time)
-        for origin, time in zip(ops.origin, ops.totals[1], strict=True)
+        for origin, time in zip(ops.origin, ops.totals.op_ps, strict=True)
     }
     assert times == {"model/layer_1": 10, "model/layer_2": 5, "model": 10, "": 5}
 

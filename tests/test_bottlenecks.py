@@ -38,15 +38,15 @@ STEPS = [
         "cores": 1,
         "self_ps": 0,
         "work_ps": 0,
-        "counted_ps": 0,
-        "sized_ps": 0,
+        "flops_known_ps": 0,
+        "bytes_known_ps": 0,
     }
     | dict.fromkeys(("flops", "model_flops", "bytes", "hbm_bytes"))
 ]
 
 
 def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: Any) -> dict[str, Any]:
-    times = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps"), ps)
+    times = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps"), ps)
     amounts = {"flops": flops, "model_flops": flops, "bytes": nbytes, "hbm_bytes": nbytes}
     texts = {
         "program": "p",
@@ -55,7 +55,14 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
         "annotation": path,
         "source": "train.py:7",
     }
-    rest = {"shape": None, "product": None, "kind": "work", "counted": "stats", "count": 1, "executions": 1}
+    rest = {
+        "shape": None,
+        "product": None,
+        "kind": "work",
+        "flops_source": "stats",
+        "count": 1,
+        "executions": 1,
+    }
     return texts | rest | times | amounts | more
 
 
@@ -73,7 +80,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> 
     document = {
         "steps": [step], "findings": [bound], "environment": {"framework": framework},
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
-        "outside": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
+        "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
     }  # fmt: skip
     return document | work_document(list(rows), STEPS, [PEAKS], [])
 

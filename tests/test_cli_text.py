@@ -326,7 +326,7 @@ def test_in_warm_up_every_graph_is_new() -> None:
 def test_transfers() -> None:
     rows = section(text_of(CASE), "Transfers")
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
-    part = report(CASE)["transfers"]["to_device"] | {"sized": 3}
+    part = report(CASE)["transfers"]["to_device"] | {"known_size_count": 3}
     out = console()
     host_text.print_transfers(out, {"to_device": part})
     assert "3.6 GB (3 known)" in plain(printed_text(out))

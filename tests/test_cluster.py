@@ -116,7 +116,7 @@ def test_workers_read_the_hosts_of_the_tab(scheduler: str, session: Path, tmp_pa
         answers.append(
             (ready["session"], ready["devices"], overview["verdict"], overview["devices"], gaps["items"])
         )
-        assert ("chosen" in ready) == bool(flags)  # only the selected host is in memory
+        assert ("chosen_hosts" in ready) == bool(flags)  # only the selected host is in memory
     assert answers[0] == answers[1]
 
 

@@ -105,7 +105,7 @@ class TestSteps:
 
     def test_steps_are_matched_by_number(self) -> None:
         rows = comparison_document(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
-        assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
+        assert (rows["paired_by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
         assert [(row["a_number"], row["a_ps"] // US, row["b_ps"] // US) for row in rows["rows"]] == [
             (6, 200, 111),
             (7, 300, 222),
@@ -113,13 +113,13 @@ class TestSteps:
 
     def test_steps_without_common_numbers_are_matched_in_order(self) -> None:
         rows = comparison_document(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
-        assert (rows["by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
+        assert (rows["paired_by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
 
     def test_a_session_without_steps(self) -> None:
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
         document = comparison_document(stepless, uneven(1000, 1000))
         assert document["verdict"]["text"].startswith("A has no steps")
-        assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
+        assert (document["chance"]["text"], document["steps"]["paired_by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
         assert usual_step_view(stepless) is None
 

@@ -109,7 +109,7 @@ class TestHosts:
         assert split_hosts(hosts) == ([], hosts)
 
     def test_many_hosts_that_are_not_compared_are_one_row_without_waiting(self) -> None:
-        host = {"steps": 3, "step_ps": 5, "others_wait_ps": None, "last_share": None, "differs": None}
+        host = {"steps": 3, "step_ps": 5, "others_wait_ps": None, "last_share": None, "difference": None}
         (row,) = listed_hosts([host | {"name": f"w-{n}"} for n in range(CONDENSED_FROM)])
         assert (row["name"], row["steps"], row["others_wait_ps"]) == (f"{CONDENSED_FROM} hosts", 3, None)
 

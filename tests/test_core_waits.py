@@ -64,7 +64,7 @@ def test_every_core_waits_for_the_last_host_of_its_group(name: str) -> None:
         assert len(waits) == len(truth)
         # Ends differ by up to a microsecond; waits up to a residual are not reported.
         assert (np.abs(waits - truth)[(waits > 0) | (truth > US)] < US).all()
-        assert ((host_waits.last_ps > host_waits.wait_start_ps) | (host_waits.waits_ps == 0)).all()
+        assert ((host_waits.last_arrival_ps > host_waits.wait_start_ps) | (host_waits.waits_ps == 0)).all()
         long_waits += int((waits > 10 * MS).sum())
     assert long_waits
 
@@ -147,12 +147,13 @@ def test_waits_of_a_window_are_within_ops(client: Client) -> None:
     assert {answer["device"][index] for index in longest} == waiting
     for index in longest[:: len(longest) // 3]:
         device, depth, start, last, end, waits = (
-            answer[key][index] for key in ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps")
+            answer[key][index]
+            for key in ("device", "depth", "start_ps", "last_arrival_ps", "end_ps", "waits_ps")
         )
         op = data(client, "event", session="s", row=rows[device], depth=depth, start_ps=start)
         assert (op["start_ps"], op["duration_ps"]) == (start, end - start)
         assert op["name"] == answer["names"][answer["name"][index]]
-        assert answer["names"][answer["last"][index]] == pod.name_of(LATE)
+        assert answer["names"][answer["last_host"][index]] == pod.name_of(LATE)
         assert waits == last - start < end - start
 
 
@@ -168,7 +169,7 @@ def test_a_gap_and_an_op_show_the_same_collective(client: Client) -> None:
     end = gap["start_ps"] + gap["duration_ps"]
     arguments = {"session": "s", "hosts": "1,2", "device": gap["device"]}
     collective = data(client, "collective", **arguments, start_ps=gap["start_ps"], end_ps=end)["collective"]
-    assert (collective["name"], collective["last"], collective["hosts"]) == (
+    assert (collective["name"], collective["last_host"], collective["hosts"]) == (
         "all-reduce.1",
         pod.name_of(LATE),
         4,

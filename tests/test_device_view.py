@@ -48,7 +48,7 @@ def own_times(document: DeviceAnswer) -> dict[str | None, int]:
 
 def test_the_first_core_and_the_median_step_are_shown_first(trained: SessionTrace) -> None:
     document = device_view(trained)
-    assert document["chosen"] == {"dd": "0.0", "st": "0", "category": None}
+    assert document["chosen"] == {"cores": "0.0", "steps": "0", "category": None}
     assert document["steps"] == ["0", "1", "2"]
     assert (document["cores"], document["core_steps"], document["stale"]) == (1, 1, False)
     assert document["total"]["self_ps"] == 4_000
@@ -65,33 +65,35 @@ def test_times_of_a_step_on_a_core(trained: SessionTrace) -> None:
     }
     total = document["total"]
     assert total["self_ps"] == 8_000
-    assert (total["counted_ps"], total["uncounted_ps"], total["other_ps"]) == (6_000, 1_000, 1_000)
+    assert (total["flops_known_ps"], total["flops_unknown_ps"], total["other_ps"]) == (6_000, 1_000, 1_000)
     assert (total["op_count"], total["executions"]) == (5, 6)
-    assert document["uncounted"] == [{"op": "custom-call.4", "self_ps": 1_000}]
+    assert document["ops_without_flops"] == [{"op": "custom-call.4", "self_ps": 1_000}]
 
 
 @pytest.mark.parametrize(
-    ("dd", "st", "core_steps", "self_ps"),
+    ("cores", "steps", "core_steps", "self_ps"),
     [
         ("all", "all", 2, 17_000), ("0", "0", 2, 8_000), ("0.1", "all", 1, 4_000), ("0.0", "mean", 3, 13_000),
         ("all", "mean", 6, 17_000), ("0.1", "1", 1, 0),
     ],
 )  # fmt: skip
 def test_sums_of_cores_and_steps(
-    trained: SessionTrace, dd: str, st: str, core_steps: int, self_ps: int
+    trained: SessionTrace, cores: str, steps: str, core_steps: int, self_ps: int
 ) -> None:
-    document = device_view(trained, dd, st)
-    assert document["chosen"] == {"dd": dd, "st": st, "category": None}
+    document = device_view(trained, cores, steps)
+    assert document["chosen"] == {"cores": cores, "steps": steps, "category": None}
     assert (document["core_steps"], document["total"]["self_ps"]) == (core_steps, self_ps)
     assert sum(own_times(document).values()) == sum(document["ops"]["self_ps"]) == self_ps
 
 
-@pytest.mark.parametrize(("dd", "st"), [("7", "1"), ("0.2", "1"), ("x", "1"), ("0.0", "99"), ("0.0", "1-2")])
-def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, dd: str, st: str) -> None:
-    document = device_view(trained, dd, st)
+@pytest.mark.parametrize(
+    ("cores", "steps"), [("7", "1"), ("0.2", "1"), ("x", "1"), ("0.0", "99"), ("0.0", "1-2")]
+)
+def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, cores: str, steps: str) -> None:
+    document = device_view(trained, cores, steps)
     assert document["stale"]
-    assert document["chosen"]["dd"] == "0.0"
-    assert document["chosen"]["st"] == ("1" if st == "1" else "0")
+    assert document["chosen"]["cores"] == "0.0"
+    assert document["chosen"]["steps"] == ("1" if steps == "1" else "0")
 
 
 def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:
@@ -175,7 +177,7 @@ def test_hosts_that_are_not_in_memory_come_from_the_report(trained: SessionTrace
 def test_a_session_without_devices(tmp_path: Path) -> None:
     document = device_view(session(tpu_trace(tmp_path, [], STEPS)))
     assert document["cores"] == 0
-    assert document["chosen"]["st"] == "all"
+    assert document["chosen"]["steps"] == "all"
     assert document["total"]["self_ps"] == 0
     assert document["verdict"] is None
 
@@ -187,7 +189,7 @@ def test_the_demo_has_its_documented_figures() -> None:
     assert own_ps == truth.own_ps
     total = document["total"]
     # The all-reduce has no FLOPs either, but it is not work.
-    assert total["uncounted_ps"] + total["other_ps"] == truth.uncounted_ps
+    assert total["flops_unknown_ps"] + total["other_ps"] == truth.uncounted_ps
     assert sum(value or 0 for value in document["ops"]["flops"]) == truth.flops
     assert sum(value or 0 for value in document["ops"]["hbm_bytes"]) == truth.nbytes
 

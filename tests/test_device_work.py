@@ -57,9 +57,10 @@ def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:
 
 def test_a_row_has_the_sums_of_all_executions_of_an_op(known_work: dict[str, Any]) -> None:
     row = row_of(known_work, "dot.1")
-    assert {name: row[name] for name in ("program", "op", "category", "annotation", "source", "kind", "counted")} == {
+    names = ("program", "op", "category", "annotation", "source", "kind", "flops_source")
+    assert {name: row[name] for name in names} == {
         "program": "jit_f", "op": "dot.1", "category": "convolution", "annotation": "Training_Step/mlp",
-        "source": "train.py:7", "kind": "work", "counted": "stats",
+        "source": "train.py:7", "kind": "work", "flops_source": "stats",
     }  # fmt: skip
     assert (row["count"], row["executions"], row["self_ps"], row["in_steps_ps"]) == (4, 4, 6_000, 6_000)
     assert (row["flops"], row["bytes"], row["hbm_bytes"]) == (240_000, 1_200, 800)
@@ -71,11 +72,11 @@ def test_a_row_has_the_sums_of_all_executions_of_an_op(known_work: dict[str, Any
 
 def test_values_that_the_capture_does_not_record_are_null(known_work: dict[str, Any]) -> None:
     row = row_of(known_work, "custom-call.4")
-    assert [row[name] for name in ("flops", "bytes", "flops_share", "bytes_share", "bound", "counted")] == [
-        None
-    ] * 6
+    assert [
+        row[name] for name in ("flops", "bytes", "flops_share", "bytes_share", "bound", "flops_source")
+    ] == [None] * 6
     assert row["bound_by"] == "unknown"
-    (uncounted,) = known_work["device_work"]["uncounted"]
+    (uncounted,) = known_work["device_work"]["ops_without_flops"]
     assert uncounted == {
         "program": "jit_f", "op": "custom-call.4", "category": "custom-call", "self_ps": 3_000, "share": 3_000 / 17_000,
     }  # fmt: skip
@@ -122,7 +123,7 @@ def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
         5_000,
         None,
     )
-    assert (total["self_ps"], total["work_ps"], total["counted_ps"], total["sized_ps"]) == (
+    assert (total["self_ps"], total["work_ps"], total["flops_known_ps"], total["bytes_known_ps"]) == (
         17_000,
         15_000,
         12_000,
@@ -311,7 +312,7 @@ def counted() -> dict[str, int]:
     """FLOPs of one run, by program."""
     totals: dict[str, int] = defaultdict(int)
     for row in work(real_trace(RECORDED))["ops"]:
-        assert row["counted"] in (None, "shapes")
+        assert row["flops_source"] in (None, "shapes")
         totals[row["program"]] += row["flops"] or 0
     return {name: flops // COSTS["runs"] for name, flops in totals.items()}
 

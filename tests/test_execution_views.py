@@ -62,15 +62,15 @@ class TestExecutions:
         assert (view["kinds"]["dynamo"]["count"], view["kinds"]["lazy"]["count"]) == (2, 3)
         between = {(row["before"], row["after"]): row["mean_ps"] for row in view["between"]}
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
-        assert view["fit"]["runs"] == 5
+        assert view["fixed"]["runs"] == 5
 
     def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
         view: Any = execution_views.executions(case_study)
         runs = sum(row["count"] for row in view["executions"])
-        assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
+        assert (runs, runs / view["core_steps"]) == (12 * 8, 11 / 10)
         on_one_device = execution_views.executions(case_study, devices=[case_study.devices[3].id])
-        assert on_one_device["per_step"] == pytest.approx(view["per_step"] / 8)
+        assert on_one_device["core_steps"] == pytest.approx(view["core_steps"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
         """A core's first run, and a run of which only the call is known."""
@@ -174,7 +174,7 @@ class TestCompilesInWords:
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
         view: Any = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
-        assert word in view["how_to_see_why"]
+        assert word in view["how_to_record_causes"]
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]
         assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")

@@ -11,7 +11,7 @@ from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
-from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, place_text
+from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, location_text
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -156,7 +156,7 @@ class TestWhatIsNew:
         assert finding.advice.startswith("Find what is new in the graph of step 5")
 
     def test_the_place_follows_the_graph(self) -> None:
-        advice = advise_unknown_change(place_text(None, "Training_Step"), "", variants=1)
+        advice = advise_unknown_change(location_text(None, "Training_Step"), "", variants=1)
         assert advice.startswith(
             "Find what is new in the graph (a last batch of another size, an evaluation, a branch) in Training_Step,"
         )

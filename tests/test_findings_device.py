@@ -95,6 +95,7 @@ def test_partly_hidden_collectives_are_reported_as_such() -> None:
     }
     finding = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
     assert finding.title == "The time in all-reduce is hidden only in part"
+    assert finding.brief == "the time in all-reduce is hidden only in part"
 
 
 def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:

@@ -34,7 +34,7 @@ def test_many_small_executions() -> None:
     [
         (
             ("update",),
-            "remove the mark_step() or torch_xla.sync() behind each Training_Step/update, but for the last one.",
+            "remove the mark_step() or torch_xla.sync() after each Training_Step/update, except the last one.",
         ),
         (("forward", "backward"), "accumulate gradients without mark_step() or torch_xla.sync() in between."),
     ],

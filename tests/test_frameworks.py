@@ -26,7 +26,7 @@ FOREIGN = {
     "jax": (TORCH, TENSORFLOW, LAZY),
     "tensorflow": (TORCH, JAX.replace("|jit\\b", ""), LAZY),
 }
-PARTS = ("findings", "diagnostics", "verdict", "outside")
+PARTS = ("findings", "diagnostics", "verdict", "outside_span")
 
 
 def texts(value: Any) -> Iterator[str]:

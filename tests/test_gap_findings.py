@@ -27,10 +27,10 @@ def test_explained_times_add_up_to_the_cost(run: str) -> None:
     report = session_report(session(demo(run)), all_gaps=True)
     times: dict[str, int] = {}
     for gap in report["gaps"]["items"]:
-        assert sum(gap["explained_by"].values()) <= gap["duration_ps"]
-        assert [*gap["explained_by"].values()] == sorted(gap["explained_by"].values(), reverse=True)
-        assert gap["kind"] == "starved" or not gap["explained_by"]
-        for id_, ps in gap["explained_by"].items():
+        assert sum(gap["by_finding_ps"].values()) <= gap["duration_ps"]
+        assert [*gap["by_finding_ps"].values()] == sorted(gap["by_finding_ps"].values(), reverse=True)
+        assert gap["kind"] == "starved" or not gap["by_finding_ps"]
+        for id_, ps in gap["by_finding_ps"].items():
             times[id_] = times.get(id_, 0) + ps
     costs = {row["id"]: row["cost_ps"] for row in report["findings"]}
     assert times
@@ -42,7 +42,7 @@ def finding(id_: str, kind: str = "mistake", **evidence: Any) -> dict[str, Any]:
 
 
 def gap(duration: int, **explained: int) -> dict[str, Any]:
-    return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "explained_by": explained}
+    return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "by_finding_ps": explained}
 
 
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
@@ -96,13 +96,13 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
     document = explained_gaps(groups)["early_sync"]
-    assert (document["count"], [row["duration_ps"] for row in document["places"]]) == (3, [1001, 1002, 1000])
+    assert (document["count"], [row["duration_ps"] for row in document["gaps"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["places"]]
+    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["gaps"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
@@ -111,11 +111,11 @@ def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
     overview = views.overview(case_study)
     findings = {row["id"]: row for row in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
-        (place,) = overview["explains"][id_]["places"]
+        (place,) = overview["explained_gaps"][id_]["gaps"]
         document = gap_views.gap(case_study, place["device"], place["start_ps"])
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
-    assert "exposed_collectives" not in overview["explains"]
+    assert "exposed_collectives" not in overview["explained_gaps"]
 
 
 def gap_of_pattern(after: str, duration: int, kind: str, cause: str = "wait") -> dict[str, Any]:

@@ -33,13 +33,13 @@ def test_the_example_file_is_up_to_date() -> None:
 
 def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
     hosts, charges = example["hosts"], example["charges"]
-    assert sum(hosts["last"]) == sum(charges["last"]) == example["collectives"] == 36
-    assert sum(hosts["waits_us"]) == pytest.approx(sum(hosts["waited_us"]), abs=len(hosts["name"]))
+    assert sum(hosts["last_count"]) == sum(charges["last_count"]) == example["collectives"] == 36
+    assert sum(hosts["others_wait_us"]) == pytest.approx(sum(hosts["waits_us"]), abs=len(hosts["name"]))
     for host in range(16):
         rows = [row for row, charged in enumerate(charges["host"]) if charged == host]
-        assert sum(charges["last"][row] for row in rows) == hosts["last"][host]
-        waits = sum(charges["waits_us"][row] for row in rows)
-        assert waits == pytest.approx(hosts["waits_us"][host], abs=len(rows) + 1)
+        assert sum(charges["last_count"][row] for row in rows) == hosts["last_count"][host]
+        waits = sum(charges["others_wait_us"][row] for row in rows)
+        assert waits == pytest.approx(hosts["others_wait_us"][host], abs=len(rows) + 1)
     assert sum(hosts["last_steps"]) == 12
 
 
@@ -58,11 +58,14 @@ def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     assert (verdict["kind"], verdict["hosts"], verdict["cause"]) == ("late", [late_host], "input")
     assert verdict["text"].startswith(f"{pod.name_of(late_host)} arrives last in ")
     assert example["order"][0] == late_host
-    assert hosts["named"] == [host == late_host for host in range(16)]
-    assert example["steps"]["last"] == [late_host] * 12
-    assert all(example["steps"]["clear"])
-    assert (hosts["differs"][late_host], hosts["once"][late_host]) == ("input", False)
-    assert hosts["differs_us"][late_host] == pytest.approx(38_000, rel=0.01)
+    assert hosts["has_own_row"] == [host == late_host for host in range(16)]
+    assert example["steps"]["last_host"] == [late_host] * 12
+    assert all(example["steps"]["is_last_host_late"])
+    assert (hosts["difference_class"][late_host], hosts["difference_in_one_step"][late_host]) == (
+        "input",
+        False,
+    )
+    assert hosts["difference_us"][late_host] == pytest.approx(38_000, rel=0.01)
     assert hosts["is_clock_uncertain"] == [False] * 16
     assert {int(key) for key in example["step_class_us"]} == {late_host, example["median_host"]}
     truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
@@ -112,14 +115,14 @@ def test_states_without_arrivals() -> None:
     )
     assert apart["state"] == "no_collectives"
     assert apart["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
-    assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
+    assert apart["hosts"]["last_count"] == apart["hosts"]["others_wait_us"] == [None] * 6
     assert apart["charges"]["host"] == []
     assert None not in apart["steps"]["number"]
     even = hosts_view(compare_pod(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
-    assert not any(even["hosts"]["named"])
+    assert not any(even["hosts"]["has_own_row"])
     part_of_hosts = hosts_view(compare_pod(SMALL), hosts_total=64)
-    assert part_of_hosts["read"] == {"hosts": 6, "hosts_total": 64}
+    assert part_of_hosts["host_counts"] == {"hosts_read": 6, "hosts_total": 64}
 
 
 def test_host_rows_of_the_report() -> None:
@@ -128,11 +131,11 @@ def test_host_rows_of_the_report() -> None:
     late_row = rows[4]
     assert (
         late_row["last_share"]
-        == late_row["last"] / late_row["shared_collectives"]
+        == late_row["last_count"] / late_row["shared_collectives"]
         == max(row["last_share"] for row in rows)
     )
     assert late_row["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
-    assert sum(row["last"] for row in rows) == 30
+    assert sum(row["last_count"] for row in rows) == 30
     assert sum(row["others_wait_ps"] for row in rows) == sum(row["waits_ps"] for row in rows)
     assert {row["steps"] for row in rows} == {10}
     assert late_row["idle_ps"]["input"] > 0

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 LAYERS = [
     "escapes name_limit",
     "errors deep_size host_order json_text memory parallel row_ids units",
-    "require_kernels files",
+    "english require_kernels files",
     "arrays page",
     "xplane",
     "catalog",

@@ -23,13 +23,13 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS, st.booleans())
-def test_written_json_is_read_back_equal(document: Any, lines: bool) -> None:
-    assert json.loads(json_bytes(document, lines=lines)) == document
+def test_written_json_is_read_back_equal(document: Any, indented: bool) -> None:
+    assert json.loads(json_bytes(document, indented=indented)) == document
 
 
 def test_line_breaks_are_for_people() -> None:
     assert json_bytes({"a": [1, "\N{MICRO SIGN}s"]}) == '{"a":[1,"µs"]}'.encode()
-    assert json_bytes({"a": 1}, lines=True) == b'{\n  "a": 1\n}'
+    assert json_bytes({"a": 1}, indented=True) == b'{\n  "a": 1\n}'
 
 
 @pytest.mark.parametrize(

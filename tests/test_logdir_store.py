@@ -251,7 +251,7 @@ def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: P
     def after(seconds: float) -> tuple[Any, ...]:
         now[0] += seconds
         progress = load.progress()
-        return progress["stage"], progress["part"], progress["seconds_left"]
+        return progress["stage"], progress["done_share"], progress["seconds_left"]
 
     first, second = load.readings
     first.update(200, 400)

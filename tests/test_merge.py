@@ -153,8 +153,8 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
     ]
     assert _sorted(report["compiles"]) == _sorted(compiles_report(joined))
     gaps, all_gaps = report["gaps"], dict[str, Any](gaps_report(joined, all_gaps=True))
-    assert _sorted(_without(gaps.pop("items"), "explained_by")) == _sorted(
-        _without(all_gaps.pop("items"), "explained_by")
+    assert _sorted(_without(gaps.pop("items"), "by_finding_ps")) == _sorted(
+        _without(all_gaps.pop("items"), "by_finding_ps")
     )
     assert _sorted(gaps.pop("patterns")) == _sorted(all_gaps.pop("patterns"))
     assert gaps == all_gaps
@@ -206,8 +206,8 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
         assert two["transfers"][name]["per_step"] == single["transfers"][name]["per_step"]
     for name in ("kind", "share", "load_hidden", "send_hidden", "verdict"):
         assert two["input_pipeline"][name] == single["input_pipeline"][name], name
-    if single["outside"]:
-        assert two["outside"]["share"] == single["outside"]["share"]
+    if single["outside_span"]:
+        assert two["outside_span"]["share"] == single["outside_span"]["share"]
     assert {row["id"]: row["cost_ps"] for row in two["findings"]} == {
         row["id"]: 2 * row["cost_ps"] for row in single["findings"]
     }

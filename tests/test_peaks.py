@@ -84,6 +84,6 @@ def session() -> xi.Session:
 )
 def test_invalid_peaks_of_a_user(peaks: Any, session: xi.Session) -> None:
     for method in (session.report, session.device_work):
-        with pytest.raises(InputError, match=r"two numbers above 0, as \(918e12, 1638e9\)$") as error:
+        with pytest.raises(InputError, match=r"two numbers above 0, such as \(918e12, 1638e9\)$") as error:
             method(peaks=peaks)
         assert "\n" not in str(error.value)

@@ -52,16 +52,16 @@ def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(HOSTS)]
     assert len(ready["devices"]["host"]) == HOSTS
     assert (ready["hosts_read"], ready["hosts_total"]) == (HOSTS, HOSTS)
-    assert len(ready["chosen"]) == 2
-    assert {row["host"] for row in ready["rows"]} == {f"w-{i}" for i in ready["chosen"]}
-    assert {int(row["id"].partition(".")[0][1:]) for row in ready["rows"]} == set(ready["chosen"])
+    assert len(ready["chosen_hosts"]) == 2
+    assert {row["host"] for row in ready["rows"]} == {f"w-{i}" for i in ready["chosen_hosts"]}
+    assert {int(row["id"].partition(".")[0][1:]) for row in ready["rows"]} == set(ready["chosen_hosts"])
 
 
 def test_hosts_are_chosen_by_place_range_and_word(client: Client) -> None:
-    usual = opened(client, "s")["chosen"]
-    assert data(client, "session", session="s", hosts="slowest,median")["chosen"] == usual
-    assert data(client, "session", session="s", hosts="11,1-3")["chosen"] == [1, 2, 3, 11]
-    assert data(client, "session", session="s", hosts="all")["chosen"] == list(range(HOSTS))
+    usual = opened(client, "s")["chosen_hosts"]
+    assert data(client, "session", session="s", hosts="slowest,median")["chosen_hosts"] == usual
+    assert data(client, "session", session="s", hosts="11,1-3")["chosen_hosts"] == [1, 2, 3, 11]
+    assert data(client, "session", session="s", hosts="all")["chosen_hosts"] == list(range(HOSTS))
     for wrong in ("12", "3-1", "x", "-1"):
         answer = get(client, "data/session", session="s", hosts=wrong)
         assert answer.status_code == 400
@@ -80,7 +80,7 @@ def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(client: Client,
 
 
 def test_steps_are_those_of_the_selected_hosts(client: Client, whole: Client) -> None:
-    chosen_hosts = opened(client, "s")["chosen"]
+    chosen_hosts = opened(client, "s")["chosen_hosts"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
     assert set(columns["host"]) == {f"w-{place}" for place in chosen_hosts}
     all_steps = data(whole, "overview", session="s")["steps"]["columns"]
@@ -186,7 +186,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
     assert len(head["devices"]["host"]) == 4
-    assert (head["rows"], head["chosen"]) == ([], [])
+    assert (head["rows"], head["chosen_hosts"]) == ([], [])
     assert "head" not in data(client, "session", session="s", seen=4)
     overview = data(client, "overview", session="s")
     assert overview["partial"] == {"hosts_read": 4, "hosts_total": HOSTS}
@@ -246,7 +246,7 @@ def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown
                 assert "Connection reset" in diagnostic["message"]
         assert hosts_by_id["skipped_host"] == [f"w-{i}" for i in range(6, HOSTS)]
         assert len(hosts_by_id["unread_trace"]) == 2
-        assert (len(ready["devices"]["host"]), ready["chosen"], ready["rows"]) == (6, [], [])
+        assert (len(ready["devices"]["host"]), ready["chosen_hosts"], ready["rows"]) == (6, [], [])
         for route in ("overview", "counts", "gaps", "executions", "compiles", "hosts"):
             assert get(client, f"data/{route}", session="s").status_code == 200
         for route in ("propagation", "scopes"):

@@ -16,7 +16,7 @@ from synthetic.pod_schedule import Cause, Clock, Late, Pod
 from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import Arrivals, charge_waits, exposed_waits_ps
 from tb_xla_insights.pod.clocks import Clocks
@@ -333,7 +333,7 @@ def test_a_cut_file_has_no_cause_and_is_no_median_host() -> None:
         comparison = compare_hosts([cut if number == cut_host else host for number, host in enumerate(hosts)])
         assert comparison.late_hosts.parties == [3]
         assert comparison.median_host != cut_host
-        assert host_rows(comparison)[cut_host]["differs"] == {"class": "unrecorded", "longer_ps": 0}
+        assert host_rows(comparison)[cut_host]["difference"] == {"class": "unrecorded", "longer_ps": 0}
         assert (comparison.causes == (None,)) == (cut_host == 3)
 
 
@@ -356,7 +356,7 @@ def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     finding = straggler_finding(late_loader)
     assert finding is not None
     assert finding.evidence["hosts"] == ["demo-w-2"]
-    assert finding.evidence["last"] == [12]
+    assert finding.evidence["last_count"] == [12]
     assert finding.evidence["cause"] == "input"
     assert finding.evidence["annotation"] == "train/next_batch"
     assert finding.evidence["late_ps"][0] == pytest.approx(30 * MS, rel=0.05)

@@ -144,12 +144,16 @@ class TestRoutes:
 
     def test_a_step_and_a_device(self, get: Any) -> None:
         view = get("propagation", step="2", device="t1v-n-8c41-w-0/TPU:3")
-        assert (view["step"]["number"], view["device"]["name"], view["picked"]) == (1206, "TPU:3", None)
+        assert (view["step"]["number"], view["device"]["name"], view["requested_path"]) == (
+            1206,
+            "TPU:3",
+            None,
+        )
 
     def test_a_step_by_its_number(self, get: Any) -> None:
-        assert get("propagation", st="1209")["step"]["index"] == 5
+        assert get("propagation", step_number="1209")["step"]["index"] == 5
         usual = get("propagation")["step"]
-        assert get("propagation", st="no such number")["step"] == usual
+        assert get("propagation", step_number="no such number")["step"] == usual
 
     def test_a_selection_of_the_timeline_is_picked(self, get: Any) -> None:
         (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")
@@ -157,16 +161,16 @@ class TestRoutes:
         view = get("propagation", step="2", device=row["device"])
         stretch = view["phase_rows"]["device"][1]
         picked = get("propagation", row=row["id"], start_ps=str(stretch["start_ps"]), depth="1")
-        assert picked["picked"] == "Training_Step/FINISH_UPDATE"
+        assert picked["requested_path"] == "Training_Step/FINISH_UPDATE"
         assert (picked["step"]["number"], picked["device"]["name"]) == (1206, "TPU:3")
         begin = next(row["host_interval"][0] for row in view["tree"] if row["name"] == "backward")
         host = get("propagation", row="h0.ann", start_ps=str(begin), depth="1")
-        assert (host["picked"], host["step"]["number"]) == ("Training_Step/backward", 1206)
+        assert (host["requested_path"], host["step"]["number"]) == ("Training_Step/backward", 1206)
 
     def test_the_valid_parts_of_an_old_link_are_used(self, get: Any) -> None:
         for place in ({"row": "nothing"}, {"row": "h0.ann", "depth": "1"}):
-            view = get("propagation", st="1206", start_ps="5", **place)
-            assert (view["stale"], view["picked"], view["step"]["number"]) == (True, None, 1206)
+            view = get("propagation", step_number="1206", start_ps="5", **place)
+            assert (view["stale"], view["requested_path"], view["step"]["number"]) == (True, None, 1206)
         assert not get("propagation")["stale"]
 
     def test_a_ready_session_has_the_rows_once_they_are_found(self, get: Any) -> None:
@@ -174,7 +178,7 @@ class TestRoutes:
         ready = get("session")
         assert not ready["more_rows"]
         assert ready["rows"] == rows["rows"]
-        assert [row["depths"] for row in rows["rows"] if row["kind"] == "scopes"] == [3] * 8
+        assert [row["lanes"] for row in rows["rows"] if row["kind"] == "scopes"] == [3] * 8
 
     @pytest.mark.parametrize(
         ("more", "says"),

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.propagation.scopes import (
     op_name_in_tf_op,
     scope_in_op_name,
     scope_kind,
-    scope_number,
+    scope_position,
     truncate_path,
     without_numbers,
 )
@@ -68,7 +68,7 @@ def test_numbers_distinguish_annotations_from_functions() -> None:
 
 
 def test_positions() -> None:
-    assert [scope_number(value) for value in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
+    assert [scope_position(value) for value in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
 
 
 @given(st.text(alphabet="ab.19/_", max_size=30))

@@ -246,14 +246,26 @@ class TestBeforeAndAfter:
         assert changed["fallbacks"] == {"special_i1": 4}
         assert changed["figures"]["execute_count"] == 6
         [row] = [entry for entry in parsed["against_trace"] if entry["operation"] == "execute"]
-        assert row == {"operation": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
+        assert row == {
+            "operation": "execute",
+            "metrics": 16,
+            "since_earlier_report": 6,
+            "trace": 6,
+            "agrees": True,
+        }
 
     def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(10))
         (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
         report = report_of(run)
         [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
-        assert row == {"operation": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
+        assert row == {
+            "operation": "execute",
+            "metrics": None,
+            "since_earlier_report": None,
+            "trace": 6,
+            "agrees": True,
+        }
         changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
         assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
         assert not diagnostics(report, "metrics_disagree")

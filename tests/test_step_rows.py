@@ -45,14 +45,14 @@ def test_rows_of_hosts_follow_each_other() -> None:
     assert not StepRows.from_rows([])
 
 
-@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("indented", [False, True])
 @pytest.mark.parametrize("more", [0, 1 << 70])
-def test_json_is_that_of_rows(lines: bool, more: int) -> None:
+def test_json_is_that_of_rows(indented: bool, more: int) -> None:
     rows = [{key: value for key, value in step.items() if key != "large"} for step in ROWS[:5]]
-    text = json_bytes({"steps": StepRows.from_rows(rows), "more": more}, lines=lines)
-    assert text == json_bytes({"steps": rows, "more": more}, lines=lines)
+    text = json_bytes({"steps": StepRows.from_rows(rows), "more": more}, indented=indented)
+    assert text == json_bytes({"steps": rows, "more": more}, indented=indented)
     assert json.loads(text)["steps"] == rows
-    assert json_bytes([StepRows.from_rows([])], lines=lines) == json_bytes([[]], lines=lines)
+    assert json_bytes([StepRows.from_rows([])], indented=indented) == json_bytes([[]], indented=indented)
 
 
 def test_other_objects_are_refused() -> None:

@@ -20,7 +20,7 @@ def timeline(tmp_path: Path) -> Timeline:
 
 
 def test_rows_are_in_drawing_order_with_ids_from_the_file(timeline: Timeline) -> None:
-    rows = [(r["id"], r["kind"], r["label"], r["role"], r["main"]) for r in timeline.head()["rows"]]
+    rows = [(r["id"], r["kind"], r["label"], r["role"], r["unfolded"]) for r in timeline.head()["rows"]]
     assert rows == [
         ("h0.steps", "steps", "Steps", None, True),
         ("h0.ann", "annotations", "Annotations", None, True),
@@ -157,6 +157,6 @@ def test_helpers_beyond_the_busiest_are_folded(tmp_path: Path) -> None:
             "TransferToDevice", 0, (number + 1) * MS
         )
     rows = timeline_of(many, tmp_path).head()["rows"]
-    shown = [row["label"] for row in rows if row["role"] == "transfer" and row["main"]]
+    shown = [row["label"] for row in rows if row["role"] == "transfer" and row["unfolded"]]
     assert [int(label.split()[1]) for label in shown] == list(range(12 - len(shown) + 1, 13))
-    assert sum(row["main"] for row in rows if row["role"] in ("executor", "client", "transfer")) == 8
+    assert sum(row["unfolded"] for row in rows if row["role"] in ("executor", "client", "transfer")) == 8

@@ -116,7 +116,7 @@ def test_concurrent_requests_add_the_rows_once_below_the_ops(
     assert not rows["more_rows"]
     kinds = [row["kind"] for row in rows["rows"] if row["device"]]
     assert kinds == ["modules", "ops", "scopes"]
-    assert (rows["rows"][-1]["depths"], rows["rows"][-1]["events"]) == (3, 3)
+    assert (rows["rows"][-1]["lanes"], rows["rows"][-1]["events"]) == (3, 3)
 
 
 def test_a_row_of_scopes_from_an_earlier_load_is_found(tmp_path: Path) -> None:

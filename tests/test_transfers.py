@@ -41,7 +41,7 @@ def test_bytes_are_those_of_the_outermost_event_with_a_size() -> None:
     transfers = find_transfers(trace)
     assert transfers.bytes.tolist() == [1024, -1]
     report = transfers_report(session(trace))["to_device"]
-    assert (report["count"], report["bytes"], report["sized"]) == (2, 1024, 1)
+    assert (report["count"], report["bytes"], report["known_size_count"]) == (2, 1024, 1)
 
 
 def test_carrying_threads_count_only_without_requesting_threads() -> None:
@@ -121,7 +121,7 @@ def test_bytes_of_gpu_copies_are_in_their_details() -> None:
         )
     )
     report: Any = transfers_report(session(copies))
-    assert [(sums["count"], sums["bytes"], sums["sized"]) for sums in report.values()] == [
+    assert [(sums["count"], sums["bytes"], sums["known_size_count"]) for sums in report.values()] == [
         (3, 176, 2),
         (1, 8, 1),
     ]
@@ -147,4 +147,7 @@ def test_bytes_per_step_are_those_of_the_transfers_in_steps() -> None:
 
 def test_bytes_of_a_real_gpus_copies(shared_traces: Path) -> None:
     report: Any = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
-    assert [(sums["bytes"], sums["sized"]) for sums in report.values()] == [(81_118, 202), (73_888, 24)]
+    assert [(sums["bytes"], sums["known_size_count"]) for sums in report.values()] == [
+        (81_118, 202),
+        (73_888, 24),
+    ]

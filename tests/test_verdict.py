@@ -43,7 +43,7 @@ def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
         "findings": [*findings],
         "mistakes": NOTHING_REPLAYED | mistakes,
         "environment": {"framework": "torch_xla"},
-        "outside": None,
+        "outside_span": None,
         "step_idle": {"work_ps": None, "step_ps": None},
     }
 
@@ -56,7 +56,7 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
         "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
         "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
     }
-    severity, text = _severity_and_text(of() | {"devices": once, "outside": outside})
+    severity, text = _severity_and_text(of() | {"devices": once, "outside_span": outside})
     assert severity == "warning"
     assert text == (
         "99.9 % of the capture is before and after all runs (the host launches). The 2 devices are at work for "
@@ -168,7 +168,7 @@ def test_time_outside_of_the_span_is_included_and_first_if_it_is_most(
     part: float, first: bool | None
 ) -> None:
     report, usual = of(), _severity_and_text(of())[1]
-    report["outside"] = {
+    report["outside_span"] = {
         "share": part,
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
         "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
@@ -238,7 +238,7 @@ def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
     report["gaps"]["by_class_ps"] = {}
     assert "beyond that" in _severity_and_text(report)[1]
     edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
-    report["outside"] = {"share": 0.3, "before": edge, "after": edge}
+    report["outside_span"] = {"share": 0.3, "before": edge, "after": edge}
     assert _severity_and_text(report)[1] == (
         "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. "
         "30.0 % of the capture is before and after all runs (the host compiles)."
@@ -433,7 +433,7 @@ def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90}},
         "after": {"duration_ps": 1, "by_class_ps": {}},
     }
-    assert _severity_and_text(of(LATE) | {"outside": outside})[1].startswith(HEAD)
+    assert _severity_and_text(of(LATE) | {"outside_span": outside})[1].startswith(HEAD)
 
 
 def test_the_common_cause_of_late_hosts_has_the_numbers_of_the_worst() -> None:

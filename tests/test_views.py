@@ -80,10 +80,10 @@ class TestOverview:
         assert view["step_idle"] | {"devices": report["step_idle"]["devices"]} == report["step_idle"]
         finding = zip(view["devices"]["host"], view["devices"]["name"], strict=True)
         assert ["/".join(pair) for pair in finding] == [row["id"] for row in report["devices"]]
-        assert (view["input"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
+        assert (view["input_pipeline"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
         assert view["collectives"] == report["collectives"]
         steps, columns = report["steps"], view["steps"]["columns"]
-        assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["partial"]) == (
+        assert (view["steps"]["count"], view["steps"]["source"], view["steps"]["cut_count"]) == (
             10,
             "annotation",
             1,
@@ -125,7 +125,11 @@ class TestOverview:
         reported, shown = session_report(traced)["collectives"], views.overview(traced)["collectives"]
         assert shown[:-1] == reported[: views.MAX_OPS]
         rest = shown[-1]
-        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MAX_OPS, 20 - views.MAX_OPS)
+        assert (rest["op"], rest["summed_ops"], rest["count"]) == (
+            None,
+            20 - views.MAX_OPS,
+            20 - views.MAX_OPS,
+        )
         for name in ("duration_ps", "exposed_ps"):
             assert sum(row[name] for row in shown) == sum(row[name] for row in reported)
 
@@ -175,7 +179,7 @@ class TestOverview:
         assert view["steps"] | {"columns": None} == {
             "source": None,
             "count": 0,
-            "partial": 0,
+            "cut_count": 0,
             "columns": None,
             "work": [],
         }
@@ -211,14 +215,14 @@ class TestGaps:
                         time[gap["cause"]] += max(0, min(end, high) - max(start, low))
                 most = max(CLASSES, key=lambda name: time[name])
                 expected = f"{CLASSES.index(most):x}" if time[most] else "f"
-                assert row["cause"][bucket] == expected
+                assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
         for item in gap_views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
                 gap = gap_views.gap(case_study, device, item["start_ps"])
                 assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
-                assert sum(part["ps"] for part in gap["by_thread"]) == gap["duration_ps"]
+                assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
                 pattern = gap_views.gaps(case_study)["patterns"][gap["pattern"]]
@@ -303,7 +307,7 @@ class TestThroughHttp:
         piece = next(candidate for candidate in gap["chain"] if candidate["event"])
         assert get("event", event=piece["event"])["name"] == piece["name"]
         assert get("executions", step="3")["step"] == 3
-        assert get("compiles")["count"] == 4
+        assert get("compiles")["graph_count"] == 4
 
     @pytest.mark.parametrize(
         ("route", "more", "says"),
@@ -354,7 +358,7 @@ class TestChoiceOfDevices:
 
     def test_an_unknown_device_has_no_executions(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, None, ["nowhere"])
-        assert (view["executions"], view["between"], view["lead"], view["fit"]) == ([], [], None, None)
+        assert (view["executions"], view["between"], view["lead"], view["fixed"]) == ([], [], None, None)
 
 
 def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionTrace) -> None:

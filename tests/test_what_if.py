@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -61,10 +62,10 @@ def test_removed_host_time_shortens_steps_until_the_device_is_the_limit() -> Non
 def test_only_before_or_after_a_launch_or_in_a_window() -> None:
     trace = loop().trace()
     second = np.array([1])
-    assert us(step_without(trace, Fix(("tracing",), before=second))) == pytest.approx(
+    assert us(step_without(trace, Fix(("tracing",), before_launches=second))) == pytest.approx(
         1000 - (1000 - 6) / 4, abs=3
     )
-    windows = np.array([1200 * US]), np.array([1500 * US])
+    windows = span_intervals(1200 * US, 1500 * US)
     assert us(step_without(trace, Fix(("tracing",), windows=windows))) == 1000 - 300 / 4
 
 
@@ -84,7 +85,7 @@ def test_work_after_a_wait_moves_with_the_run() -> None:
     runs = np.full(4, 200 * US)
     assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
     # The host no longer waits: 530 us less, as the device does not need them.
-    assert us(step_without(trace, Fix(merged=np.arange(4)))) == 500
+    assert us(step_without(trace, Fix(merged_launches=np.arange(4)))) == 500
     # Left are the marker, 30 us until the run begins, the run, and 10 us until the host notices.
     assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
 

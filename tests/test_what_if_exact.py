@@ -81,6 +81,7 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
     if finding := by_id.get("sync_some_steps"):
         assert finding.step_if_fixed_ps == mean(without)
         assert finding.title.endswith("the device in steps 6 and 9")
+        assert finding.evidence["steps"] == [6, 9]
     assert "sync_every_step" not in by_id
 
 
@@ -148,7 +149,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_at_worst_ps == mean(held_up)
     # Once another fix removes the wait, none of it is left for this one.
-    fix = Fix(("from_device", "wait"), reads=True, blocks=True)
+    fix = Fix(("from_device", "wait"), all_reads=True, blocking_waits=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean(without)
     sentence = f"They return {brief_time(delay * US)} a step after the runs"
     assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * now)
@@ -223,7 +224,7 @@ def test_only_one_fix_is_at_worst(host: int, device: int, load: int) -> None:
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False, False))
-    loads, builds = Fix(("input",), aside=True), Fix(("tracing",))
+    loads, builds = Fix(("input",), in_other_thread=True), Fix(("tracing",))
     assert step_without(trace, loads, at_worst=[builds]) == mean(without)
     assert step_without(trace, builds, at_worst=[loads]) == max(mean(without), load * US)
 
@@ -321,7 +322,8 @@ def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, ma
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     launches = find_launches(trace)
     merged = np.flatnonzero(np.arange(len(launches)) % (batches + 1) < batches)
-    fix = Fix(("sync_prepare", "dispatch", "wait"), before=merged, merged=merged, moved=("sync_prepare",))
+    classes, moved = ("sync_prepare", "dispatch", "wait"), ("sync_prepare",)
+    fix = Fix(classes, before_launches=merged, merged_launches=merged, moved_classes=moved)
     assert step_without(trace, fix) == mean(without)
     most = step_without(trace, at_worst=[fix])
     assert most is not None
@@ -367,7 +369,7 @@ def test_two_mistakes_at_once(host: int, device: int) -> None:
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
-    fixes = Fix(("input",)), Fix(("from_device",), reads=True)
+    fixes = Fix(("input",)), Fix(("from_device",), all_reads=True)
     assert step_without(trace, *fixes) == mean(without)
 
 
@@ -383,7 +385,7 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     trace = simulation.tpu.trace()
     # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500.
     assert step_without(trace) == (300 - 1 + 7 + 500) * US
-    assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
+    assert step_without(trace, Fix(("from_device",), all_reads=True)) == 500 * US
 
 
 def test_loading_during_device_work_delays_the_step_too() -> None:

@@ -14,7 +14,7 @@ from conftest import TRACES_VARIABLE
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from captures import Core, capture, session
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from launching import US, Tpu, event
 from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
-from tb_xla_insights.analysis.findings.base import Facts, Finding
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.worth import LIMITS, has_nothing_to_fix, sort_findings
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
@@ -81,10 +83,16 @@ def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
-    once = facts.fix_without({2}, "input", "to_device")
+    once = facts.fix_removing({2}, "input", "to_device")
     assert once.windows is not None
-    assert [window.tolist() for window in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
-    assert facts.fix_without({1, 2, 4}, "input").windows is None
+    assert once.windows.start_ps.tolist() == [2 * STEP * US]
+    assert once.windows.end_ps.tolist() == [3 * STEP * US]
+    assert facts.fix_removing({1, 2, 4}, "input").windows is None
+
+
+def test_a_finding_without_idle_time_states_no_time() -> None:
+    facts = Facts(session(loop(steps=2).trace()), NO_SIDECARS)
+    assert facts.idle_text(np.zeros(len(facts.ledger), np.int64), "every_step") == "No device idles"
 
 
 def test_findings_outside_of_steps_have_no_recurrence() -> None:
@@ -98,7 +106,7 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     facts = Facts(session(tpu.trace()), NO_SIDECARS)
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
-    steps = facts.steps_taken(taken)
+    steps = facts.affected_steps(taken)
     assert (steps, facts.frequency_of(steps)) == (set(), None)
 
 

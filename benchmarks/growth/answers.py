@@ -118,11 +118,11 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     yield "export chrome", file.getvalue()
     if not details:
         return
-    for device in session.devices[:4]:
+    for index, device in enumerate(session.devices[:4]):
         yield ask("window", **whole_session, device=device.id)
         yield ask("propagation", device=device.id)
         yield ask("executions", devices=device.id)
-        yield ask("device", dd=device.id)
+        yield ask("device", cores=f"0.{index}")
         for start in device.ops.start_ps[:2].tolist():
             yield ask("collective", device=device.id, start_ps=start)
     for gap in report["gaps"]["items"][:_MAX_EVENTS]:

@@ -13,9 +13,10 @@ from benchmarks.growth.training import AXES  # noqa: E402
 from benchmarks.longer_capture import lengthen  # noqa: E402
 
 _UNIT_BYTES = 20_000
+"""Bytes of events of a capture of size 1."""
 
 
-class Repeated:
+class RepeatedCapture:
     """A recorded capture with its events repeated until they have this many bytes."""
 
     def __init__(self, file: Path, event_bytes: int) -> None:
@@ -35,8 +36,8 @@ class Repeated:
         return lengthen(SPACE.FromString(self._file.read_bytes()), times)
 
 
-def _repeated(file: Path, n: int) -> Repeated:
-    return Repeated(file, n * _UNIT_BYTES)
+def _repeated_capture(file: Path, n: int) -> RepeatedCapture:
+    return RepeatedCapture(file, n * _UNIT_BYTES)
 
 
 for _file in sorted(
@@ -45,4 +46,4 @@ for _file in sorted(
     for file in folder.rglob("plugins/profile/*/*.xplane.pb")
 ):
     _program = _file.parents[3].relative_to(ROOT)
-    AXES.setdefault(f"{_program.parent.name}/{_program.name}", partial(_repeated, _file))
+    AXES.setdefault(f"{_program.parent.name}/{_program.name}", partial(_repeated_capture, _file))

@@ -93,7 +93,7 @@ class Program:
         self._op_ps = op_ps
         self.ops: list[Op] = []
         self._bodies: list[Computation] = []
-        self._entry: list[Instruction] = []
+        self._instructions: list[Instruction] = []
         for index, piece in enumerate(pieces):
             self._add_piece(index, piece)
         self.duration_ps = sum(op.duration_ps for op in self.ops)
@@ -108,8 +108,8 @@ class Program:
         return self.program_id - (1 << 64) if self.program_id >= 1 << 63 else self.program_id
 
     def hlo(self) -> bytes:
-        entry = Computation(len(self._bodies) + 1, f"main.{self.name.rsplit('.')[-1]}", self._entry)
-        return HloModule(self.name, self.program_id, [*self._bodies, entry]).to_bytes()
+        main = Computation(len(self._bodies) + 1, f"main.{self.name.rsplit('.')[-1]}", self._instructions)
+        return HloModule(self.name, self.program_id, [*self._bodies, main]).to_bytes()
 
     def add_metadata(self, plane: Plane) -> list[EventMetadata]:
         """Adds the metadata of the ops to a device plane, and returns them in order."""
@@ -153,7 +153,7 @@ class Program:
             instruction.op_name, instruction.op_type = path, torch_op
             instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + index
         if opcode == "copy" and origin == "recovered":  # its scope can be derived from its operand
-            producer = next(op for op in reversed(self._entry) if op.op_name.startswith(f"{scope}/"))
+            producer = next(op for op in reversed(self._instructions) if op.op_name.startswith(f"{scope}/"))
             instruction.operands, operand = [producer.id], f"%{producer.name}"
         text = f"%{name} = {shape} {opcode}({operand})"
         if opcode == "fusion":
@@ -167,7 +167,7 @@ class Program:
             text += f", kind=kLoop, calls=%{body.name}"
         elif opcode == "all-reduce":
             text += ", replica_groups={{0,1,2,3,4,5,6,7}}, to_apply=%add"
-        self._entry.append(instruction)
+        self._instructions.append(instruction)
         self.ops.append(
             Op(name, text, duration_ps, origin, scope, self._stats(instruction, category, duration_ps))
         )

@@ -256,7 +256,7 @@ export function compareView(app) {
             testid: 'compare-table',
             fixed: true,
             items: comparison.measures,
-            rowid: ({ name }) => `measure-${name}`,
+            rowTestid: ({ name }) => `measure-${name}`,
             columns: [
               definedColumn(TABLES.measures.label, { title: undefined }),
               ...SIDES.map((side) =>

@@ -246,7 +246,7 @@ export function compilesView(app) {
                   row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat(),
                 ),
               )
-            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, document.how_to_see_why),
+            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, document.how_to_record_causes),
         ),
       ),
     );
@@ -347,7 +347,7 @@ const OPERATION_LABELS = {
 /** The counters of a metrics report beside the trace. @param {import('../lib/routes').CountedMetrics|null} metrics */
 function metricsCard(metrics) {
   if (!metrics) return null;
-  const { file, rows, uncached, cached, fallbacks } = metrics;
+  const { file, rows, uncached_compiles: compiled, cached_compiles: cached, fallbacks } = metrics;
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard(
     'Metrics and trace',
@@ -361,8 +361,8 @@ function metricsCard(metrics) {
         }),
         definedColumn(TABLES.counts_against_trace.metrics),
         definedColumn(TABLES.counts_against_trace.time_ps),
-        ...(rows.some(({ since }) => since != null)
-          ? [definedColumn(TABLES.counts_against_trace.since)]
+        ...(rows.some(({ since_earlier_report: since }) => since != null)
+          ? [definedColumn(TABLES.counts_against_trace.since_earlier_report)]
           : []),
         definedColumn(TABLES.counts_against_trace.trace),
         definedColumn(TABLES.counts_against_trace.agrees, {
@@ -376,9 +376,9 @@ function metricsCard(metrics) {
     h(
       'p',
       { class: 'sec' },
-      uncached == null && cached == null
+      compiled == null && cached == null
         ? ''
-        : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} taken from the cache. `,
+        : `${plural(compiled ?? 0, 'graph')} compiled, ${count(cached ?? 0)} taken from the cache. `,
       operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.',
     ),
   );

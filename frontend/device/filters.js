@@ -43,18 +43,18 @@ export function neighbourKey(keys, dd, by) {
 /**
  * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
- * @param {string} dd the current choice, which is always listed
+ * @param {string} chosen the current choice, which is always listed
  * @param {Device[]} devices to list
  * @returns {Choice[]}
  */
-export function deviceChoices(session, dd, devices) {
+export function deviceChoices(session, chosen, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const hasHosts = shorts.length > 1;
   const deviceSet = new Set(devices);
-  const choices = [...devicesByKey(session)].filter(([key, device]) => deviceSet.has(device) || key === dd);
+  const choices = [...devicesByKey(session)].filter(([key, device]) => deviceSet.has(device) || key === chosen);
   const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || dd === 'all')
+    ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || chosen === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostDevices]) => [
@@ -71,14 +71,14 @@ export function deviceChoices(session, dd, devices) {
 /**
  * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} devices to list
  * @param {object} on
- * @param {(dd: string) => void} on.device
- * @param {(st: string) => void} on.step
+ * @param {(cores: string) => void} on.cores
+ * @param {(steps: string) => void} on.steps
  * @param {(name: string) => void} on.category
  * @param {() => void} on.peaks
  */
 export function filterChoices(
   session,
-  { chosen: { dd, st, category }, whole_steps, steps, categories, peaks },
+  { chosen, whole_steps, steps, categories, peaks },
   devices,
   on,
 ) {
@@ -86,7 +86,7 @@ export function filterChoices(
   const choicesOf = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
   const hasPeaks = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
-    labelledSelect('device', deviceChoices(session, dd, devices), dd, on.device, 'device-pick'),
+    labelledSelect('device', deviceChoices(session, chosen.cores, devices), chosen.cores, on.cores, 'device-pick'),
     labelledSelect(
       'step',
       [
@@ -94,11 +94,17 @@ export function filterChoices(
         ['all', 'whole session'],
         ...choicesOf(steps),
       ],
-      st,
-      on.step,
+      chosen.steps,
+      on.steps,
       'device-step',
     ),
-    labelledSelect('category', [['', 'any'], ...choicesOf(categories)], category ?? '', on.category, 'device-category'),
+    labelledSelect(
+      'category',
+      [['', 'any'], ...choicesOf(categories)],
+      chosen.category ?? '',
+      on.category,
+      'device-category',
+    ),
     h('span', { class: 'grow' }),
     h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),

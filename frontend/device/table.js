@@ -156,7 +156,7 @@ export function opsTable(
     select,
     open,
     selected: ({ id }) => id === selectedId,
-    rowid: () => 'op-row',
+    rowTestid: () => 'op-row',
     key: ({ id }) => id,
     ...order,
     foot: columns.map(({ key = '' }) => sums[key] ?? ''),

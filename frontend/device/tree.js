@@ -230,7 +230,7 @@ const MAX_UNCOUNTED = 20;
  * @param {() => void} toggle
  */
 export function unknownNote(document, rows, showsAdvice, toggle) {
-  const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
+  const { total: { self_ps, flops_unknown_ps, other_ps, flops_known_ps }, ops_without_flops: uncounted } = document;
   const divideBy = divisor(document);
   /** A time with its share. @param {number} ps */
   const timeAndShare = (ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
@@ -256,10 +256,10 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
       'p',
       null,
       hasRates(rows) &&
-        counted_ps > 0 &&
-        uncounted_ps > 0 &&
+        flops_known_ps > 0 &&
+        flops_unknown_ps > 0 &&
         [
-          `${names} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(uncounted_ps)}). ` +
+          `${names} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)}). ` +
           `${isPlural ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
           `${hasDots ? `, and ${isPlural ? 'are' : 'is'} not in the picture` : ''}. `,
           hasCustomCalls && [
@@ -274,8 +274,8 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${timeAndShare(other_ps)}). `,
       hasDots &&
         undrawable.length > 0 &&
-        `Of the ${share(counted_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} without FLOPs ` +
-        `or HBM traffic, such as copies, cannot be drawn (${timeAndShare(total(undrawable, 'ps') * divideBy)}).`,
+        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} without ` +
+        `FLOPs or HBM traffic, such as copies, cannot be drawn (${timeAndShare(total(undrawable, 'ps') * divideBy)}).`,
     ),
     hasCustomCalls && showsAdvice && h('p', null, ADVICE),
   );

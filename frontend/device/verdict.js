@@ -33,8 +33,8 @@ const MIN_KNOWN_SHARE = 0.5;
 const MAX_NAME_LETTERS = 60;
 
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceAnswer} document */
-const wholeText = ({ chosen: { st, category } }) =>
-  `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
+const wholeText = ({ chosen: { steps, category } }) =>
+  `${steps === 'all' ? 'the session' : steps === 'mean' ? 'a step' : 'the step'}’s ` +
   `${category === null ? 'op time' : `time in ${category}`}`;
 
 /** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
@@ -87,10 +87,10 @@ export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
   const totalPs = sums.self_ps / divisor(document);
   if (!sums.op_count) {
-    const { st, category } = document.chosen;
+    const { steps, category } = document.chosen;
     return [
       `${category === null ? 'No op' : `No op of ${category}`} ` +
-      `${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
+      `${steps === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
     ];
   }
   const known_ps = verdict?.known_ps ?? 0;
@@ -207,11 +207,15 @@ function unknownReason({ peaks: { flops_per_s, bytes_per_s } }, rows) {
  * @param {string} coverage the hosts covered; empty for all
  */
 export function verdictBlock(document, tree, rows, rest, coverage) {
-  const { total: sums, cores, chosen: { st } } = document;
+  const { total: sums, cores, chosen } = document;
   const ps = sums.self_ps / divisor(document);
   const core = cores > 1 ? `, per core${coverage ? ' of these hosts' : ''}` : '';
   const steps =
-    st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
+    chosen.steps === 'all'
+      ? 'the session'
+      : chosen.steps === 'mean'
+        ? `mean of ${plural(document.whole_steps, 'step')}`
+        : 'one step';
   /**
    * @param {string} name @param {string} value @param {string} meaning
    * @param {{ps?: number, title?: string}} [options]
@@ -253,7 +257,7 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
       figure(
         'counted',
-        sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING,
+        sums.self_ps ? share(sums.flops_known_ps / sums.self_ps) : MISSING,
         'of this time with a FLOP count',
       ),
     ),

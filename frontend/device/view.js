@@ -93,7 +93,12 @@ export function deviceView(app) {
       selected.length < openSession.devices.length
         ? [...devicesByKey(openSession)].find(([, device]) => device === selected[0])?.[0]
         : null;
-    return { dd: dd ?? firstKey, st: st ?? null, category: linkedCategory(), pk: peaksOfLink(pk) ? pk : null };
+    return {
+      cores: dd ?? firstKey,
+      steps: st ?? null,
+      category: linkedCategory(),
+      peaks: peaksOfLink(pk) ? pk : null,
+    };
   }
   const filter = () => {
     const values = filtersValue(app.link.state.f);
@@ -231,7 +236,7 @@ export function deviceView(app) {
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { op_count, executions } = answer.total;
-    const isMean = answer.chosen.st === 'mean';
+    const isMean = answer.chosen.steps === 'mean';
     heading.textContent = `${plural(op_count, 'row')}${isMean ? ' of all steps' : ''}, ` +
       `${count(Math.round(executions / divisor(answer)))} executions${isMean ? ' per step' : ''}` +
       `${answer.cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
@@ -275,7 +280,7 @@ export function deviceView(app) {
 
   function drawFilters() {
     refill(filters, ...filterChoices(session, answer, app.selectedDevices(session.devices), {
-      device: (dd) => request({ dd, op: '' }), step: (st) => request({ st }), peaks: setPeaks,
+      cores: (cores) => request({ dd: cores, op: '' }), steps: (steps) => request({ st: steps }), peaks: setPeaks,
       category(name) {
         setFilter('cat', name);
         data.reload();
@@ -286,7 +291,7 @@ export function deviceView(app) {
   /** The hosts that a sum covers; empty if it covers all. */
   function coverageText() {
     const { shown, total: hostCount } = answer.hosts;
-    if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
+    if (answer.chosen.cores !== 'all' || shown.length >= hostCount) return '';
     const hostNames = shown.map((host) => session.session.hosts[host]?.name).slice(0, MAX_NAMED_HOSTS).join(', ');
     return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
       `${shown.length > MAX_NAMED_HOSTS ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
@@ -363,7 +368,7 @@ export function deviceView(app) {
     const selected = new Set(app.selectedDevices(session.devices));
     const devices = devicesByKey(session);
     const keys = [...devices].flatMap(([key, device]) => (selected.has(device) ? key : []));
-    const next = neighbourKey(keys, answer.chosen.dd, by);
+    const next = neighbourKey(keys, answer.chosen.cores, by);
     if (!next) return;
     request({ dd: next });
     app.live.announceNow(`${devices.get(next)?.name ?? ''}.`);

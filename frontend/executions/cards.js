@@ -29,8 +29,8 @@ import { COSTS, savings, smallPrograms, sumCosts } from './costs.js';
 const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} answer */
-export function kindsCard({ executions, kinds, lead, per_step }) {
-  const stepsAndCores = per_step ?? 1;
+export function kindsCard({ executions, kinds, lead, core_steps }) {
+  const stepsAndCores = core_steps ?? 1;
   const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
   const unit = columnUnit(items, ({ host_ps }) => host_ps / stepsAndCores);
   /** @param {number} runCount */
@@ -41,7 +41,7 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
   const costs = sumCosts(executions);
   return tableCard(
     'By kind',
-    { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' },
+    { note: core_steps ? 'per step and core' : 'total, all cores', class: 'tight' },
     {
       testid: 'lazy-dynamo-table',
       items,
@@ -120,8 +120,8 @@ export function betweenCard({ between }, open) {
 }
 
 /** What the table says in words, and what fewer executions would gain. @param {Executions} answer */
-export function readingCard({ executions, fit, per_step }) {
-  const stepsAndCores = per_step ?? 1;
+export function readingCard({ executions, fixed: fit, core_steps }) {
+  const stepsAndCores = core_steps ?? 1;
   const joined = executions.filter(({ join }) => join !== 'none');
   const small = smallPrograms(joined);
   const smallCosts = sumCosts(small);
@@ -145,7 +145,7 @@ export function readingCard({ executions, fit, per_step }) {
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${per_step ? 'per step and core ' : ''}for ${workText} of device work: ${mergeAdvice(small)}.`
+        `${core_steps ? 'per step and core ' : ''}for ${workText} of device work: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -170,7 +170,7 @@ export function readingCard({ executions, fit, per_step }) {
             testid: 'cost-table',
             items: savingRows,
             columns: [
-              textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
+              textColumn(core_steps ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
               timeColumn('Now', unit, 'now_ps'),
               timeColumn('Then', unit, 'then_ps'),
               timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),

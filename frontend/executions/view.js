@@ -110,7 +110,7 @@ export function executionsView(app) {
       );
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.per_step);
+    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.core_steps);
     fill(
       element,
       card(
@@ -174,7 +174,8 @@ export function executionsView(app) {
         if (!isCurrent()) return;
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };
-        sources = [openSource, { name: otherName, rows: otherAnswer.executions, stepsAndCores: otherAnswer.per_step }];
+        const { executions, core_steps } = otherAnswer;
+        sources = [openSource, { name: otherName, rows: executions, stepsAndCores: core_steps }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -247,7 +248,7 @@ export function executionsView(app) {
       testid: 'overhead-table',
       items: groups.flatMap((group) => group.rows),
       ...linkedOrder(app.link, ''),
-      rowid: (row) => `execution-${row.program}`,
+      rowTestid: (row) => `execution-${row.program}`,
       select: goToRun,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
@@ -365,7 +366,7 @@ export function executionsView(app) {
     answer = next;
     usualStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, stepsAndCores: next.per_step }];
+    sources = [{ name: nextSession.session.name, rows: next.executions, stepsAndCores: next.core_steps }];
     comparison = null;
     otherSession = null;
     void fetchCompared();

@@ -298,7 +298,7 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen && hostSelection.requested(session.session) !== session.query.hosts) {
+    if (session?.chosen_hosts && hostSelection.requested(session.session) !== session.query.hosts) {
       void open(session.session.name);
     } else show();
   }

@@ -42,7 +42,7 @@ export function createLoader(on) {
             return on.ready({
               ...answer,
               devices: deviceRows(answer.devices),
-              query: { session, hosts: answer.chosen ? hosts : null },
+              query: { session, hosts: answer.chosen_hosts ? hosts : null },
               loaded_ms: performance.now() - started,
             });
           }

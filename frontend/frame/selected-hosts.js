@@ -54,8 +54,8 @@ export function createHostSelection(link, onRanks) {
     /** The selection, limited to hosts with rows in the timeline. */
     tracedSelection() {
       const open = session;
-      if (!open?.chosen) return selection();
-      const hosts = open.chosen.map((at) => open.session.hosts[at].name);
+      if (!open?.chosen_hosts) return selection();
+      const hosts = open.chosen_hosts.map((at) => open.session.hosts[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
     /** Filters devices by the selection. @template {{id: string}} T @param {T[]} candidates */
@@ -72,7 +72,7 @@ export function createHostSelection(link, onRanks) {
     addNeeded(hosts) {
       const open = session;
       const addedHosts = hosts.filter(
-        (at) => open?.chosen && open.session.hosts[at] && !open.chosen.includes(at) && !needed.has(at),
+        (at) => open?.chosen_hosts && open.session.hosts[at] && !open.chosen_hosts.includes(at) && !needed.has(at),
       );
       addedHosts.forEach((at) => needed.add(at));
       return addedHosts.length > 0;

@@ -148,7 +148,7 @@ export function createLoadingCard(stop) {
       text.textContent = escapeInvisible(loadingText(loading));
       fill(
         bars,
-        meter(loading.part * (timelineOnly ? 1 : OPENING_SHARE), 'Loading'),
+        meter(loading.done_share * (timelineOnly ? 1 : OPENING_SHARE), 'Loading'),
         loading.hosts.length > 1 ? hostBars(loading.hosts) : null,
       );
     },

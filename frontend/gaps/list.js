@@ -93,7 +93,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
     items: groups,
     ...linkedOrder(link, '-time'),
     parts,
-    rowid: () => 'gap-row',
+    rowTestid: () => 'gap-row',
     open: ({ gap }) => show(gap),
     select: ({ gap }) => {
       select(gap);

@@ -41,7 +41,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
     testid: 'gap-patterns',
     items,
     sort: '-total',
-    rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
+    rowTestid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
     select: choose,
     open: (pattern) => {
       const [gap] = gaps.get(pattern) ?? [];

@@ -119,7 +119,7 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
           label: title,
           items: [...items].sort((a, b) => b.difference_us - a.difference_us),
           sort: '-difference',
-          rowid: ({ name }) => `host-difference-${name}`,
+          rowTestid: ({ name }) => `host-difference-${name}`,
           columns: [
             {
               key: 'class',

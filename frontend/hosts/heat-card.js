@@ -62,7 +62,7 @@ export function createHeatCard(on) {
   function cellTexts(host, step) {
     const { answer, rows } = input;
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
-    const last = answer.state === 'compared' && answer.steps.last[step] === host;
+    const last = answer.state === 'compared' && answer.steps.last_host[step] === host;
     const cause = last ? causeOf(host, step) : null;
     return [
       `${rows[host].name}, step ${stepName(answer.steps, step)}`,
@@ -76,19 +76,18 @@ export function createHeatCard(on) {
   /** The ends of the colour scale, µs. */
   function scaleEnds() {
     const { answer: { steps, hosts, figures }, showsArrival } = input;
-    const allSteps = steps.number.map((_, step) => step);
     if (showsArrival) {
-      const values = allSteps.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
+      const values = steps.last_host.flatMap((host, step) => (host >= 0 ? valueOf(host, step) ?? 0 : []));
       return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / PS_PER_US) };
     }
-    const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
+    const values = hosts.name.flatMap((_, host) => steps.number.flatMap((__, step) => valueOf(host, step) ?? []));
     return { from: percentile(values, 0.05), to: percentile(values) };
   }
 
   function drawHeat() {
     const { answer: { hosts, order, steps, verdict }, rows, coversAllHosts, showsArrival } = input;
-    const namedHosts = order.filter((host) => hosts.named[host]);
-    const thinHosts = order.filter((host) => !hosts.named[host]);
+    const namedHosts = order.filter((host) => hosts.has_own_row[host]);
+    const thinHosts = order.filter((host) => !hosts.has_own_row[host]);
     const { from, to } = scaleEnds();
     const layout = heatRows(namedHosts, thinHosts);
     const waits = waitTexts(rows);
@@ -111,9 +110,9 @@ export function createHeatCard(on) {
         showsArrival,
         valueOf,
         causeOf,
-        isClear: steps.clear,
+        isClear: steps.is_last_host_late,
         verdictHosts: verdict.hosts,
-        lastHosts: showsArrival ? steps.last : steps.last.map(() => -1),
+        lastHosts: showsArrival ? steps.last_host : steps.last_host.map(() => -1),
         stepLabel: (step) => stepName(steps, step),
         hostLabel: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
         rowTexts: (host) => [rows[host].name, showsArrival ? lastText(host) : stepText(host)],
@@ -146,9 +145,13 @@ export function createHeatCard(on) {
   /** @param {number[]} namedHosts @param {number[]} thinHosts @param {number} from µs @param {number} to */
   function drawLegend(namedHosts, thinHosts, from, to) {
     const { answer: { steps }, showsArrival } = input;
-    const isThinLast = steps.last.some((host) => thinHosts.includes(host));
+    const isThinLast = steps.last_host.some((host) => thinHosts.includes(host));
     const causes = showsArrival
-      ? [...new Set(steps.last.flatMap((host, step) => (namedHosts.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
+      ? [
+          ...new Set(
+            steps.last_host.flatMap((host, step) => (namedHosts.includes(host) ? [causeOf(host, step) ?? ''] : [])),
+          ),
+        ]
       : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
     const ends = showsArrival
@@ -181,13 +184,13 @@ export function createHeatCard(on) {
     const isCompared = state === 'compared';
     const chargesByStep = groupBy([...charges.step.keys()], (/** @type {number} */ charge) => charges.step[charge]);
     const items = steps.number.map((_, step) => {
-      const last = isCompared ? steps.last[step] : -1;
+      const last = isCompared ? steps.last_host[step] : -1;
       const stepCharges = chargesByStep.get(step) ?? [];
       return {
         step,
         last,
         late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * PS_PER_US,
-        waits: total(stepCharges, (/** @type {number} */ charge) => charges.waits_us[charge]) * PS_PER_US,
+        waits: total(stepCharges, (/** @type {number} */ charge) => charges.others_wait_us[charge]) * PS_PER_US,
         length: steps.step_us[step] * PS_PER_US,
       };
     });
@@ -212,7 +215,10 @@ export function createHeatCard(on) {
                 cell: (/** @type {Item} */ { last, step }) =>
                   last < 0
                     ? 'no host'
-                    : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
+                    : [
+                        rows[last].name,
+                        steps.is_last_host_late[step] ? '' : h('span', { class: 'muted' }, ' by chance'),
+                      ],
               },
               timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
               timeColumn(TABLES.hosts.others_wait_ps.head, UNITS.ms, (/** @type {Item} */ { waits }) => waits),

@@ -93,8 +93,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
    */
   const rankedValue = (column, host) =>
     ranking ? (column(ranking.hosts)[ranking.hosts.name.indexOf(names[host])] ?? null) : null;
-  const lastOf = (/** @type {number} */ host) => rankedValue(({ last }) => last, host);
-  const waitOf = (/** @type {number} */ host) => rankedValue(({ waits_us }) => waits_us, host);
+  const lastOf = (/** @type {number} */ host) => rankedValue(({ last_count }) => last_count, host);
+  const waitOf = (/** @type {number} */ host) => rankedValue(({ others_wait_us }) => others_wait_us, host);
 
   /** Sets of hosts to select at once. @returns {{id: string, label: string, hosts: number[], words: string}[]} */
   function hostSets() {

@@ -35,11 +35,11 @@ export function hostRows(document, range) {
   const isCompared = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const chargeIndices = [...charges.step.keys()].filter((charge) => inRange(charges.step[charge]));
-  const allLast = total(chargeIndices, (/** @type {number} */ charge) => charges.last[charge]);
+  const allLast = total(chargeIndices, (/** @type {number} */ charge) => charges.last_count[charge]);
   const chargesByHost = groupBy(chargeIndices, (/** @type {number} */ charge) => charges.host[charge]);
   return hosts.name.map((name, index) => {
     const ownCharges = chargesByHost.get(index) ?? [];
-    const last = total(ownCharges, (/** @type {number} */ charge) => charges.last[charge]);
+    const last = total(ownCharges, (/** @type {number} */ charge) => charges.last_count[charge]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, index, step) ?? []);
     return {
       index,
@@ -48,15 +48,15 @@ export function hostRows(document, range) {
       number: hostNumber(shorts[index]),
       steps: range ? times.length : hosts.steps[index],
       step_us: median(times),
-      last: !range ? hosts.last[index] : isCompared ? last : null,
+      last_count: !range ? hosts.last_count[index] : isCompared ? last : null,
       share: !range ? hosts.last_share[index] : isCompared && allLast ? last / allLast : null,
       last_steps: range
-        ? stepsIn(range, 0).filter((step) => document.steps.last[step] === index).length
+        ? stepsIn(range, 0).filter((step) => document.steps.last_host[step] === index).length
         : hosts.last_steps[index],
-      waits_us: !range
-        ? hosts.waits_us[index]
+      others_wait_us: !range
+        ? hosts.others_wait_us[index]
         : isCompared
-          ? total(ownCharges, (/** @type {number} */ charge) => charges.waits_us[charge])
+          ? total(ownCharges, (/** @type {number} */ charge) => charges.others_wait_us[charge])
           : null,
       duty: hosts.duty_cycle[index],
       span_us: hosts.span_us[index],
@@ -64,13 +64,12 @@ export function hostRows(document, range) {
         median_host === null
           ? []
           : classDifferences(document.classes, document.class_us[index], document.class_us[median_host]),
-      differs: hosts.differs[index],
-      differs_us: hosts.differs_us[index],
-      once: hosts.once[index],
+      difference_class: hosts.difference_class[index],
+      difference_us: hosts.difference_us[index],
+      difference_in_one_step: hosts.difference_in_one_step[index],
       offset_us: hosts.offset_us[index],
       residual_us: hosts.residual_us[index],
       is_clock_uncertain: hosts.is_clock_uncertain[index],
-      named: hosts.named[index],
     };
   });
 }
@@ -162,8 +161,8 @@ export function csvRows(document) {
       step: stepName(steps, step),
       step_us: stepUs(document, index, step),
       late_us: late < 0 ? null : late,
-      last: isCompared ? (charge === undefined ? 0 : charges.last[charge]) : null,
-      others_wait_us: isCompared ? (charge === undefined ? 0 : charges.waits_us[charge]) : null,
+      last_count: isCompared ? (charge === undefined ? 0 : charges.last_count[charge]) : null,
+      others_wait_us: isCompared ? (charge === undefined ? 0 : charges.others_wait_us[charge]) : null,
       clock_offset_us: hosts.offset_us[index],
       clock_residual_us: hosts.residual_us[index],
     };
@@ -175,7 +174,7 @@ export const CSV_HEADS = [
   'step',
   'step_us',
   'late_us',
-  'last',
+  'last_count',
   'others_wait_us',
   'clock_offset_us',
   'clock_residual_us',

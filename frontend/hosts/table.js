@@ -22,10 +22,10 @@ const MIN_DIFFERENCE_US = 150;
 
 /** Formats how long others wait for each host: in one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
-  const times = rows.map(({ waits_us }) => (waits_us ?? 0) * PS_PER_US);
+  const times = rows.map(({ others_wait_us }) => (others_wait_us ?? 0) * PS_PER_US);
   const unit = briefUnitFor(total(times, Number));
   const rounded = roundParts(times, unit.ps / 1000);
-  const hasWaits = rows.some(({ waits_us }) => waits_us !== null);
+  const hasWaits = rows.some(({ others_wait_us }) => others_wait_us !== null);
   /** @param {HostRow[]} group */
   const sum = (group) => (hasWaits ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
   return { unit, hasWaits, sum };
@@ -43,7 +43,7 @@ export function waitTexts(rows) {
  */
 export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selectedHost, select, open, order, partial }) {
   const { unit, hasWaits, sum } = waitTexts(all);
-  const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
+  const longest = maximum(all.map(({ others_wait_us }) => others_wait_us ?? 0), 1);
   const notableDifferences = (/** @type {HostRow} */ { differences }) =>
     differences.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
   const scale_us = maximum(
@@ -57,10 +57,10 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
     ),
     MIN_DIFFERENCE_US,
   );
-  const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last }) => !last);
+  const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => !last_count);
   const folds = neverLast.length > 1;
   const items = folds && !isExpanded ? rows.filter((row) => !neverLast.includes(row)) : rows;
-  const shares = roundShares(all.map(({ last }) => last ?? 0));
+  const shares = roundShares(all.map(({ last_count }) => last_count ?? 0));
   /** @param {HostRow} row */
   const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
   const hasClocks = all.some(({ offset_us }) => offset_us !== null);
@@ -75,15 +75,19 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
     }),
     definedColumn(TABLES.hosts.steps),
     definedColumn(TABLES.hosts.step_ps, { field: ({ step_us }) => (step_us === null ? null : step_us * PS_PER_US) }),
-    countColumn('Times last', 'last', { key: 'last' }),
+    countColumn('Times last', 'last_count', { key: 'last' }),
     definedColumn(TABLES.hosts.last_share, { key: 'share', field: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
-      field: ({ waits_us }) => (waits_us ?? 0) * PS_PER_US,
-      cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
+      field: ({ others_wait_us }) => (others_wait_us ?? 0) * PS_PER_US,
+      cell: (row) => (row.others_wait_us === null ? MISSING : sum([row])),
     }),
-    { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
+    {
+      head: '',
+      name: 'Bar',
+      cell: ({ others_wait_us }) => others_wait_us !== null && lengthBar(others_wait_us / longest),
+    },
     definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', field: 'duty' }),
     ...(hasDifferences
       ? [
@@ -92,10 +96,10 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
             head: 'Against the median host, ms a step',
             cell: (/** @type {HostRow} */ row) => differenceBar(notableDifferences(row), scale_us),
           },
-          definedColumn(TABLES.hosts.differs, {
-            value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0),
+          definedColumn(TABLES.hosts.difference, {
+            value: (/** @type {HostRow} */ { difference_us }) => Math.abs(difference_us ?? 0),
             title: undefined,
-            cell: differsCell,
+            cell: differenceCell,
           }),
         ]
       : []),
@@ -128,14 +132,14 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
         host: isFiltered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
         steps: rangeText((row) => row.steps),
         step: medianStep(listed),
-        last: hasWaits ? count(total(listed, 'last')) : MISSING,
+        last: hasWaits ? count(total(listed, 'last_count')) : MISSING,
         share:
           hasWaits && listed.some(({ share: rowShare }) => rowShare !== null)
             ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
             : MISSING,
         waits: h(
           'span',
-          { 'data-ps': total(listed, 'waits_us') * PS_PER_US },
+          { 'data-ps': total(listed, 'others_wait_us') * PS_PER_US },
           partial && hasWaits ? '≥\u202f' : '',
           sum(listed),
         ),
@@ -150,7 +154,7 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
   );
   const view = sortableTable({
     label: 'Hosts side by side', testid: 'hosts-table', items, columns, foot, select, open, ...order,
-    selected: ({ index }) => index === selectedHost, rowid: ({ index }) => `host-row-${index}`,
+    selected: ({ index }) => index === selectedHost, rowTestid: ({ index }) => `host-row-${index}`,
   });
   if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, rangeText, sum);
   // The note spans the columns without a sum.
@@ -164,13 +168,13 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
 }
 
 /** @param {HostRow} row */
-function differsCell({ differs: name, differs_us, once }) {
-  if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
+function differenceCell({ difference_class: name, difference_us, difference_in_one_step }) {
+  if (name === null || difference_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
   return [
     ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/routes').ClassName} */ (name))),
     ' ',
-    h('span', { class: 'sec' }, difference(differs_us / 1000, 3)),
-    once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
+    h('span', { class: 'sec' }, difference(difference_us / 1000, 3)),
+    difference_in_one_step && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
   ].flat();
 }
 
@@ -225,7 +229,7 @@ function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rang
     duty: dutyOf(neverLast),
     residual: largestResidual ? h('span', { class: 'sec' }, `≤\u202f${digits(largestResidual, 1)}`) : '',
   };
-  const noneDiffers = neverLast.every((row) => row.differs === null);
+  const noneDiffers = neverLast.every((row) => row.difference_class === null);
   tableElement.querySelector('tfoot')?.prepend(
     h(
       'tr',
@@ -234,7 +238,9 @@ function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rang
         h(
           'td',
           { class: number && 'num' },
-          key === 'differs' && noneDiffers ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
+          key === 'difference' && noneDiffers
+            ? h('span', { class: 'muted' }, 'nothing stands out')
+            : (cells[key] ?? ''),
         ),
       ),
     ),

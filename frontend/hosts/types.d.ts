@@ -5,16 +5,15 @@ export interface ClassDifference { name: string; us: number }
 
 /**
  * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
- * `short` and `number`: its short name and the number in it; `last` and `last_steps`: the numbers of collectives
- * and of steps in which it arrived last; `share`: `last` as a share of the collectives; `waits_us`: how long all others
- * waited for it.
- * `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
+ * `short` and `number`: its short name and the number in it; `last_count` and `last_steps`: the numbers of collectives and
+ * of steps in which it arrived last; `share`: `last_count` as a share of the collectives; `others_wait_us`: how long all
+ * others waited for it. `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
  */
 export interface HostRow {
   index: number; name: string; short: string; number: number; steps: number; step_us: number | null;
-  last: number | null; share: number | null; last_steps: number; waits_us: number | null; duty: number | null; span_us: number;
-  differences: ClassDifference[]; differs: string | null; differs_us: number | null; once: boolean;
-  offset_us: number | null; residual_us: number | null; is_clock_uncertain: boolean; named: boolean;
+  last_count: number | null; share: number | null; last_steps: number; others_wait_us: number | null; duty: number | null; span_us: number;
+  differences: ClassDifference[]; difference_class: string | null; difference_us: number | null; difference_in_one_step: boolean;
+  offset_us: number | null; residual_us: number | null; is_clock_uncertain: boolean;
 }
 
 /** Indices of the first and the last step, both included. */

@@ -30,12 +30,12 @@ export function rangeVerdict(document, rows, range) {
   const rangeText = rangeName(steps, range);
   const collectives = `the ${kind ?? 'collective'}s`;
   const clearlyLast = new Set(
-    stepsIn(range, 0).filter((step) => steps.clear[step]).map((step) => steps.last[step]),
+    stepsIn(range, 0).filter((step) => steps.is_last_host_late[step]).map((step) => steps.last_host[step]),
   );
   const [latest] = rows
     .filter(({ index }) => clearlyLast.has(index))
-    .sort((a, b) => (b.waits_us ?? 0) - (a.waits_us ?? 0));
-  if (!rows.some(({ last }) => last)) return `No collective was compared in ${rangeText}.`;
+    .sort((a, b) => (b.others_wait_us ?? 0) - (a.others_wait_us ?? 0));
+  if (!rows.some(({ last_count }) => last_count)) return `No collective was compared in ${rangeText}.`;
   if (!latest) {
     const shares = rows.map((row) => row.share ?? 0);
     return `No host stands out in ${rangeText}: each is last in ${share(minimum(shares))} – ` +
@@ -52,7 +52,7 @@ export function rangeVerdict(document, rows, range) {
     cause && causeText
       ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
       : '';
-  const waits_ps = (latest.waits_us ?? 0) * PS_PER_US;
+  const waits_ps = (latest.others_wait_us ?? 0) * PS_PER_US;
   const eachInStep_ps = waits_ps / (rows.length - 1) / stepsIn(range, 0).length;
   return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
     `The others wait ${briefTime(waits_ps)} for it, ${briefTime(eachInStep_ps)} each in a step.`;
@@ -67,7 +67,7 @@ export function rangeVerdict(document, rows, range) {
 export function rangeFigures(document, rows, range) {
   const times = rows.flatMap(({ index }) => stepsIn(range, 0).flatMap((step) => stepUs(document, index, step) ?? []));
   const isCompared = document.state === 'compared' && times.length;
-  const waits_ps = isCompared ? (total(rows, 'waits_us') / times.length) * PS_PER_US : null;
+  const waits_ps = isCompared ? (total(rows, 'others_wait_us') / times.length) * PS_PER_US : null;
   return {
     step_ps: times.length ? (total(times, Number) / times.length) * PS_PER_US : null,
     waits_ps,
@@ -93,9 +93,9 @@ function boldNames(text, names) {
  * @param {(() => void)|null} capture opens the capture dialog
  */
 export function verdictBlock(document, rows, range, capture) {
-  const { verdict, read, hosts, figures } = document;
+  const { verdict, host_counts, hosts, figures } = document;
   const isCompared = document.state === 'compared';
-  const partial = read.hosts < read.hosts_total;
+  const partial = host_counts.hosts_read < host_counts.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((index) => rows[index]);
@@ -146,7 +146,7 @@ export function verdictBlock(document, rows, range, capture) {
         h(
           'p',
           { class: 'small muted', role: 'status' },
-          `${count(read.hosts)} of ${count(read.hosts_total)} hosts ` +
+          `${count(host_counts.hosts_read)} of ${count(host_counts.hosts_total)} hosts ` +
           `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),

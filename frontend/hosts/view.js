@@ -201,15 +201,15 @@ export function hostsView(app) {
     const range = selectedRange();
     const ranking =
       range && coversAllHosts()
-        ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0))
+        ? [...answer.order].sort((a, b) => (rows[b].others_wait_us ?? 0) - (rows[a].others_wait_us ?? 0))
         : answer.order;
     const passing = ranking
       .map((host) => rows[host])
       .filter(
         (row) =>
           matches.includes(row.index) &&
-          (!last || Boolean(row.last) === (last === '1')) &&
-          (!className || row.differs === className),
+          (!last || Boolean(row.last_count) === (last === '1')) &&
+          (!className || row.difference_class === className),
       );
     const { element: table } = hostsTable(
       passing,
@@ -218,7 +218,7 @@ export function hostsView(app) {
         isExpanded,
         isFiltered,
         selectedHost: selectedHost(),
-        partial: answer.read.hosts < answer.read.hosts_total,
+        partial: answer.host_counts.hosts_read < answer.host_counts.hosts_total,
         toggle: () => {
           isExpanded = !isExpanded;
           drawList();
@@ -247,7 +247,7 @@ export function hostsView(app) {
     const hasSeveral = answer.hosts.name.length > 1;
     const filters = filtersValue(app.link.state.f);
     search.value = filters.get('host') ?? '';
-    const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
+    const classes = [...new Set(answer.hosts.difference_class.flatMap((name) => name ?? []))];
     const table = card(
       'Hosts side by side',
       {
@@ -289,7 +289,7 @@ export function hostsView(app) {
 
   /** The table of cores, for sessions of one host; null unless several meet in collectives. */
   function coresCard() {
-    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last }) => last)) return null;
+    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last_count }) => last_count)) return null;
     return card(
       'Cores',
       {
@@ -306,7 +306,7 @@ export function hostsView(app) {
           sort: '-last',
           columns: [
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id.split('/').at(-1) ?? id },
-            countColumn('Times last', 'last', { key: 'last' }),
+            countColumn('Times last', 'last_count', { key: 'last' }),
             timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * PS_PER_US),
             timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * PS_PER_US),
           ],

@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type BetterDirection = "lower" | "higher";
+
 export type BoundBy = "compute" | "memory" | "link" | "wait" | "neither" | "unknown" | "mixed";
 
 export type CaptureState = "waiting" | "tracing" | "collecting" | "done" | "error" | "cancelled";
@@ -25,6 +27,8 @@ export type LateKind = "late" | "changing" | "none" | "unknown";
 export type LoadStage = "reading" | "building" | "drawing";
 
 export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its own" | "optimised away";
+
+export type MeasureUnit = "ps" | "share" | "count" | "rate";
 
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
@@ -62,20 +66,16 @@ export interface Annotation {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Ids of these programs. */
-  programs: string[];
-  /** Why no op carries it; `null` where one does, or where the framework never names ops after annotations. */
+  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
+  /** Ids of the programs with its ops. */
+  programs: string[];
 }
 
 /** One path of annotations or scopes; means are per step, those of device times also per device. */
 export interface AnnotationNode {
   /** Names from the outermost one, joined by `/`. */
   path: string;
-  /** The last of these names. */
-  name: string;
-  /** Number of paths that enclose it. */
-  depth: number;
   /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
   kind: "annotation" | "scope";
   /** Number of events on the host. */
@@ -88,10 +88,14 @@ export interface AnnotationNode {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Number of these programs. */
-  programs: number;
-  /** Why no op carries it; `null` where one does. */
+  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
+  /** The last of the path's names. */
+  name: string;
+  /** Number of paths that enclose it. */
+  depth: number;
+  /** Number of programs with its ops. */
+  programs: number;
   /** Mean host time. */
   mean_host_ps: number;
   /** Mean device time. */
@@ -196,11 +200,11 @@ export interface Cause {
   count: number;
 }
 
-/** One thing that the host did in a gap, or how long its launch waited for a thread or for its run. */
+/** One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run. */
 export interface ChainLink {
   /** What the host does. */
   class: ClassName;
-  /** Name of the event, or what stands for several. */
+  /** Name of the event, or a common name of several. */
   name: string;
   /** Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits. */
   thread: string;
@@ -210,7 +214,7 @@ export interface ChainLink {
   duration_ps: number;
   /** Id of the event; `null` where nothing was recorded. */
   event: string | null;
-  /** Where a launch waits, what the driving thread did, the most first. */
+  /** For a waiting launch, what the driving thread did, most time first; else empty. */
   meanwhile: Meanwhile[];
 }
 
@@ -233,9 +237,9 @@ export interface Charges {
   /** The step. */
   step: number[];
   /** How many times it was last. */
-  last: number[];
+  last_count: number[];
   /** How long the others waited for it. */
-  waits_us: number[];
+  others_wait_us: number[];
 }
 
 /** `data/session` of a session of which chosen hosts are in memory. */
@@ -257,7 +261,7 @@ export interface ChosenHostsReady {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
   /** The session is in memory. */
@@ -272,12 +276,12 @@ export interface ChosenHostsReady {
   hosts_total: number;
 }
 
-/** What is shown, as in links. */
+/** The shown work, in the form of the arguments. */
 export interface ChosenWork {
   /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
-  dd: string;
+  cores: string;
   /** A step's number, `mean` (of all whole steps) or `all` (the session). */
-  st: string;
+  steps: string;
   /** The category of the ops; `null` for any. */
   category: string | null;
 }
@@ -295,7 +299,7 @@ export interface ClassDifference {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -317,7 +321,7 @@ export interface CollectiveArrivals {
   /** Kind of the collective. */
   kind: string;
   /** The host that arrives last. */
-  last: string;
+  last_host: string;
   /** Number of hosts that take part. */
   hosts: number;
   /** Number of hosts that wait longer than the clocks' uncertainty. */
@@ -341,7 +345,7 @@ export interface CollectiveCores {
   /** Start of the wait. */
   start_ps: number[];
   /** Arrival of the last host. */
-  last_ps: number[];
+  last_arrival_ps: number[];
   /** End of the op. */
   end_ps: number[];
   /** Length of the wait. */
@@ -350,12 +354,12 @@ export interface CollectiveCores {
   begin_ps: number[];
 }
 
-/** The time of a collective on all devices; the last row may be the sum of `more` others. */
+/** The time of a collective on all devices; the last row may be the sum of `summed_ops` others. */
 export interface CollectiveSum {
   /** Name of the op; `null` in the row with the sums of the others. */
   op: string | null;
   /** Number of ops in the row with the sums of the others. */
-  more?: number;
+  summed_ops?: number;
   /** Number of events. */
   count: number;
   /** Their time. */
@@ -483,7 +487,7 @@ export interface ComparedOp {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -567,7 +571,7 @@ export interface ComparedWork {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -659,7 +663,7 @@ export interface Compiles {
   /** The graphs that were compiled or ran, most compilations first. */
   graphs: GraphRow[];
   /** Number of graphs. */
-  count: number;
+  graph_count: number;
   /** The numbers of all steps; the index where a step has no number. */
   steps: number[];
   /** The hosts of the steps in their order, and the number of steps of each. */
@@ -669,7 +673,7 @@ export interface Compiles {
   /** Where causes come from; `null` where no cause is known. */
   note: string | null;
   /** How to record why graphs are compiled. */
-  how_to_see_why: string;
+  how_to_record_causes: string;
 }
 
 /** The counts of a metrics report beside the capture. */
@@ -679,9 +683,9 @@ export interface CountedMetrics {
   /** Where the report and the trace can be compared. */
   rows: MetricsRow[];
   /** Compilations. */
-  uncached: number | null;
+  uncached_compiles: number | null;
   /** Graphs that were compiled before. */
-  cached: number | null;
+  cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op. */
   fallbacks: Record<string, number>;
 }
@@ -714,7 +718,7 @@ export interface DeviceAnswer {
   schema: number;
   /** What is shown. */
   chosen: ChosenWork;
-  /** The link names something that the session does not have; defaults are shown. */
+  /** Whether a default is shown because the session does not have what was requested. */
   stale: boolean;
   /** The steps of the (first) host as in links; at most 2,000, around the one shown. */
   steps: string[];
@@ -743,7 +747,7 @@ export interface DeviceAnswer {
   /** Sums of the ops that are not listed. */
   rest: RestOps[];
   /** Work without a FLOP count; at most 20 ops, most time first. */
-  uncounted: UncountedTime[];
+  ops_without_flops: TimeWithoutFlops[];
   /** The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known. */
   verdict: BelowRoof | null;
   /** Number of chosen cores. */
@@ -823,7 +827,7 @@ export interface DeviceStrip {
   /** Id of the device. */
   id: string;
   /** A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap. */
-  cause: string;
+  causes: string;
 }
 
 /** The devices, a column per property; the id of a device is `<host>/<name>`. */
@@ -1023,10 +1027,10 @@ export interface Executions {
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
   /** The divisor of sums over runs for one step and core; `null` without steps. */
-  per_step: number | null;
-  /** What an execution costs however short it is; `null` where there are fewer than three runs to fit. */
-  fit: FittedCost | null;
-  /** Idle time between programs that follow each other on a core, the most first. */
+  core_steps: number | null;
+  /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
+  fixed: FixedCost | null;
+  /** Idle time between programs that follow each other on a core; most time first. */
   between: Between[];
   /** How far the host runs ahead of the device; `null` where launches are not known. */
   lead: Lead | null;
@@ -1045,7 +1049,7 @@ export interface ExplainedGaps {
   /** Number of gaps; a gap on several cores counts once. */
   count: number;
   /** The first of them, by how much of each the finding explains. */
-  places: GapPosition[];
+  gaps: GapPosition[];
 }
 
 /** A finding that explains some of a gap. */
@@ -1132,14 +1136,14 @@ export interface FindingWindow {
   device: string | null;
 }
 
-/** What an execution costs however short it is: a robust line through overhead over device time. */
-export interface FittedCost {
+/** Cost of an execution without device time: the intercept of a robust line through overhead over device time. */
+export interface FixedCost {
   /** Overhead of an execution without device time. */
   fixed_ps: number;
-  /** Number of runs that the line fits. */
-  runs: number;
-  /** More overhead per device time. */
+  /** Slope of the line: additional overhead per device time. */
   slope: number;
+  /** Number of runs that the line fits: those that did not queue, or all where most did. */
+  runs: number;
 }
 
 /** `data/gap`: one gap, and why it ended. */
@@ -1168,13 +1172,11 @@ export interface GapAnswer {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** How long all cores of the host are idle in it. */
   all_cores_idle_ps: number;
-  /** By the id of each finding of its host that explains some of it, how long that is, the most first. */
-  explained_by: Record<string, number>;
   /** Why it ended, in order; adds up to `duration_ps`. */
   chain: ChainLink[];
   /** Name of the host. */
   host: string;
-  /** Its time by class and thread, the most first. */
+  /** Its time by class and thread, most time first. */
   by_thread: ThreadTime[];
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
@@ -1182,8 +1184,8 @@ export interface GapAnswer {
   findings: ExplainingFinding[];
   /** What the host did, in words. */
   sentence: string;
-  /** How much more the largest limit gains than the mistake that the sentence names; empty without such a limit. */
-  more: string;
+  /** A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a limit. */
+  larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
   /** Number of cores that have the same gap. */
@@ -1342,8 +1344,8 @@ export interface GapsAnswer {
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */
   patterns: GapPattern[];
-  /** Number of gaps, where the same gap on several cores counts once. */
-  groups: number;
+  /** Number of gaps; the same gap on several cores counts once. */
+  distinct_count: number;
   /** Idle time of all cores in whole steps; `null` without steps. */
   step_idle: StepTimes | null;
   /** The causes of gaps along the session, by device. */
@@ -1401,16 +1403,16 @@ export interface HostColumns {
   /** Number of shared collectives. */
   collectives: number[];
   /** Number of these at which it arrived last; `null` if unknown. */
-  last: (number | null)[];
+  last_count: (number | null)[];
   /** The same as a share of the shared collectives. */
   last_share: (number | null)[];
   /** Number of steps in which most waiting is charged to it. */
   last_steps: number[];
   /** How long the other hosts wait for it, in total; `null` if unknown. */
-  waits_us: (number | null)[];
+  others_wait_us: (number | null)[];
   /** How long it waits for other hosts, in total; `null` if unknown. */
-  waited_us: (number | null)[];
-  /** The median of its lateness in these steps; `null` without such steps. */
+  waits_us: (number | null)[];
+  /** The median of its lateness in the steps that `last_steps` counts; `null` without such steps. */
   late_us: (number | null)[];
   /** Busy time over span of its devices; `null` without devices. */
   duty_cycle: (number | null)[];
@@ -1420,20 +1422,20 @@ export interface HostColumns {
   compiles: number[];
   /** How far its clock is ahead of the session's; `null` if unknown. */
   offset_us: (number | null)[];
-  /** Uncertainty of that; `null` if unknown. */
+  /** Uncertainty of `offset_us`; `null` if unknown. */
   residual_us: (number | null)[];
-  /** Whether that uncertainty exceeds the host's largest lateness. */
+  /** Whether `residual_us` exceeds the host's largest lateness. */
   is_clock_uncertain: boolean[];
   /** The class that differs most from the median host, or `device`; `null` without a difference. */
-  differs: (string | null)[];
+  difference_class: (string | null)[];
   /** By how much it differs per step; `null` without a difference. */
-  differs_us: (number | null)[];
+  difference_us: (number | null)[];
   /** Whether most of the difference is in one step. */
-  once: boolean[];
+  difference_in_one_step: boolean[];
   /** The step in which it was latest. */
   worst_step: number[];
   /** Whether it has its own row in the heat map. */
-  named: boolean[];
+  has_own_row: boolean[];
 }
 
 /** A core of a late host, or of the only host. */
@@ -1443,7 +1445,7 @@ export interface HostCore {
   /** Id of the device. */
   id: string;
   /** How many times the core arrived last in its host. */
-  last: number;
+  last_count: number;
   /** How late it arrived after the median core, as the median. */
   late_us: number;
   /** Its own work in the mean step. */
@@ -1529,7 +1531,7 @@ export interface HostsAnswer {
   /** One sentence about hosts that could not be compared; `null` if all could. */
   note: string | null;
   /** How many hosts are compared. */
-  read: HostsRead;
+  host_counts: HostCounts;
   /** Number of shared collectives that are compared. */
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
@@ -1558,7 +1560,7 @@ export interface HostsAnswer {
   charges: Charges;
   /** Per host and class, the mean step. */
   class_us: number[][];
-  /** By index of each named host and of the median one (as text), per step and class, its time; `null`: no such step. `data/host_steps` has those of other hosts. */
+  /** By index of each host with its own row in the heat map, and of the median one (as text): per step and class, its time; `null`: no such step. `data/host_steps` has those of other hosts. */
   step_class_us: Record<string, (number[] | null)[]>;
   /** The cores of the late hosts, or of the only host of a session; `null` without such cores. */
   cores: HostCore[] | null;
@@ -1574,14 +1576,6 @@ export interface HostsFigures {
   step_if_fixed_ps: number | null;
 }
 
-/** How many hosts are compared. */
-export interface HostsRead {
-  /** Number of hosts that were read. */
-  hosts: number;
-  /** Number of hosts of the session. */
-  hosts_total: number;
-}
-
 /** The steps that the hosts have in common, as columns. */
 export interface HostsSteps {
   /** Number that the program gave the step. */
@@ -1589,9 +1583,9 @@ export interface HostsSteps {
   /** Name of the step. */
   name: string[];
   /** The host that most waiting of the step is charged to. */
-  last: number[];
-  /** Whether that is a late host, later than clock errors explain. */
-  clear: boolean[];
+  last_host: number[];
+  /** Whether that is one of the late hosts, and later than clock errors explain. */
+  is_last_host_late: boolean[];
   /** The median of the hosts' times. */
   step_us: number[];
 }
@@ -1610,11 +1604,11 @@ export interface HostsVerdict {
   core: string | null;
   /** The class that takes longer on the first late host than on the median host, or `device`. */
   cause: string | null;
-  /** The annotation with most of it. */
+  /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
-  /** Its time per step on the late host; `null` without a cause. */
+  /** Time of the cause per step on the first late host; `null` without a cause. */
   cause_us: number | null;
-  /** Its time per step on the median host; `null` without a cause. */
+  /** Time of the cause per step on the median host; `null` without a cause. */
   median_cause_us: number | null;
   /** The steps in which the first late host was last. */
   steps: number[];
@@ -1661,7 +1655,7 @@ export interface JudgedTimePair {
   /** Ratio. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -1772,8 +1766,16 @@ export interface Lead {
   runs: number;
 }
 
+/** A host that is not part of the mean step. */
+export interface LeftOut {
+  /** Name of the host. */
+  host: string;
+  /** Why. */
+  reason: "no_device_work" | "no_steps";
+}
+
 /** How many rows each list leaves out. */
-export interface LeftOffRows {
+export interface LeftOutRows {
   /** Of `tree`. */
   tree: number;
   /** Of `unannotated_ops`. */
@@ -1782,14 +1784,6 @@ export interface LeftOffRows {
   shared_ops: number;
   /** Of `lines`. */
   lines: number;
-}
-
-/** A host that is not part of the mean step. */
-export interface LeftOut {
-  /** Name of the host. */
-  host: string;
-  /** Why. */
-  reason: "no_device_work" | "no_steps";
 }
 
 /** One capture file of a session. */
@@ -1813,7 +1807,7 @@ export interface ListedSession {
 /** Steps of both sessions, the first pairs. */
 export interface ListedSteps {
   /** How steps are paired; `null` if one session has no steps. */
-  by: "number" | "order" | null;
+  paired_by: "number" | "order" | null;
   /** One row per pair. */
   rows: StepPair[];
   /** Steps of A without a partner. */
@@ -1901,7 +1895,7 @@ export interface Meanwhile {
 /** A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`. */
 export interface Measure {
   /** Which direction is better; `null` if neither is. */
-  better: "lower" | "higher" | null;
+  better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
@@ -1913,7 +1907,7 @@ export interface Measure {
   /** The same as text. */
   label: string;
   /** Unit of the values. */
-  unit: "ps" | "share" | "count" | "rate";
+  unit: MeasureUnit;
   /** Ratio. */
   ratio: number | null;
   /** In A. */
@@ -1936,8 +1930,8 @@ export interface MetricsRow {
   operation: Counted;
   /** Count in the report; `null` where it has none. */
   metrics: number | null;
-  /** Count since the earlier report; `null` without one. */
-  since: number | null;
+  /** Count since the earlier report, so during the capture; `null` without an earlier report. */
+  since_earlier_report: number | null;
   /** Count in the trace. */
   trace: number;
   /** Whether the metrics count at least as much as the host with the lowest count. */
@@ -1960,16 +1954,6 @@ export interface Mistakes {
   step_without_limit_ps: number | null;
   /** Share of the mean step that fixing all of them saves. */
   gain: number | null;
-}
-
-/** The rows that a table leaves out. */
-export interface More {
-  /** Number of names. */
-  names: number;
-  /** Number of events. */
-  count: number;
-  /** Own time of these. */
-  self_ps: number;
 }
 
 /** The events of one name that a search finds. */
@@ -2048,6 +2032,16 @@ export interface Occurrences {
   durations_ps: number[];
 }
 
+/** The rows that a table leaves out. */
+export interface OmittedRows {
+  /** Number of names. */
+  names: number;
+  /** Number of events. */
+  count: number;
+  /** Own time of these. */
+  self_ps: number;
+}
+
 /** Ops as columns, most time first; the 400 first, or all on request. */
 export interface OpColumns {
   /** Name of the op. */
@@ -2082,12 +2076,12 @@ export interface OpColumns {
   run: ([number, number, number, number] | null)[];
 }
 
-/** The time of an op on all devices; the last row may be the sum of `more` others. */
+/** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
 export interface OpSum {
   /** Name of the op; `null` in the row with the sums of the others. */
   op: string | null;
   /** Number of ops in the row with the sums of the others. */
-  more?: number;
+  summed_ops?: number;
   /** Number of events. */
   count: number;
   /** Their time. */
@@ -2123,7 +2117,7 @@ export interface OpenedSession {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
 }
@@ -2149,13 +2143,13 @@ export interface Overview {
   /** What to change. */
   findings: Finding[];
   /** By id of a finding, the gaps that it explains. */
-  explains: Record<string, ExplainedGaps>;
+  explained_gaps: Record<string, ExplainedGaps>;
   /** What all mistakes cost together. */
   mistakes: Mistakes;
   /** The findings by kind. */
   groups: FindingGroup[];
   /** How batches reach the device. */
-  input: InputPipeline;
+  input_pipeline: InputPipeline;
   /** Transfers by direction. */
   transfers: TransfersByDirection;
   /** The collectives with most time. */
@@ -2173,7 +2167,7 @@ export interface OverviewSteps {
   /** Number of whole steps. */
   count: number;
   /** Number of steps that an edge of the capture cuts. */
-  partial: number;
+  cut_count: number;
   /** The first steps of the hosts in memory. */
   columns: StepColumns;
   /** Device work of these steps, by device. */
@@ -2270,8 +2264,8 @@ export interface PartialCounts {
 export interface PartialSession {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
-  /** The share of the work until the timeline can be drawn that is done. */
-  part: number;
+  /** Share of the work that is done, until the timeline can be drawn. */
+  done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
   /** Number of bytes read. */
@@ -2435,12 +2429,12 @@ export interface PropagationAnswer {
   /** Device time of the step by line of Python and annotation; most time first. */
   lines: SourceLine[];
   /** How many rows each list leaves out. */
-  left_out: LeftOffRows;
+  left_out: LeftOutRows;
   /** Names of the hosts that everything but `total` covers. */
   hosts: string[];
-  /** Path of the annotation or scope that was asked for; `null` for none. */
-  picked: string | null;
-  /** Whether there is no event at the place that was asked for. */
+  /** Path of the requested annotation or scope; `null` for none. */
+  requested_path: string | null;
+  /** Whether there is no event at the requested place. */
   stale: boolean;
 }
 
@@ -2648,8 +2642,8 @@ export interface SessionList {
 export interface SessionLoading {
   /** What is being done: `drawing` prepares the timeline. */
   stage: LoadStage;
-  /** The share of the work until the timeline can be drawn that is done. */
-  part: number;
+  /** Share of the work that is done, until the timeline can be drawn. */
+  done_share: number;
   /** Estimate of the rest; `null` until it can be estimated. */
   seconds_left: number | null;
   /** Number of bytes read. */
@@ -2683,7 +2677,7 @@ export interface SessionReady {
   /** The devices. */
   devices: DeviceSummaries;
   /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
-  chosen?: number[];
+  chosen_hosts?: number[];
   /** The hosts to look at first; absent if all hosts are in memory. */
   ranks?: HostRanks;
   /** The session is in memory. */
@@ -2720,7 +2714,7 @@ export interface SharedPart {
 
 /** The hosts whose work is shown. */
 export interface ShownHosts {
-  /** Their indices; with `dd` `all` not always all hosts. */
+  /** Their indices; if all cores are chosen, not always all hosts. */
   shown: number[];
   /** Number of hosts of the session. */
   total: number;
@@ -2975,7 +2969,7 @@ export interface ThreadTime {
   /** Name of the thread. */
   thread: string;
   /** Time; over all rows it adds up to the gap. */
-  ps: number;
+  duration_ps: number;
 }
 
 /** Samples per second, of all hosts and devices together. */
@@ -2998,6 +2992,14 @@ export interface TimePair {
   ratio: number | null;
 }
 
+/** Work without a FLOP count. */
+export interface TimeWithoutFlops {
+  /** Name of the op. */
+  op: string;
+  /** Own time. */
+  self_ps: number;
+}
+
 /** A row of the timeline. */
 export interface TimelineRow {
   /** Id of the row; begins with the host's index in `session.hosts`. */
@@ -3013,11 +3015,11 @@ export interface TimelineRow {
   /** Role of the thread; `null` in rows that show no thread. */
   role: string | null;
   /** Number of lanes, at least 1. */
-  depths: number;
+  lanes: number;
   /** Number of events. */
   events: number;
   /** Whether the row is drawn without unfolding. */
-  main: boolean;
+  unfolded: boolean;
   /** The share of the session that its events cover; `null` in the row of classes. */
   share: number | null;
 }
@@ -3069,7 +3071,7 @@ export interface Transfers {
   /** Their bytes; `null` if no event records them. */
   bytes: number | null;
   /** Number of transfers whose bytes are known. */
-  sized: number;
+  known_size_count: number;
   /** Number of transfers in whole steps. */
   in_steps: number;
   /** Bytes of these; `null` if none is known. */
@@ -3114,14 +3116,6 @@ export interface UnannotatedWork {
   step_device_ps: number;
   /** Number of ops of the step on the device. */
   step_device_ops: number;
-}
-
-/** Work without a FLOP count. */
-export interface UncountedTime {
-  /** Name of the op. */
-  op: string;
-  /** Own time. */
-  self_ps: number;
 }
 
 /** The step that other views show first as well. */
@@ -3183,7 +3177,7 @@ export interface Waits {
   /** Start of the wait. */
   start_ps: number[];
   /** Arrival of the last host. */
-  last_ps: number[];
+  last_arrival_ps: number[];
   /** End of the op. */
   end_ps: number[];
   /** Length of the wait. */
@@ -3193,7 +3187,7 @@ export interface Waits {
   /** Names of hosts and ops. */
   names: string[];
   /** The host that arrives last, as an index into `names`. */
-  last: number[];
+  last_host: number[];
   /** The op, as an index into `names`. */
   name: number[];
 }
@@ -3206,7 +3200,7 @@ export interface Window {
   end_ps: number;
   /** Its duration. */
   duration_ps: number;
-  /** Name of the host whose driving thread `by_class_ps` is of; `null` without hosts. */
+  /** Name of the host whose driving thread `by_class_ps` describes; `null` without hosts. */
   host: string | null;
   /** What that driving thread does; adds up to the window. */
   by_class_ps: Partial<Record<ClassName, number>>;
@@ -3237,7 +3231,7 @@ export interface WindowAnnotation {
   /** Ops with most own time. */
   top_ops: OpTime[];
   /** The other ops. */
-  more_ops: More;
+  more_ops: OmittedRows;
 }
 
 /** What a device does in the window. */
@@ -3263,7 +3257,7 @@ export interface WindowDevice {
   /** Ops with most own time. */
   top_ops: OpTime[];
   /** The other ops. */
-  more_ops: More;
+  more_ops: OmittedRows;
 }
 
 /** What the driving thread of a host does in the window. */
@@ -3295,17 +3289,17 @@ export interface WindowThread {
   /** Names with most own time. */
   top: EventTime[];
   /** The other names. */
-  more: More;
+  more: OmittedRows;
 }
 
-/** Sums over the shown ops; `self_ps` = `counted_ps` + `uncounted_ps` + `other_ps`. */
+/** Sums over the shown ops; `self_ps` = `flops_known_ps` + `flops_unknown_ps` + `other_ps`. */
 export interface WorkTotal {
   /** Own time. */
   self_ps: number;
   /** Work with a FLOP count. */
-  counted_ps: number;
+  flops_known_ps: number;
   /** Work without a FLOP count. */
-  uncounted_ps: number;
+  flops_unknown_ps: number;
   /** What is no work: collectives, transfers, waits. */
   other_ps: number;
   /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */

@@ -76,7 +76,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     operation: { key: 'operation', head: 'What', unit: 'text' },
     metrics: { key: 'metrics', head: 'Report', unit: 'count' },
     time_ps: { key: 'time_ps', head: 'Time', unit: 'ms', derived: true },
-    since: { key: 'since', head: 'During the capture', unit: 'count' },
+    since_earlier_report: { key: 'since_earlier_report', head: 'During the capture', unit: 'count' },
     trace: { key: 'trace', head: 'Trace', unit: 'count' },
     agrees: { key: 'agrees', head: '', unit: 'text' },
   },
@@ -159,7 +159,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     duty_cycle: { key: 'duty_cycle', head: 'Duty cycle', unit: 'share' },
     last_share: { key: 'last_share', head: 'Last in', unit: 'share' },
     others_wait_ps: { key: 'others_wait_ps', head: 'Others wait', unit: 'time' },
-    differs: { key: 'differs', head: 'Differs most', unit: 'text' },
+    difference: { key: 'difference', head: 'Differs most', unit: 'text' },
     clock_offset_ps: { key: 'clock_offset_ps', head: 'Clock offset, µs', unit: 'number' },
   },
   idle: {

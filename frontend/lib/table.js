@@ -161,7 +161,7 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => string} [options.group] the title of an item's group; groups are in the order of `items`, each
  *   below a row with its title
  * @param {(item: T) => string} [options.name] a row's name for screen readers; its cells by default
- * @param {(item: T) => string} [options.rowid] a row's test id
+ * @param {(item: T) => string} [options.rowTestid] a row's test id
  * @param {(item: T) => string} [options.key] a row's `data-key`
  */
 export function sortableTable({
@@ -179,7 +179,7 @@ export function sortableTable({
   parts,
   group,
   name,
-  rowid,
+  rowTestid,
   key,
 }) {
   const keyOf = (/** @type {Column<T>} */ { key: columnKey, head }) => columnKey ?? head;
@@ -310,7 +310,7 @@ export function sortableTable({
       'data-index': index,
       'aria-selected': selected ? String(selected(item)) : null,
       'aria-label': name?.(item),
-      'data-testid': rowid?.(item),
+      'data-testid': rowTestid?.(item),
       'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),

@@ -38,7 +38,7 @@ export const dataCards = (answer, deviceCount, app) =>
   );
 
 /** @param {Overview} answer @param {number} deviceCount of the session */
-function inputCard({ input }, deviceCount) {
+function inputCard({ input_pipeline }, deviceCount) {
   const {
     kind,
     verdict,
@@ -52,7 +52,7 @@ function inputCard({ input }, deviceCount) {
     send_ps,
     send_hidden,
     late_hosts,
-  } = input;
+  } = input_pipeline;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
@@ -127,8 +127,9 @@ function transfersCard({ transfers }) {
             definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
             // Not every transfer has a recorded size: then the sum is a lower bound.
             definedColumn(TABLES.transfers.bytes, {
-              cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes),
-              title: ({ sized }) => `of ${plural(sized, 'transfer')}`,
+              cell: (item) =>
+                (item.bytes != null && item.known_size_count < item.count ? '≥ ' : '') + bytes(item.bytes),
+              title: ({ known_size_count }) => `of ${plural(known_size_count, 'transfer')}`,
             }),
             definedColumn(TABLES.transfers.bytes_per_step),
           ],
@@ -152,8 +153,10 @@ function opsCard(title, items, app, note) {
       fixed: true,
       columns: [
         definedColumn(TABLES.collectives.op, {
-          cell: ({ op, more }) =>
-            op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`,
+          cell: ({ op, summed_ops }) =>
+            op
+              ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` }))
+              : `${count(summed_ops)} more`,
         }),
         ...(hasKinds ? [definedColumn(TABLES.collectives.kind)] : []),
         definedColumn(TABLES.collectives.count),

@@ -6,6 +6,7 @@ import { plural, timeText } from '../lib/format.js';
 import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').Finding} Finding */
+/** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
 /** The view with more evidence of a finding: Gaps by default, none if empty. @type {Record<string, string>} */
@@ -31,20 +32,19 @@ const FINDINGS_WITHOUT_GAPS = ['straggler'];
  * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
  * annotations, in Propagation at its step. `at` is the index of the place.
  * @param {Finding} finding
- * @param {Pick<import('../lib/routes').Overview, 'explains'> & {steps: {columns: import('../lib/routes').StepColumns}}}
- *   answer
+ * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  */
 export function findingLinkState(
   { id, windows },
   {
-    explains,
+    explained_gaps,
     steps: {
       columns: { start_ps, duration_ps, number, host = [] },
     },
   },
   at = 0,
 ) {
-  const gap = explains[id]?.places[at];
+  const gap = explained_gaps[id]?.gaps[at];
   if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
   const state = windowLinkState(from, end_ps);
@@ -62,7 +62,7 @@ export function findingLinkState(
 /**
  * Link state of the ops that a finding is about, in the mean step of all devices.
  * @param {Finding} finding
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  */
 export function devicePlace({ evidence }, { steps, devices }) {
   const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (
@@ -78,7 +78,7 @@ export function devicePlace({ evidence }, { steps, devices }) {
   };
 }
 
-/** @param {import('../lib/routes').Overview} answer @param {App} app */
+/** @param {Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
   const counts = [...groupBy(findings, 'severity')]
@@ -116,11 +116,11 @@ export function findingsCard(answer, app) {
 /**
  * @param {Finding} finding
  * @param {import('../lib/views').Gain} gain
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  * @param {App} app
  */
 function findingItem(finding, gain, answer, app) {
-  const { explains, partial } = answer;
+  const { explained_gaps, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
@@ -160,7 +160,7 @@ function findingItem(finding, gain, answer, app) {
       h(
         'div',
         { class: 'row' },
-        windows.length || explains[id] ? showPlaceButton(finding, answer, app) : null,
+        windows.length || explained_gaps[id] ? showPlaceButton(finding, answer, app) : null,
         evidenceView &&
           button(
             evidenceView,
@@ -171,7 +171,7 @@ function findingItem(finding, gain, answer, app) {
                   : {
                       v: evidenceView.toLowerCase(),
                       sel: '',
-                      f: evidenceView === 'Gaps' && explains[id] ? `finding:${id}` : '',
+                      f: evidenceView === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '',
                     },
               ),
             { class: 'small-button', 'data-testid': 'finding-more' },
@@ -197,12 +197,12 @@ export function markLinked(element, { link }) {
  * A button that opens the gap with most time explained by the finding, otherwise its first window. Each click opens the
  * next one, if there are several.
  * @param {Finding} finding
- * @param {import('../lib/routes').Overview} answer
+ * @param {Overview} answer
  * @param {App} app
  */
 function showPlaceButton(finding, answer, app) {
-  const gaps = answer.explains[finding.id];
-  const { length } = gaps?.places ?? finding.windows;
+  const gaps = answer.explained_gaps[finding.id];
+  const { length } = gaps?.gaps ?? finding.windows;
   /** Index of the place that the next click shows. */
   let next = 0;
   const label = () => (length > 1 ? `Show ${next + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');

@@ -69,7 +69,7 @@ export function propagationView(app) {
     const selected = app.selectedDevices(devices);
     const firstSelected = selected.length < devices.length ? selected[0].id : null;
     return {
-      st: app.link.state.st,
+      step_number: app.link.state.st,
       ...(pendingQuery() || { device: filtersValue(app.link.state.f).get('device') ?? firstSelected }),
     };
   };
@@ -115,7 +115,7 @@ export function propagationView(app) {
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
     const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
     const isInLane =
-      row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
+      row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.lanes;
     linkSelection(interval, isInLane ? lane.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
@@ -283,7 +283,7 @@ export function propagationView(app) {
     session = ready;
     answer = next;
     tones = phaseTones(ready.phases);
-    if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
+    if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
     const selection = selectionValue(sel);
     /**
@@ -294,11 +294,11 @@ export function propagationView(app) {
     const isLinked = (start, end) =>
       selection !== null &&
       Math.abs(start - selection.start_ps) < UNITS.ns.ps &&
-      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2 * UNITS.ns.ps : Boolean(next.picked));
+      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2 * UNITS.ns.ps : Boolean(next.requested_path));
     selectedRun = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isLinked(start_ps, end_ps));
     if (sel !== shownSelection) {
       const linkedRow = next.tree.find(({ host_interval }) => host_interval && isLinked(...host_interval));
-      selectedPath = next.picked ?? linkedRow?.path ?? null;
+      selectedPath = next.requested_path ?? linkedRow?.path ?? null;
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';

@@ -67,9 +67,9 @@ export function withGapRows(rows, gaps) {
             id: gapRow(row.device ?? ''),
             kind: /** @type {const} */ ('gaps'),
             label: 'gaps',
-            depths: 1,
+            lanes: 1,
             events: deviceGaps.length,
-            main: true,
+            unfolded: true,
           },
           row,
         ]
@@ -131,12 +131,20 @@ export function createGaps(model, lanes, on) {
   }
 
   /**
-   * The event to which a piece of a chain belongs; null if it has none or the request fails.
+   * Runs an action on the event to which a piece of a chain belongs, null if it has none, unless the session or the
+   * selection has changed when the answer arrives.
    * @param {Piece} piece
-   * @returns {Promise<import('../lib/routes').EventDetails|null>}
+   * @param {(details: import('../lib/routes').EventDetails|null) => void} action
    */
-  const eventOf = async ({ event }) =>
-    event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;
+  async function withEvent({ event }, action) {
+    const isCurrent = model.trackSelection();
+    try {
+      const details = event ? await get('event', { session: on.session()?.session.name, event }) : null;
+      if (isCurrent()) action(details);
+    } catch (error) {
+      if (isCurrent()) on.failed(/** @type {Error} */ (error));
+    }
+  }
 
   /** The gaps of the selection's device, else of the first chosen device with gaps, in order of time. */
   function currentGaps() {
@@ -262,37 +270,35 @@ export function createGaps(model, lanes, on) {
       else on.say(step > 0 ? 'This is the last gap.' : 'This is the first gap.');
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
-    async outlinePiece(piece) {
-      const isCurrent = model.trackSelection();
-      const event = await eventOf(piece);
-      if (!isCurrent()) return;
-      model.set({
-        piece: event && {
-          row: event.row,
-          depth: event.depth,
-          start_ps: event.start_ps,
-          end_ps: event.start_ps + event.duration_ps,
-        },
+    outlinePiece(piece) {
+      return withEvent(piece, (event) => {
+        model.set({
+          piece: event && {
+            row: event.row,
+            depth: event.depth,
+            start_ps: event.start_ps,
+            end_ps: event.start_ps + event.duration_ps,
+          },
+        });
+        if (event) lanes.reveal(event.row, event.depth);
+        on.say(
+          event
+            ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.`
+            : `Nothing is recorded for ${timeText(piece.duration_ps)}.`,
+        );
       });
-      if (event) lanes.reveal(event.row, event.depth);
-      on.say(
-        event
-          ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.`
-          : `Nothing is recorded for ${timeText(piece.duration_ps)}.`,
-      );
     },
     /** Selects the event of a piece, or the piece's time if it has no event. @param {Piece} piece */
-    async openPiece(piece) {
-      const isCurrent = model.trackSelection();
+    openPiece(piece) {
       const { selection } = model.state;
-      const event = await eventOf(piece);
-      if (!isCurrent()) return;
-      originGap =
-        selection?.kind === 'gap'
-          ? (gapsByDevice.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
-          : null;
-      if (event) on.open(event);
-      else model.select(windowSelection(piece.start_ps, piece.start_ps + piece.duration_ps));
+      return withEvent(piece, (event) => {
+        originGap =
+          selection?.kind === 'gap'
+            ? (gapsByDevice.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
+            : null;
+        if (event) on.open(event);
+        else model.select(windowSelection(piece.start_ps, piece.start_ps + piece.duration_ps));
+      });
     },
   };
 }

@@ -327,7 +327,7 @@ export function inLaneOrder(devices, session) {
  * @param {Ready} session
  * @returns {Pick<LayoutOptions, 'severalHosts'|'shortNames'|'firstHosts'|'lastHosts'|'rankLabels'>}
  */
-function hostOptions({ session: { hosts }, ranks, chosen }) {
+function hostOptions({ session: { hosts }, ranks, chosen_hosts: chosen }) {
   const names = hosts.map(({ name }) => name);
   const options = {
     severalHosts: hosts.length > 1,

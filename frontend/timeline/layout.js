@@ -89,7 +89,7 @@ const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\
 export function foldedThreads(rows, requiredDepths, compact = false) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
   const shownStems = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
-  const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
+  const busiest = threads.filter(({ unfolded, role }) => unfolded && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
   const distinct = busiest.filter((row) => !shownStems.has(stem(row)) && shownStems.add(stem(row)));
   const shownHelpers = new Set(distinct.slice(0, compact ? 0 : MAX_HELPER_THREADS));
@@ -123,7 +123,7 @@ function createStack({ open, requiredDepths, unit, severalHosts, compact, tightP
 
   /** Adds a lane per depth of a row. @param {Row} row @param {Partial<Lane>} firstLane properties of the first lane */
   function addRow(row, firstLane) {
-    const depths = Math.max(1, row.depths);
+    const depths = Math.max(1, row.lanes);
     /** Rows with more depths are folded at first. */
     const maxDepths = compact
       ? COMPACT_DEPTHS[row.kind === 'annotations' || row.role === 'driving' ? 'host' : 'helpersAndDevices']

@@ -36,7 +36,7 @@ const ZOOM_FACTOR = 1.5;
  * @param {() => number} on.left x at which the lanes begin, px
  * @param {() => Span} on.shown the lanes' window
  * @param {() => string[]} on.devices ids of the chosen devices
- * @param {() => {id: string, cause: string}[]|undefined} on.causes per device the causes of its gaps, a digit for each
+ * @param {() => {id: string, causes: string}[]|undefined} on.causes per device the causes of its gaps, a digit for each
  *   bucket
  */
 export function createOverviewStrip(on) {
@@ -75,7 +75,7 @@ export function createOverviewStrip(on) {
     const devices = allDevices.filter(({ id }) => deviceIds.includes(id));
     const drawsLines = hasLines && devices.length > 1 && devices.length <= MAX_LINES;
     const bands = allDevices.length
-      ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.cause ?? '')
+      ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.causes ?? '')
       : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {

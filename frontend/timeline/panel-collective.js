@@ -15,7 +15,7 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
  * @property {number} depth of the op
  * @property {number} begin_ps when the core arrives
  * @property {number} start_ps start of its wait
- * @property {number} last_ps when the last host arrives
+ * @property {number} last_arrival_ps when the last host arrives
  * @property {number} waits_ps
  */
 
@@ -26,7 +26,7 @@ const coresOf = ({ cores }) =>
     depth: cores.depth[at],
     begin_ps: cores.begin_ps[at],
     start_ps: cores.start_ps[at],
-    last_ps: cores.last_ps[at],
+    last_arrival_ps: cores.last_arrival_ps[at],
     waits_ps: cores.waits_ps[at],
   }));
 
@@ -56,7 +56,7 @@ export function delayText(collective, device, act) {
   const op = collective && coresOf(collective).find((core) => core.device === device);
   return op
     ? [
-        ` ${waitingText(collective, act.shortHost(collective.last))} in `,
+        ` ${waitingText(collective, act.shortHost(collective.last_host))} in `,
         link(collective.name, () => act.openOp(op), { title: 'Select it on this device' }),
         '.',
       ]
@@ -72,17 +72,17 @@ export function delayText(collective, device, act) {
  */
 export function collectiveContent(collective, { start_ps }, device, act) {
   if (!collective) return [];
-  const { hosts, last, waiting, uncertainty_ps } = collective;
+  const { hosts, last_host, waiting, uncertainty_ps } = collective;
   const items = coresOf(collective);
   const selectedCore = items.find(
     (core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps),
   );
-  const late = act.shortHost(last);
+  const late = act.shortHost(last_host);
   const waits = selectedCore?.waits_ps
     ? `This core waits ${timeText(selectedCore.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
     : `${late} arrives last of ${plural(hosts, 'host')}. `;
   const hasWaitStarts = items.some((core) => core.start_ps !== core.begin_ps);
-  const instantColumn = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
+  const instantColumn = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_arrival_ps'} */ key) =>
     timeColumn(head, UNITS.ms, (/** @type {Core} */ core) => core[key]);
   const unit = columnUnit(items, 'waits_ps');
   return [
@@ -105,7 +105,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
         textColumn('Core', ({ device: id }) => act.deviceName(id)),
         instantColumn('Arrives', 'begin_ps'),
         ...(hasWaitStarts ? [instantColumn('Waits from', 'start_ps')] : []),
-        instantColumn('Last host arrives', 'last_ps'),
+        instantColumn('Last host arrives', 'last_arrival_ps'),
         timeColumn('Waits', unit, ({ waits_ps }) => waits_ps, {
           cell: ({ waits_ps }) => (waits_ps ? timeCell(waits_ps, unit) : MISSING),
         }),

@@ -54,9 +54,7 @@ export function gapContent(gap, act, on) {
   // Explanatory columns are left out for the times; titles and the other table have their content.
   const narrow = Boolean(otherGap) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
-    className === 'unrecorded'
-      ? ''
-      : (by_thread.filter((part) => part.class === className).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
+    className === 'unrecorded' ? '' : (by_thread.find((part) => part.class === className)?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`,
     tags: [
@@ -136,7 +134,7 @@ export function gapContent(gap, act, on) {
  * @param {GapActions} on
  */
 function findingLine(gap, on) {
-  const { findings, sentence, more } = gap;
+  const { findings, sentence, larger_limit } = gap;
   const finding = findings.find(({ id }) => id === on.linkedFinding()) ?? findings[0];
   if (!finding) return null;
   const { id, severity, title, advice } = finding;
@@ -157,7 +155,7 @@ function findingLine(gap, on) {
       title,
       'data-testid': 'gap-finding-link',
     }),
-    h('span', { class: 'do' }, h('b', null, 'Do: '), advice, more && ` ${more}`),
+    h('span', { class: 'do' }, h('b', null, 'Do: '), advice, larger_limit && ` ${larger_limit}`),
     at >= 0 &&
       gapCount > 1 &&
       h(
@@ -330,7 +328,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
  * @param {string} delays the sentence on the collective that the gap delays; empty without one
  */
 function plainText(gap, name, delays) {
-  const { kind, duration_ps, start_ps, sentence, more, by_class_ps, chain } = gap;
+  const { kind, duration_ps, start_ps, sentence, larger_limit, by_class_ps, chain } = gap;
   return [
     [
       `Gap of ${timeText(duration_ps)} on ${name}`,
@@ -338,7 +336,7 @@ function plainText(gap, name, delays) {
       ...stepTag(gap),
       rangeText(start_ps, start_ps + duration_ps),
     ].join(', '),
-    [sentence + delays, more].join(' ').trim(),
+    [sentence + delays, larger_limit].join(' ').trim(),
     '',
     ...sortByTime(by_class_ps).map(([className, ps]) => `${timeText(ps)}\t${LABELS[className]}`),
     '',

@@ -17,7 +17,7 @@ import { laneAt } from './scene.js';
  * @property {number} until_ps end of its wait for the last host; its start if it does not wait
  * @property {number} end_ps
  * @property {string} name
- * @property {string} last the host that arrives last
+ * @property {string} last_host the host that arrives last
  */
 /** An op as drawn; `late` is the short name of the last host. @typedef {Op & {lane: Lane, late: string}} Bar */
 
@@ -36,15 +36,15 @@ const opRows = ({ device, depth, start_ps, waits_ps, end_ps }, nameAt, lastAt) =
     until_ps: start_ps[at] + waits_ps[at],
     end_ps: end_ps[at],
     name: nameAt(at),
-    last: lastAt(at),
+    last_host: lastAt(at),
   }));
 
 /** @param {Waits} waits */
 export const opsOfWaits = (waits) =>
-  opRows(waits, (at) => waits.names[waits.name[at]], (at) => waits.names[waits.last[at]]);
+  opRows(waits, (at) => waits.names[waits.name[at]], (at) => waits.names[waits.last_host[at]]);
 
 /** @param {Collective} collective */
-const opsOfCollective = ({ name, last, cores }) => opRows(cores, () => name, () => last);
+const opsOfCollective = ({ name, last_host, cores }) => opRows(cores, () => name, () => last_host);
 
 /**
  * Ops with the lanes that show them: the lane of the device's ops, or of its runs if the device has no lanes of ops.
@@ -60,7 +60,7 @@ export function barsOf(ops, lanes, shortName) {
     const lane =
       opLanes.get(`${op.depth} ${op.device}`) ??
       (opLanes.has(`0 ${op.device}`) ? undefined : runLanes.get(`0 ${op.device}`));
-    return lane ? [{ ...op, lane, late: shortName(op.last) }] : [];
+    return lane ? [{ ...op, lane, late: shortName(op.last_host) }] : [];
   });
 }
 
@@ -77,7 +77,7 @@ export function waitTexts({ start_ps, until_ps, late }) {
  * @returns {import('./paint.js').Arrow[]}
  */
 export function waitArrows(bars, device) {
-  const late = bars.filter(({ lane, last }) => lane.row.host === last);
+  const late = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
   const from = late.find((bar) => bar.device === device) ?? late[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
   const firstWaits = waiting.filter(
@@ -117,7 +117,7 @@ export function createWaits(model, on) {
   /** Hosts wait for each other only where there are several. */
   const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
   /** The `hosts` argument: the hosts with rows, if not all are in memory. */
-  const hostsWithRows = () => on.session()?.query.hosts ?? on.session()?.chosen?.join();
+  const hostsWithRows = () => on.session()?.query.hosts ?? on.session()?.chosen_hosts?.join();
   // Aligned rows are moved by step, so waits would not match their ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
   const current = () => (loaded?.query === JSON.stringify(on.session()?.query) ? loaded.ops : []);

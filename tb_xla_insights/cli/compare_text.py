@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
     ANNOTATION_DIFFERENCES,

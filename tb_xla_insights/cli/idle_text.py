@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import elements
+from tb_xla_insights.english import plural
 from tb_xla_insights.tables.devices import GAP_PATTERNS, GAPS, IDLE
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def print_idle(
 
 
 def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
-    from tb_xla_insights.analysis.findings.base import plural
     from tb_xla_insights.report.figures import (
         SHORT_GAPS,
         basis_text,
@@ -110,8 +110,6 @@ def _names_text(hosts: Sequence[str]) -> str:
 def _loader_text(pipeline: Document, driving: str) -> str:
     """What loads the data, and the time that batches take on the driving threads. Only that time if no loader is
     recorded: the driving thread may load, or wait for a thread that does."""
-    from tb_xla_insights.analysis.findings.base import plural
-
     wait = units.time_text(pipeline["wait_ps"])
     time = (
         f"{wait}, {units.time_text(pipeline['wait_ps'] // pipeline['batches'])} each"

@@ -73,7 +73,7 @@ def print_json(document: Any) -> None:
     """Prints the document; on a terminal with line breaks and escapes for invisible characters."""
     is_terminal = sys.stdout.isatty()
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
-        text = json_bytes(document, lines=is_terminal)
+        text = json_bytes(document, indented=is_terminal)
         sys.stdout.flush()
         sys.stdout.buffer.write((escape_json(text.decode()).encode() if is_terminal else text) + b"\n")
     else:  # in other encodings (see main) backslash escapes would not be valid JSON, so non-ASCII is escaped here

@@ -47,7 +47,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _print_findings(out, document)
     _print_devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
-    print_idle(out, document["step_idle"], document["outside"], document["hosts"])
+    print_idle(out, document["step_idle"], document["outside_span"], document["hosts"])
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _print_steps(out, document["steps"])
     if document["throughput"]:

@@ -67,7 +67,11 @@ def _counter_texts(metrics: Document) -> list[str]:
 
 
 def _counts_table(metrics: Document) -> Any:
-    definition = COUNTS_AGAINST_TRACE if metrics["difference"] else COUNTS_AGAINST_TRACE.without("since")
+    definition = (
+        COUNTS_AGAINST_TRACE
+        if metrics["difference"]
+        else COUNTS_AGAINST_TRACE.without("since_earlier_report")
+    )
     rows = [
         {
             **row,

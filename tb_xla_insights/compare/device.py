@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.view_data import view_data_of_hosts
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
+    from tb_xla_insights.schema.compare import (
+        ComparedDeviceWork,
+        ComparedOp,
+        ComparedWork,
+        Presence,
+        WorkDifference,
+    )
     from tb_xla_insights.schema.device_work import Op, OpKind
-
-Presence = Literal["both", "only_a", "only_b", "changed"]
-"""Which sessions have the ops. `changed`: both have ops in the annotation, but with different names or shapes, so they
-cannot be matched one by one."""
 
 OpPair = tuple[list[Key], list[Key]]
 """Matching ops of A and of B."""

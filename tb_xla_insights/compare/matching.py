@@ -29,7 +29,7 @@ _GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
 def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
     """Matches steps by number if the sessions have numbers in common, else by order.
 
-    `by` is `number`, `order` or None; `only_a` and `only_b` count the steps without a partner.
+    `paired_by` is `number`, `order` or None; `only_a` and `only_b` count the steps without a partner.
     """
     numbered_a, numbered_b = (
         {step["number"]: step for step in session.steps if step["number"] is not None} for session in (a, b)
@@ -48,7 +48,7 @@ def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
         for step_a, step_b in pairs
     ]  # fmt: skip
     return {
-        "by": ("number" if common else "order") if rows else None,
+        "paired_by": ("number" if common else "order") if rows else None,
         "rows": rows,
         "only_a": len(a.steps) - len(rows),
         "only_b": len(b.steps) - len(rows),

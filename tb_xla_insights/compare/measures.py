@@ -10,12 +10,18 @@ from tb_xla_insights.compare.session_totals import IDLE_CLASSES, Row, SessionTot
 from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, median_test
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.differences import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
+    from tb_xla_insights.schema.differences import (
+        BetterDirection,
+        ClassDifference,
+        Judged,
+        JudgedTimePair,
+        Measure,
+        MeasureUnit,
+        TestVerdict,
+        TimePair,
+    )
 
 Value = float | int | None
-Better = Literal["lower", "higher"]
-Unit = Literal["ps", "share", "count", "rate"]
-Verdict = Literal["better", "worse", "same", "chance", "few"]
 _Number = TypeVar("_Number", int, float)
 
 
@@ -25,20 +31,20 @@ def time_pair(a: int | None, b: int | None) -> TimePair:
 
 
 def judged_time_pair(
-    a: int | None, b: int | None, better: Better | None, result: PermutationResult | None
+    a: int | None, b: int | None, better: BetterDirection | None, result: PermutationResult | None
 ) -> JudgedTimePair:
     """Returns the pair with its judgement."""
     return {**time_pair(a, b), **judgement(a, b, better, result)}
 
 
-def judgement(a: Value, b: Value, better: Better | None, result: PermutationResult | None) -> Judged:
+def judgement(a: Value, b: Value, better: BetterDirection | None, result: PermutationResult | None) -> Judged:
     """Returns the judgement of two values. `result`: of the permutation test, None if they have no values per step.
 
     `p` is the test's. `chance`: the largest difference that may be chance, as a share of A's value; None if this
     difference is not. `verdict`: `better`, `worse`, `same` (at most 3 % apart), `chance` (may be chance), `few` (too
     few steps), or None if it was not tested or neither direction is better.
     """
-    verdict: Verdict | None
+    verdict: TestVerdict | None
     if a is None or b is None or result is None or better is None:
         verdict = None
     elif is_same(a, b):
@@ -77,7 +83,7 @@ def differ_in_step_size(a: SessionTotals, b: SessionTotals) -> bool:
     return len(sizes) == 2 and sizes[0] != sizes[1]
 
 
-def better_step_time(a: SessionTotals, b: SessionTotals) -> Better | None:
+def better_step_time(a: SessionTotals, b: SessionTotals) -> BetterDirection | None:
     """Returns which direction of a time per step is better; None if neither is."""
     return None if differ_in_step_size(a, b) else "lower"
 
@@ -95,8 +101,8 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         name: str,
         label: str,
         value: Callable[[Row], int],
-        unit: Unit = "ps",
-        better: Better | None = better_time,
+        unit: MeasureUnit = "ps",
+        better: BetterDirection | None = better_time,
     ) -> Measure:
         pair = (
             (a.rounded_mean(value), b.rounded_mean(value))
@@ -111,28 +117,32 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         return _row(name, label, "ps", (a.step_idle.get(key), b.step_idle.get(key)), better_time, result)
 
     def total(
-        name: str, label: str, unit: Unit, value: Callable[[SessionTotals], Value], better: Better = "lower"
+        name: str,
+        label: str,
+        unit: MeasureUnit,
+        value: Callable[[SessionTotals], Value],
+        better: BetterDirection = "lower",
     ) -> Measure:
         return _row(name, label, unit, (value(a), value(b)), better)
 
     median_result = median_test(a.usual_sample, b.usual_sample, (b.median_ps or 0) - (a.median_ps or 0))
     rows = [
         _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), better_time, median_result),
-        step_mean("step_mean", "Step time, mean", _key("duration_ps")),
+        step_mean("step_mean", "Step time, mean", _value_of("duration_ps")),
         *_sample_rows(a, b, test),
-        per_core("device_per_step", "Device work per step and core", "work_ps", _key("device_work_ps")),
+        per_core("device_per_step", "Device work per step and core", "work_ps", _value_of("device_work_ps")),
         step_mean("host_per_step", "Host work per step", _host_work_ps),
         total("duty_cycle", "Duty cycle", "share", _duty_cycle, "higher"),
         per_core("idle_per_step", "Idle per step and core", "idle_ps", _idle_ps),
         # Executions and input syncs are counted, but neither direction is better.
-        step_mean("executions_per_step", "Executions per step", _key("executions"), "count", None),
+        step_mean("executions_per_step", "Executions per step", _value_of("executions"), "count", None),
         total("overhead_per_step", "Overhead per step and core", "ps", _overhead_per_step),
         total("overhead_per_run", "Overhead per execution", "ps", _overhead_per_run),
         total("compiles", "Compilations after warm-up", "count", _compiles_after_warm_up),
         total("compile_time", "Time in compilations", "ps", _compile_time_ps),
-        step_mean("early_syncs", "Early syncs per step", _key("early_syncs"), "count"),
-        step_mean("input_syncs", "Input syncs per step", _key("input_syncs"), "count", None),
-        step_mean("reads", "Reads from the device per step", _key("from_device"), "count"),
+        step_mean("early_syncs", "Early syncs per step", _value_of("early_syncs"), "count"),
+        step_mean("input_syncs", "Input syncs per step", _value_of("input_syncs"), "count", None),
+        step_mean("reads", "Reads from the device per step", _value_of("from_device"), "count"),
         total("stall_share", "Stalled share of device time", "share", _stall_share),
     ]  # fmt: skip
     step_times, values = ("step_median", "step_mean"), ("a", "b", "a_ps", "b_ps")
@@ -142,9 +152,9 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
 def _row(
     name: str,
     label: str,
-    unit: Unit,
+    unit: MeasureUnit,
     pair: tuple[Value, Value],
-    better: Better | None,
+    better: BetterDirection | None,
     result: PermutationResult | None = None,
 ) -> Measure:
     a, b = pair
@@ -208,7 +218,7 @@ def class_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> lis
     return sorted(rows, key=lambda row: -abs(row["difference_ps"] or 0))
 
 
-def _key(name: str) -> Callable[[Row], int]:
+def _value_of(name: str) -> Callable[[Row], int]:
     return lambda step: step[name]
 
 

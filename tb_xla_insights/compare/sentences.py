@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import MISSING, NARROW_SPACE, brief_time, brief_times, count, rate, samples, share
 
 if TYPE_CHECKING:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-EXECUTION_TIMES = ("host", "device", "queue", "overhead")
-"""The times of an execution."""
-
 IDLE_CLASSES = ("wait", "unrecorded")
 """Classes in which the host does nothing."""
 

@@ -37,7 +37,7 @@ _TOLERANCE = 1e-9
 
 _SEED = 20_240_229
 
-Bool = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
@@ -113,8 +113,8 @@ class PermutationTest:
         """Tests the differences of many means at once; `a` and `b` have a row per figure and a column per step.
 
         Differences are in standard deviations of the figure over all steps. `p` is the share of splits with as large a
-        difference in this figure or in any that differs less (Westfall and Young's step-down test). So in 5 % of the
-        cases any figure is called different that is not, however many there are. Results have no limits.
+        difference in this figure or in any that differs less (Westfall and Young's step-down test). So only
+        in 5 % of the cases is any figure wrongly called different, however many there are. Results have no limits.
         """
         if not self.has_enough_steps or not len(a):
             return [PermutationResult()] * len(a)
@@ -182,7 +182,7 @@ class PermutationTest:
         return np.asarray(self._weights @ np.bincount(self._block).astype(np.float64))
 
     @cached_property
-    def _splits(self) -> Bool:
+    def _splits(self) -> Bools:
         """Per split and block, whether it is in the first group; the first split is that of the sessions."""
         first, second = self._block_counts
         observed = np.arange(first + second) < first

@@ -44,17 +44,17 @@ def op_metadata(trace: Trace) -> list[int]:
     """Returns the index of the event metadata of each distinct op."""
     device, position = first_events(trace)
     metadata = np.zeros(len(device), np.int64)
-    for number in range(len(trace.devices)):
-        on_device = device == number
-        metadata[on_device] = trace.metadata_index[trace.devices[number].ops.row[position[on_device]]]
+    for index in range(len(trace.devices)):
+        on_device = device == index
+        metadata[on_device] = trace.metadata_index[trace.devices[index].ops.row[position[on_device]]]
     indices: list[int] = metadata.tolist()
     return indices
 
 
 @memoised
 def op_categories(trace: Trace) -> list[str]:
-    """Returns the compiler's category of each distinct op: the capture's, else the program's opcode, else the opcode in
-    its name; `kernel` for a kernel without a program."""
+    """Returns the category of each distinct op: the compiler's, as the capture records it, else the opcode in the
+    program, else the opcode in the op's name; `kernel` for a kernel without a program."""
     ops, category_of_metadata = find_ops(trace), trace.metadata.text.get("hlo_category")
     categories = []
     for op, metadata in enumerate(op_metadata(trace)):
@@ -73,9 +73,9 @@ def op_kinds(trace: Trace) -> list[Kind]:
     """Returns the kind of each distinct op."""
     ops, (device, position) = find_ops(trace), first_events(trace)
     collective_kind = np.full(len(ops.name), -1, np.int8)
-    for number in range(len(trace.devices)):
-        on_device = device == number
-        collective_kind[on_device] = collective_kinds(trace, number)[position[on_device]]
+    for index in range(len(trace.devices)):
+        on_device = device == index
+        collective_kind[on_device] = collective_kinds(trace, index)[position[on_device]]
     callers = frozenset(ops.caller.tolist())
     return [
         _kind(ops, op, category, collective_kind[op] >= 0, op in callers)
@@ -120,13 +120,13 @@ def starts_execution(trace: Trace, device: int) -> NDArray[np.bool_]:
     return starts
 
 
-def execution_counts(trace: Trace, chosen: OpSelection) -> Int64:
-    """Returns, per distinct op, the number of its executions among chosen ops."""
+def execution_counts(trace: Trace, selection: OpSelection) -> Int64:
+    """Returns, per distinct op, the number of its executions among selected ops."""
     ops = find_ops(trace)
     if all(device.kind != "gpu" for device in trace.devices):
-        return ops.sums(chosen)[2]
+        return ops.sums(selection).op_count
     counts = np.zeros(len(ops.name), np.int64)
-    for device, rows in chosen:
+    for device, rows in selection:
         key = ops.devices[device].key[rows]
         if trace.devices[device].kind == "gpu":
             key = key[starts_execution(trace, device)[rows]]

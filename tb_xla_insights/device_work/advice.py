@@ -1,6 +1,6 @@
 """Advice that brings ops nearer to the roofline, from their shapes, layouts and number formats.
 
-An advice applies if it fits ops with at least half of the time above the roof; it names one of them.
+A piece of advice applies if it fits ops with at least half of the time above the roof; it names one of them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ Row = Mapping[str, Any]
 _SHAPE = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?", re.ASCII)
 _TILE = re.compile(r":T\((\d{1,9}),(\d{1,9})\)", re.ASCII)
 _MAX_DIGITS = 18
-_MIN_WASTE = 0.25
-"""The share of padding that makes another shape worthwhile."""
+"""The maximum number of digits of a dimension."""
 
-_SHORT_PS = 2_000_000
+_MIN_WASTE = 0.25
+"""The minimum share of padding that makes another shape worthwhile."""
+
+_MAX_SHORT_PS = 2_000_000
 """Work that takes less than this at the roofline is dominated by the time to start it."""
 
-_MIN_CHAIN = 3
-"""Elementwise ops that are worth fusing, at least."""
+_MIN_FUSED_OPS = 3
+"""The minimum number of element-wise ops that are worth fusing."""
 
-_ELEMENTWISE = frozenset(("loop fusion", "fusion", "input fusion", "non-fusion elementwise", "elementwise"))
+_ELEMENT_WISE_CATEGORIES = frozenset(
+    ("loop fusion", "fusion", "input fusion", "non-fusion elementwise", "elementwise")
+)
 _MATRIX_UNIT_SIZES = {"TPU v6 Lite": 256, "TPU7x": 256}
 _DEFAULT_MATRIX_UNIT_SIZE = 128
 """Rows and columns of the matrix unit of all other TPUs."""
@@ -34,7 +38,7 @@ _DEFAULT_MATRIX_UNIT_SIZE = 128
 _SUBLANES = 8
 """A dimension that is streamed through a matrix unit is padded to a multiple of this."""
 
-_TO_16_BITS = {
+_BFLOAT16_ADVICE = {
     "jax": "cast its operands with astype(jnp.bfloat16)",
     "torch_xla": "run it under torch.autocast with bfloat16",
     "tensorflow": "use the mixed_bfloat16 policy",
@@ -73,9 +77,9 @@ def advice_for(
         fitting = [row for row in rows if fits(row)]
         if fitting and applies(fits):
             return advice(fitting[0])
-    chain = [row for row in rows if _is_elementwise(row)]
-    if len(chain) >= _MIN_CHAIN and applies(_is_elementwise):
-        return _fusion_advice(chain, framework if is_tpu else "")
+    element_wise = [row for row in rows if _is_element_wise(row)]
+    if len(element_wise) >= _MIN_FUSED_OPS and applies(_is_element_wise):
+        return _fusion_advice(element_wise, framework if is_tpu else "")
     return None
 
 
@@ -96,7 +100,7 @@ def _shapes(text: str | None) -> list[_Shape]:
 
 
 def _numbers(text: str) -> list[int]:
-    """Returns the whole numbers between commas; none if one has more digits than any size."""
+    """Returns the whole numbers between commas; empty if one has more than _MAX_DIGITS digits."""
     numbers = [number for number in text.split(",") if number]
     return (
         [int(number) for number in numbers] if all(len(number) <= _MAX_DIGITS for number in numbers) else []
@@ -105,7 +109,7 @@ def _numbers(text: str) -> list[int]:
 
 def _minor_sides(shape: _Shape) -> list[tuple[int, int]]:
     """Returns the two minor dimensions of a tiled shape, each with the side of the tile (such as 8×128) that it is
-    padded to; empty if the layout is not known."""
+    padded to a multiple of; empty if the layout is not known."""
     _, dimensions, order, tiles = shape
     tile = _TILE.match(tiles)
     has_layout = len(dimensions) == len(order) >= 2 and all(dimensions) and max(order) < len(dimensions)
@@ -176,11 +180,11 @@ def _time_per_execution(row: Row) -> float:
 def _is_short(row: Row) -> bool:
     """Whether an execution would be shorter at the roofline than the start of the next one, and takes more than twice
     its time at the roofline."""
-    return bool(0 < _roof_share(row) < 0.5 and _time_per_execution(row) * _roof_share(row) < _SHORT_PS)
+    return bool(0 < _roof_share(row) < 0.5 and _time_per_execution(row) * _roof_share(row) < _MAX_SHORT_PS)
 
 
-def _is_elementwise(row: Row) -> bool:
-    return row["category"] in _ELEMENTWISE and not row["product"]
+def _is_element_wise(row: Row) -> bool:
+    return row["category"] in _ELEMENT_WISE_CATEGORIES and not row["product"]
 
 
 def _percent(value: float) -> str:
@@ -206,11 +210,11 @@ def _product_size_advice(row: Row, unit: int) -> str:
 
 
 def _precision_advice(row: Row, framework: str, is_tpu: bool) -> str:
-    how = f": {_TO_16_BITS[framework]}" if framework in _TO_16_BITS else ""
+    how = f": {_BFLOAT16_ADVICE[framework]}" if framework in _BFLOAT16_ADVICE else ""
     passes = " and may take several passes" if is_tpu else ""
     return (
-        f"Multiply in 16-bit floats, whose peak this is{how}; {row['op']} multiplies {row['product']}, which moves "
-        f"twice the bytes{passes}."
+        f"Multiply in 16-bit floats, to which the peak refers{how}; {row['op']} multiplies {row['product']}, which "
+        f"moves twice the bytes{passes}."
     )
 
 

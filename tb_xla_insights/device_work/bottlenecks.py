@@ -1,5 +1,5 @@
-"""Finds where the device's time is spent if it is the bottleneck, how far that is from the roofline, and what the worst
-part costs. (docs/definitions.md, "Below the roofline")"""
+"""The groups of ops in which a device that is the bottleneck spends its time, their distance from the roofline, and the
+cost of the worst one. (docs/definitions.md, "Below the roofline")"""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH, join_words
+from tb_xla_insights.analysis.findings.finding import first_fitting_title
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_time, brief_times, change_text, share
 
 Row = dict[str, Any]
-R = TypeVar("R", bound=Mapping[str, Any])
+Document = TypeVar("Document", bound=Mapping[str, Any])
 
 BELOW_ROOFLINE = "below_roofline"
 
@@ -24,20 +25,20 @@ _MAX_ADVICE_LENGTH = 240
 """Characters: two lines of a finding's card."""
 
 _MIN_STEP_SHARE = 0.1
-"""The share of the step that a group after the first one must take to be named."""
+"""The minimum share of the step of a group after the first one to be named."""
 
 _MAX_ANNOTATION_SHARE = 0.9
-"""An annotation with more of the time than this does not locate it: its ops are grouped by category instead. Nor does a
-category, whose ops then stand alone."""
+"""An annotation with a larger share of the time does not locate it: its ops are grouped by category instead. The same
+holds for a category: each of its ops is then a group of its own."""
 
 _GOOD_ROOFLINE_SHARE = 0.8
 """Ops at this share of the roofline or above can hardly be improved."""
 
-_IDLE_CLASSES = ("wait", "unrecorded")
+_CLASSES_WITHOUT_WORK = ("wait", "unrecorded")
 """Classes of host time that are not known to be the host's own work."""
 
 _MIN_KNOWN_SHARE = 0.5
-"""The share of a group's time with known FLOPs (or bytes) that its share of the peak needs."""
+"""The minimum share of a group's time with known FLOPs (or bytes) for its share of the peak to be known."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class OpGroup:
         }
 
 
-def with_bottlenecks(document: R) -> R:
+def with_bottlenecks(document: Document) -> Document:
     """Returns a report with details about a device that is the bottleneck: the finding `device_bound` names the groups
     of ops with most time, and `below_roofline` is added to the limits if the worst group could gain enough. Other
     reports are unchanged. Applied to its own result, it changes nothing unless the peaks differ."""
@@ -131,7 +132,7 @@ def with_bottlenecks(document: R) -> R:
             if row["kind"] == "limit" and (row["gain"] or 0.0) < worst["gain"]
         )
         findings.insert(next(smaller_limits, len(findings)), worst)
-    return cast("R", {**document, "findings": findings})  # the same keys
+    return cast("Document", {**document, "findings": findings})  # the same keys
 
 
 def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
@@ -172,7 +173,7 @@ def _location_advice(groups: Sequence[OpGroup]) -> str:
         for group in groups[:_MAX_ADVISED_GROUPS]
         if group is groups[0] or group.step_share >= _MIN_STEP_SHARE
     ]
-    texts = [f"Look first at {join_words(parts[:number])}." for number in range(len(parts), 0, -1)]
+    texts = [f"Look first at {join_words(parts[:length])}." for length in range(len(parts), 0, -1)]
     return next((text for text in texts if len(text) <= _MAX_ADVICE_LENGTH), texts[-1])
 
 
@@ -194,16 +195,16 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         annotation_ps = sum(row[time_key] for row in rows_of_annotation)
         locates_time = annotation is not None and annotation_ps < _MAX_ANNOTATION_SHARE * work_ps
         if locates_time:
-            parts = [rows_of_annotation]
+            rows_of_groups = [rows_of_annotation]
         else:
-            parts = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
-        path = annotation if locates_time else None
-        groups += [_group(path, part, time_key, max(step_ps, work_ps), base_text, roof) for part in parts]
+            rows_of_groups = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
+        path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
+        groups += [_group(path, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
     return sorted(groups, key=lambda group: -group.time_ps)
 
 
 def _by_category(rows: Sequence[Row], time_key: str, max_ps: float) -> list[list[Row]]:
-    """Groups ops by category; the ops of a category with more time than `max_ps` stand alone."""
+    """Groups ops by category; each op of a category with more time than `max_ps` is a group of its own."""
     rows_of_category: dict[str, list[Row]] = {}
     for row in rows:
         rows_of_category.setdefault(row["category"], []).append(row)
@@ -218,8 +219,8 @@ def _group(
 ) -> OpGroup:
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[time_key] for row in rows)
 
-    def known_peak_share(amount: str, known_time: str, peak: float | None) -> float | None:
-        if sum(row[known_time] for row in rows) < _MIN_KNOWN_SHARE * self_ps:
+    def known_peak_share(amount: str, known_time_key: str, peak: float | None) -> float | None:
+        if sum(row[known_time_key] for row in rows) < _MIN_KNOWN_SHARE * self_ps:
             return None
         return peak_share(sum(row[amount] or 0 for row in rows), peak, self_ps)
 
@@ -235,8 +236,8 @@ def _group(
         base_text=base_text,
         above_roof_ps=sum(time_above_roof(row) * row[time_key] / row["self_ps"] for row in rows),
         roofline_share=1 - sum(time_above_roof(row) for row in rows) / known_ps if known_ps else None,
-        flops_share=known_peak_share("flops", "counted_ps", roof.flops_per_s),
-        bytes_share=known_peak_share("hbm_bytes", "sized_ps", roof.bytes_per_s),
+        flops_share=known_peak_share("flops", "flops_known_ps", roof.flops_per_s),
+        bytes_share=known_peak_share("hbm_bytes", "bytes_known_ps", roof.bytes_per_s),
         bound_by=main_bound(bound_ps, self_ps),
     )
 
@@ -272,14 +273,15 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     peaks, environment = document["device_work"]["peaks"], document["environment"]
     advice = advice_for(rows, [time_above_roof(row) for row in rows], peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
-    limit = f"The host needs {host_time} a step itself"
+    limit = f"The host itself needs {host_time} a step"
     if fixed_ps > by_devices_ps:
         limit += f", although the device's work would allow {devices_time}"
     title = f"{worst.name} is far from the roofline"
+    short_title = f"{'An annotation is' if worst.path else 'Ops are'} far from the roofline"
     return {
         "id": BELOW_ROOFLINE,
         "severity": severity,
-        "title": title if len(title) <= MAX_TITLE_LENGTH else "An annotation is far from the roofline",
+        "title": first_fitting_title(title, short_title),
         "brief": title,
         "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
         f"{limit}.",
@@ -316,7 +318,7 @@ def _host_work_ps(steps: Iterable[Row]) -> int:
     totals: dict[str, int] = {}
     counts: dict[str, int] = {}
     for step in steps:
-        work_ps = sum(time for name, time in step["host_ps"].items() if name not in _IDLE_CLASSES)
+        work_ps = sum(time for name, time in step["host_ps"].items() if name not in _CLASSES_WITHOUT_WORK)
         totals[step["host"]] = totals.get(step["host"], 0) + work_ps
         counts[step["host"]] = counts.get(step["host"], 0) + 1
     return max((round(total / counts[host]) for host, total in totals.items()), default=0)

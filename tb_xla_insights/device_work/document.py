@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TIMES = ("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps")
-STEP_TIMES = ("self_ps", "work_ps", "counted_ps", "sized_ps")
+TIMES = ("self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
+STEP_TIMES = ("self_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
 AMOUNTS = ("flops", "model_flops", "bytes", "hbm_bytes")
-_MAX_UNCOUNTED = 100
+"""Keys of a row of ops (times and amounts) and of a step (times) that are summed."""
+
+_MAX_OPS_WITHOUT_FLOPS = 100
+"""The maximum number of listed ops without a FLOP count."""
 
 
 def work_document(
@@ -60,7 +63,7 @@ def work_document(
             "annotations": _annotation_rows(sums_of_annotation, annotations, roof, total_ps),
             "steps": [_step_row(step, roof) for step in steps],
             "mean_step": _mean_step(steps, roof),
-            "uncounted": _uncounted(ops, total_ps),
+            "ops_without_flops": _ops_without_flops(ops, total_ps),
         },
     }
 
@@ -138,7 +141,8 @@ def _without_unknown(sums: Mapping[str, Any]) -> Row:
     """Returns sums with None for amounts that are not known: if the ops with a count have 0 FLOPs, as copies do, and
     other ops have no count, the total is not known."""
     is_complete = {
-        name: sums["counted_ps" if "flops" in name else "sized_ps"] == sums["work_ps"] for name in AMOUNTS
+        name: sums["flops_known_ps" if "flops" in name else "bytes_known_ps"] == sums["work_ps"]
+        for name in AMOUNTS
     }
     return {**sums, **{name: sums[name] if sums[name] or is_complete[name] else None for name in AMOUNTS}}
 
@@ -206,8 +210,8 @@ def _annotation_rows(
         if path in with_children
     ]
     if None in sums_of_annotation:
-        rest = sums_of_annotation[None].row(roof, total_ps)
-        rows.append({"path": None, "kind": None, **rest, "own": rest})
+        unannotated = sums_of_annotation[None].row(roof, total_ps)
+        rows.append({"path": None, "kind": None, **unannotated, "own": unannotated})
     return rows
 
 
@@ -241,7 +245,7 @@ def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
     }
 
 
-def _uncounted(rows: Sequence[Row], total_ps: int) -> list[Row]:
+def _ops_without_flops(rows: Sequence[Row], total_ps: int) -> list[Row]:
     """Returns the ops whose work has no FLOP count, joined over annotations, those with most time first."""
     ops: dict[tuple[str, str], Row] = {}
     for row in rows:
@@ -250,4 +254,7 @@ def _uncounted(rows: Sequence[Row], total_ps: int) -> list[Row]:
             op = ops.setdefault((row["program"], row["op"]), properties | {"self_ps": 0})
             op["self_ps"] += row["self_ps"]
     ordered = sorted(ops.values(), key=lambda op: (-op["self_ps"], op["program"], op["op"]))
-    return [op | {"share": op["self_ps"] / total_ps if total_ps else 0.0} for op in ordered[:_MAX_UNCOUNTED]]
+    return [
+        op | {"share": op["self_ps"] / total_ps if total_ps else 0.0}
+        for op in ordered[:_MAX_OPS_WITHOUT_FLOPS]
+    ]

@@ -8,16 +8,16 @@ from typing import Any
 Row = dict[str, Any]
 
 KEY = ("program", "op", "annotation")
-PROPERTIES = ("category", "source", "shape", "product", "kind", "counted")
+PROPERTIES = ("category", "source", "shape", "product", "kind", "flops_source")
 """Properties of an op; if joined rows differ, those with most time count."""
 SUMS = (
-    "count", "executions", "self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps",
+    "count", "executions", "self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps",
     "flops", "model_flops", "bytes", "hbm_bytes",
 )  # fmt: skip
 
 
 def add_known(a: int | None, b: int | None) -> int | None:
-    """Returns the sum of two numbers, of which None (not known) counts as 0; None if both are."""
+    """Returns the sum of two numbers; None (not known) counts as 0 beside a number. None if both are None."""
     return b if a is None else a if b is None else a + b
 
 

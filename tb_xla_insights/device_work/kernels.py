@@ -49,8 +49,8 @@ def add_step_times(
     """Adds the own times of ops to `sums`, which has a column per step.
 
     Per run: its `step` (-1: none). Per op: its `run` (-1: none), `key` (its distinct op), and its own time, which is
-    divided among the parts of the distinct op as in `propagation.kernels`. Per distinct op: `first_part`. Per part: its
-    cumulative weight within the distinct op (`weights`), and its `row` in `sums`.
+    divided among the parts of the distinct op as in `propagation.kernels.sum_by_part`. Per distinct op: `first_part`.
+    Per part: its cumulative weight within the distinct op (`weights`), and its `row` in `sums`.
     """
     i: cython.Py_ssize_t
     part: cython.Py_ssize_t

@@ -30,21 +30,21 @@ Key = tuple[str, str, str | None]
 """Program, op and annotation, as in the rows of `op_rows`."""
 
 
-def find_occurrences(selected: HostOps) -> dict[Key, Occurrence]:
-    """Returns the occurrence of every row of the selected ops, by its key."""
-    trace = selected.trace
+def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
+    """Returns the occurrence of every row of the selected ops of a host, by its key."""
+    trace = host_ops.trace
     ops, nodes, modules = find_ops(trace), find_nodes(trace), module_names(trace)
     occurrences: dict[Key, Occurrence] = {}
-    for number, mask in selected.ops:
-        spans = trace.devices[number].ops
+    for index, mask in host_ops.ops:
+        spans = trace.devices[index].ops
         rows = np.arange(len(spans))[mask]
-        key, start, end = ops.devices[number].key[rows], spans.start_ps[rows], spans.end_ps[rows]
+        key, start, end = ops.devices[index].key[rows], spans.start_ps[rows], spans.end_ps[rows]
         order = np.lexsort((start, start - end, key))  # the longest run of each op first
         group_starts = np.flatnonzero(np.diff(key[order], prepend=-1))
         longest = order[group_starts]
         last_end = np.maximum.reduceat(end[order], group_starts) if len(longest) else end
         first_start = np.minimum.reduceat(start[order], group_starts) if len(longest) else start
-        timeline_row = str(RowId(selected.host, "ops", number))
+        timeline_row = str(RowId(host_ops.host, "ops", index))
         columns = (
             key[longest], end[longest] - start[longest], start[longest], spans.depth[rows[longest]],
             first_start, last_end,
@@ -54,9 +54,9 @@ def find_occurrences(selected: HostOps) -> dict[Key, Occurrence]:
         ):
             program = modules.get(ops.program[op]) or ops.program[op]
             occurrence = Occurrence(duration_ps, timeline_row, start_ps, depth, first_ps, last_ps)
-            for node in set(nodes.of_part[ops.first[op] : ops.first[op + 1]].tolist()):
-                name = program, ops.name[op], nodes.path[node] if node >= 0 else None
-                occurrences[name] = _join(occurrences.get(name), occurrence)
+            for node in set(nodes.of_part[ops.first_part[op] : ops.first_part[op + 1]].tolist()):
+                row_key = program, ops.name[op], nodes.path[node] if node >= 0 else None
+                occurrences[row_key] = _join(occurrences.get(row_key), occurrence)
     return occurrences
 
 

@@ -35,10 +35,10 @@ TPUS = {
 """By the plane's `device_type_string`, for captures without peaks."""
 
 _MIN_FIGURE, _MAX_FIGURE = 1e-6, 1e24
-"""Stats outside of this range are no figures of a device."""
+"""Stats outside of this range are not figures of a device."""
 
 _GB, _UNLIMITED = 10**9, 1 << 62
-_ANY = 0, _UNLIMITED
+_FULL_RANGE = 0, _UNLIMITED
 
 
 class Gpu(NamedTuple):
@@ -59,16 +59,19 @@ class Gpu(NamedTuple):
 
 
 GPUS = (
-    Gpu("Nvidia", (7, 0), 80, _ANY, _ANY, "V100", Peak(125e12, 900e9, _NVIDIA + "v100/")),
-    Gpu("Nvidia", (8, 0), 108, _ANY, _ANY, "A100", Peak(312e12, None, _NVIDIA + "a100/")),
-    Gpu("Nvidia", (9, 0), 132, (0, 90 * _GB), _ANY, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
-    Gpu("Nvidia", (9, 0), 132, (120 * _GB, _UNLIMITED), _ANY, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
-    Gpu("AMD", (9, 4), 304, (0, 220 * _GB), _ANY, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
-    Gpu("AMD", (9, 4), 304, (220 * _GB, _UNLIMITED), _ANY, "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
-    Gpu("AMD", (9, 5), 256, _ANY, (0, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
-    Gpu("AMD", (9, 5), 256, _ANY, (2_300_000, _UNLIMITED), "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
+    Gpu("Nvidia", (7, 0), 80, _FULL_RANGE, _FULL_RANGE, "V100", Peak(125e12, 900e9, _NVIDIA + "v100/")),
+    Gpu("Nvidia", (8, 0), 108, _FULL_RANGE, _FULL_RANGE, "A100", Peak(312e12, None, _NVIDIA + "a100/")),
+    Gpu("Nvidia", (9, 0), 132, (0, 90 * _GB), _FULL_RANGE, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
+    Gpu("Nvidia", (9, 0), 132, (120 * _GB, _UNLIMITED), _FULL_RANGE, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
+    Gpu("AMD", (9, 4), 304, (0, 220 * _GB), _FULL_RANGE, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
+    Gpu("AMD", (9, 4), 304, (220 * _GB, _UNLIMITED), _FULL_RANGE,
+        "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
+    Gpu("AMD", (9, 5), 256, _FULL_RANGE, (0, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
+    Gpu("AMD", (9, 5), 256, _FULL_RANGE, (2_300_000, _UNLIMITED),
+        "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
 )  # fmt: skip
-"""V100: in float16, as it has no bfloat16. A100: without a bandwidth, as it comes with two kinds of memory."""
+"""V100: in float16, because it has no bfloat16. A100: without a bandwidth, because it has one of two kinds of
+memory."""
 
 
 def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
@@ -78,8 +81,8 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
     except (TypeError, ValueError):
         flops = nbytes = 0.0
     if not (0 < flops < math.inf and 0 < nbytes < math.inf):
-        allowed = "give FLOP/s and bytes/s of a device, two numbers above 0, as (918e12, 1638e9)"
-        raise InputError(f"{str(peaks)[:40]} are no peaks; {allowed}")
+        allowed = "give FLOP/s and bytes/s of a device, two numbers above 0, such as (918e12, 1638e9)"
+        raise InputError(f"{str(peaks)[:40]} are not peaks; {allowed}")
     return flops, nbytes
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def host_work(session: SessionTrace, annotations: Iterable[Annotation]) -> WorkKeys:
     """Returns the report's keys `ops` and `device_work`; `annotations` is the report's key."""
     merger = WorkMerger()
-    for number, trace in enumerate(session.traces):
-        _add_host(merger, number, trace)
+    for host_index, trace in enumerate(session.traces):
+        _add_host(merger, host_index, trace)
     return merger.document(annotations)
 
 
@@ -35,17 +35,17 @@ def session_work(
     device: str | None = None,
     user_peaks: tuple[float, float] | None = None,
 ) -> WorkKeys:
-    """Returns the same keys for one step (an index into the report's `steps`) or the whole capture, on one device (by
-    its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises InputError if the
-    session has no such step or device."""
+    """Returns the keys `ops` and `device_work` for one step (an index into the report's `steps`) or the whole capture,
+    on one device (by its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises
+    InputError if the session has no such step or device."""
     merger, has_match = WorkMerger(), step is None and device is None
-    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
+    for host_index, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         ids = [core.id for core in trace.devices]
         host_step = None if step is None else step - offset
         has_device = device is None or device in ids
         if has_device and (host_step is None or 0 <= host_step < len(find_steps(trace))):
             has_match = True
-            _add_host(merger, number, trace, host_step, None if device is None else ids.index(device))
+            _add_host(merger, host_index, trace, host_step, None if device is None else ids.index(device))
     if not has_match:
         names = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
         raise InputError(f"{session.path}: no {' on '.join(names)}; see the report's steps and devices")
@@ -57,13 +57,13 @@ def session_work(
 
 
 def _add_host(
-    merger: WorkMerger, number: int, trace: Trace, step: int | None = None, device: int | None = None
+    merger: WorkMerger, host_index: int, trace: Trace, step: int | None = None, device: int | None = None
 ) -> None:
     """Adds a host's work of a step (an index into its steps) or of all, on a device (an index) or on all."""
     rows = op_rows(trace, _select_ops(trace, step, device), _select_ops(trace, step, device, in_steps=True))
     steps = step_sums(trace, device)
     steps = steps if step is None else steps[step : step + 1]
-    merger.add(number, rows, {"steps": steps, "peaks": {"devices": peaks_of(trace)}})
+    merger.add(host_index, rows, {"steps": steps, "peaks": {"devices": peaks_of(trace)}})
 
 
 def _select_ops(
@@ -72,6 +72,6 @@ def _select_ops(
     """Returns the ops of a step, of all steps (`in_steps`), or all; on a device or on all."""
     ops = find_ops(trace)
     if step is None and not in_steps:
-        return ops.whole if device is None else [(device, slice(None))]
+        return ops.all_ops if device is None else [(device, slice(None))]
     step_of_run = find_launches(trace).step_of_run
     return ops.of_runs(step_of_run >= 0 if step is None else step_of_run == step, device)

@@ -20,24 +20,24 @@ from tb_xla_insights.trace.model import Int64, Trace
 Row = dict[str, Any]
 
 
-def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
-    """Returns rows of chosen ops, those with most time first; `in_steps`: the ones of them that steps launched.
+def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
+    """Returns rows of selected ops, those with most time first; `in_steps`: the selected ops that steps launched.
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
-    is known). `kind`: one of activity.KINDS. `counted`: the source of the FLOPs. `count`: number of ops; `executions`:
-    of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps` and
-    `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
-    `hbm_bytes` (None: not known).
+    is known). `kind`: one of activity.KINDS. `flops_source`: the source of the FLOPs. `count`: number of ops;
+    `executions`: number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work),
+    `flops_known_ps` and `bytes_known_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`,
+    `model_flops`, `bytes`, `hbm_bytes` (None: not known).
 
     Programs of the same name are joined; if their ops differ, the properties with most time count. An op of several
     annotations has a row for each: its time, FLOPs and bytes are divided exactly, `count` and `executions` are not.
     (docs/definitions.md, "Ops")
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
-    part_times, _, op_counts = ops.sums(chosen)
-    step_times = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(part_times)
-    executions = execution_counts(trace, chosen)
+    part_times, _, op_counts = ops.sums(selection)
+    step_times = ops.sums(in_steps).part_ps if in_steps is not None else np.zeros_like(part_times)
+    executions = execution_counts(trace, selection)
     modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
     metadata = op_metadata(trace)
     rows = OpRows()
@@ -54,7 +54,7 @@ def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = No
             "shape": _text_stat(trace, metadata[op], "shape_with_layout") or ops.origin[op].shape or None,
             "product": ops.origin[op].amounts.product or None,
             "kind": kinds[op],
-            "counted": amounts.flops_source[op],
+            "flops_source": amounts.flops_source[op],
             "count": int(op_counts[op]),
             "executions": int(executions[op]),
         }
@@ -68,8 +68,8 @@ def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = No
                     "self_ps": self_ps,
                     "in_steps_ps": in_steps_ps,
                     "work_ps": self_ps if is_work else 0,
-                    "counted_ps": self_ps if is_work and has_flops else 0,
-                    "sized_ps": self_ps if is_work and has_bytes else 0,
+                    "flops_known_ps": self_ps if is_work and has_flops else 0,
+                    "bytes_known_ps": self_ps if is_work and has_bytes else 0,
                     "flops": flops if has_flops else None,
                     "model_flops": model_flops if has_flops else None,
                     "bytes": nbytes if has_bytes else None,
@@ -83,11 +83,11 @@ def _by_annotation(
     ops: Ops, nodes: Nodes, op: int, part_times: Int64, step_times: Int64, totals: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yields an op's annotations, each with its part of the op's times and totals."""
-    parts = slice(int(ops.first[op]), int(ops.first[op + 1]))
+    parts = slice(int(ops.first_part[op]), int(ops.first_part[op + 1]))
     columns = [
         part_times[parts].tolist(),
         step_times[parts].tolist(),
-        *(divide_by_weights(total, ops.upto[parts]) for total in totals),
+        *(divide_by_weights(total, ops.cumulative_weights[parts]) for total in totals),
     ]
     values_of_node: dict[int, list[int]] = {}
     for node, *values in zip(nodes.of_part[parts].tolist(), *columns, strict=True):

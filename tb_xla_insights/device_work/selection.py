@@ -1,4 +1,4 @@
-"""Selects the ops that the view Device shows: of a core, a host or all; of a step, the mean step or the session."""
+"""The ops that the view Device shows: of a core, a host or all hosts; of a step, the mean step or the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL, MEAN = "all", "mean"
 """Words in links: all devices or the whole session; the mean of all whole steps."""
 
 _MAX_DIGITS = 6
-"""Digits of an index in a link at most."""
+"""The maximum number of digits of an index in a link."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
     first_host = next(iter(devices_of_host), None)
     if first_host is None:
         return Selection(device or ALL, ALL, is_replaced)
-    first = traces[first_host]
-    names = _step_names(first, offsets[id(first)])
+    first_trace = traces[first_host]
+    names = _step_names(first_trace, offsets[id(first_trace)])
     is_known = step in names or step in (MEAN, ALL)
     is_replaced |= step is not None and not is_known
     if not is_known or not names:
-        default_step = _default_step(first, devices_of_host[first_host])
+        default_step = _default_step(first_trace, devices_of_host[first_host])
         step = ALL if default_step is None else names[default_step]
     hosts = []
     for host, devices in devices_of_host.items():
@@ -101,12 +101,12 @@ def _parse_device(traces: dict[int, Trace], device: str | None) -> dict[int, lis
 
 
 def _parse_index(text: str) -> int:
-    """Returns an index of a link, -1 if it is none."""
+    """Returns an index in a link; -1 if the text is not an index."""
     return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else -1
 
 
 def _default_device(traces: dict[int, Trace], default_host: int) -> tuple[dict[int, list[int]], str]:
-    """Returns the first device with ops, or without if none has any; and its name in links."""
+    """Returns the first device with ops, or the first device if none has any, and its name in links."""
     order = sorted(traces, key=lambda host: (host != default_host, host))
     for needs_ops in (True, False):
         for host in order:

@@ -15,7 +15,16 @@ from tb_xla_insights.device_work.codes import IS_WORK
 from tb_xla_insights.device_work.kernels import add_step_sums
 from tb_xla_insights.trace.model import Trace
 
-COLUMNS = ("self_ps", "work_ps", "counted_ps", "sized_ps", "flops", "model_flops", "bytes", "hbm_bytes")
+COLUMNS = (
+    "self_ps",
+    "work_ps",
+    "flops_known_ps",
+    "bytes_known_ps",
+    "flops",
+    "model_flops",
+    "bytes",
+    "hbm_bytes",
+)
 
 
 def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
@@ -32,8 +41,8 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
     flops, model_flops = amounts.flops * is_work, amounts.model_flops * is_work
     nbytes, hbm_bytes = amounts.bytes * is_work, amounts.hbm_bytes * is_work
     devices = range(len(ops.devices)) if device is None else [device]
-    for number in devices:
-        device_ops, starts = ops.devices[number], starts_execution(trace, number)
+    for device_index in devices:
+        device_ops, starts = ops.devices[device_index], starts_execution(trace, device_index)
         add_step_sums(
             step_of_run, device_ops.run, device_ops.key, device_ops.own_ps, starts, flags,
             flops, model_flops, nbytes, hbm_bytes, sums,
@@ -46,8 +55,8 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
 
 def _row(values: list[int]) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(COLUMNS, values, strict=True))
-    if not row["counted_ps"]:
+    if not row["flops_known_ps"]:
         row |= {"flops": None, "model_flops": None}
-    if not row["sized_ps"]:
+    if not row["bytes_known_ps"]:
         row |= {"bytes": None, "hbm_bytes": None}
     return row

@@ -35,7 +35,7 @@ SCHEMA = 1
 MAX_OPS = 400
 MAX_PATHS = 300
 _MAX_STEPS = 2000
-_MAX_UNCOUNTED = 20
+_MAX_OPS_WITHOUT_FLOPS = 20
 
 Row = dict[str, Any]
 Peaks = tuple[float, float]
@@ -57,7 +57,7 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Options:
-    """See `device_view`."""
+    """The parameters of `device_view` with these names."""
 
     category: str | None
     user_peaks: Peaks | None
@@ -84,7 +84,7 @@ def device_view(
         hosts, core_steps, work = list(range(host_count)), cores, _work_of_report(report)
     else:
         host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
-        hosts = [selected.host for selected in selection.hosts]
+        hosts = [host_ops.host for host_ops in selection.hosts]
         cores, core_steps, work = selection.cores, selection.core_steps, _work_of_selection(selection)
     return {
         **_choices(selection, category),
@@ -101,14 +101,14 @@ def _work_of_selection(selection: Selection) -> _Work:
     devices: list[Row] = []
     kinds: dict[str, str] = {}
     executions: Counter[str] = Counter()
-    for selected in selection.hosts:
-        trace = selected.trace
-        for row in op_rows(trace, selected.ops):
+    for host_ops in selection.hosts:
+        trace = host_ops.trace
+        for row in op_rows(trace, host_ops.ops):
             rows.add(row)
-        for key, occurrence in find_occurrences(selected).items():
+        for key, occurrence in find_occurrences(host_ops).items():
             longest = occurrences.get(key, occurrence)
             occurrences[key] = occurrence if occurrence.duration_ps > longest.duration_ps else longest
-        counts = execution_counts(trace, selected.ops).tolist()
+        counts = execution_counts(trace, host_ops.ops).tolist()
         for category, count in zip(op_categories(trace), counts, strict=True):
             executions[category] += count
         devices += peaks_of(trace)
@@ -128,7 +128,7 @@ def _choices(selection: Selection, category: str | None) -> WorkChoices:
     first = max(0, min(index - _MAX_STEPS // 2, len(selection.steps) - _MAX_STEPS))
     return {
         "schema": SCHEMA,
-        "chosen": {"dd": selection.device, "st": selection.step, "category": category},
+        "chosen": {"cores": selection.device, "steps": selection.step, "category": category},
         "stale": selection.is_replaced,
         "steps": selection.steps[first : first + _MAX_STEPS],
         "whole_steps": len(selection.steps),
@@ -150,9 +150,9 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         options.user_peaks,
     )
     ops, sums = document["ops"], document["device_work"]
-    listed = ops if options.all_ops else ops[:MAX_OPS]
+    listed_ops = ops if options.all_ops else ops[:MAX_OPS]
     paths = [row["path"] for row in sums["annotations"] if row["path"] is not None]
-    paths += sorted({row["path"] for row in listed if row["path"] is not None} - set(paths))
+    paths += sorted({row["path"] for row in listed_ops if row["path"] is not None} - set(paths))
     path_index: dict[str | None, int] = {path: index for index, path in enumerate(paths)} | {None: -1}
     total = sums["total"]
     if work.executions is None:
@@ -166,8 +166,8 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         "peaks": sums["peaks"],
         "total": {
             "self_ps": total["self_ps"],
-            "counted_ps": total["counted_ps"],
-            "uncounted_ps": total["work_ps"] - total["counted_ps"],
+            "flops_known_ps": total["flops_known_ps"],
+            "flops_unknown_ps": total["work_ps"] - total["flops_known_ps"],
             "other_ps": total["self_ps"] - total["work_ps"],
             "flops_share": total["flops_share"],
             "mfu": total["mfu"],
@@ -178,12 +178,13 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         },
         "paths": paths,
         "tree": _tree(sums["annotations"], path_index, extents),
-        **_op_columns(listed, categories, path_index, work.occurrences),
-        "rest": _rest(ops[len(listed) :], path_index),
-        "uncounted": [
-            {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MAX_UNCOUNTED]
+        **_op_columns(listed_ops, categories, path_index, work.occurrences),
+        "rest": _rest(ops[len(listed_ops) :], path_index),
+        "ops_without_flops": [
+            {"op": row["op"], "self_ps": row["self_ps"]}
+            for row in sums["ops_without_flops"][:_MAX_OPS_WITHOUT_FLOPS]
         ],
-        "verdict": _verdict(ops, len(listed), path_index),
+        "verdict": _verdict(ops, len(listed_ops), path_index),
     }
 
 
@@ -249,7 +250,7 @@ def _rounded(shares: Iterable[float | None]) -> list[float | None]:
 
 
 def _round(share: float) -> float:
-    """Rounds to six digits."""
+    """Rounds to six significant digits."""
     return float(f"{share:.6g}")
 
 
@@ -310,8 +311,10 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
     return list(sums_of_key.values())
 
 
-def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, int]) -> BelowRoof | None:
-    """Returns the document's `verdict`; `listed`: how many of the rows are listed in `ops`."""
+def _verdict(
+    rows: Sequence[Row], listed_count: int, path_index: Mapping[str | None, int]
+) -> BelowRoof | None:
+    """Returns the document's `verdict`; `listed_count`: how many of the rows are listed in `ops`."""
     below_ps: dict[str | None, int] = {}
     known_ps = roofline_ps = 0
     for row in rows:
@@ -324,7 +327,7 @@ def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, i
     if not known_ps:
         return None
     path = max(below_ps, key=lambda path: below_ps[path])
-    op = next((index for index, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
+    op = next((index for index, row in enumerate(rows[:listed_count]) if row["annotation"] == path), -1)
     return {
         "path": path_index[path],
         "roof_share": _round(roofline_ps / known_ps),

@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.english import plural
 from tb_xla_insights.html import time_cards
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
 from tb_xla_insights.html.page import figure_list, findings_card, report_html

@@ -44,15 +44,14 @@ class LoadProgress:
         )
 
     def progress(self) -> StageProgress:
-        """`stage`, `part` (the share of the work that is done, from 0 to 1) and `seconds_left`, None until it can be
-        estimated."""
+        """`stage`, `done_share` (of the work) and `seconds_left`, None until it can be estimated."""
         now = self._clock()
         share = self._share_done(now)
         elapsed = now - self._started_at
         has_sizes = all(reading.is_sized for reading in self._readings)
         can_estimate = has_sizes and share > 0 and elapsed >= _MIN_ESTIMATE_S
         seconds_left = round(elapsed * (1 - share) / share, 1) if can_estimate else None
-        return {"stage": self.stage, "part": round(share, 4), "seconds_left": seconds_left}
+        return {"stage": self.stage, "done_share": round(share, 4), "seconds_left": seconds_left}
 
     def _share_done(self, now: float) -> float:
         if self._drawing_since is not None:

@@ -63,7 +63,7 @@ class LoadedHosts:
     @cached_property
     def head(self) -> OpenedSession:
         """What the page needs before it draws: the report's summary, phases, rows and the overview strip. For chosen
-        hosts also their indices (`chosen`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
+        hosts also their indices (`chosen_hosts`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
         from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
@@ -140,7 +140,7 @@ def head_without_rows(report: Report) -> OpenedSession:
 def _head_of_hosts(report: Report, timeline: TimelineHead, hosts: list[int]) -> OpenedSession:
     from tb_xla_insights.report.host_ranks import rank_hosts
 
-    return {**_head(report, timeline), "chosen": hosts, "ranks": rank_hosts(report)}
+    return {**_head(report, timeline), "chosen_hosts": hosts, "ranks": rank_hosts(report)}
 
 
 def _head(summary: SummaryKeys, timeline: TimelineHead) -> OpenedSession:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
@@ -190,20 +190,20 @@ class Routes:
 
     def propagation(self, arguments: Arguments) -> PropagationAnswer:
         """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
-        or `st` (the step's number, as in links) and `device`; else those of the annotation or scope at `row`,
+        or `step_number` and `device`; else those of the annotation or scope at `row`,
         `start_ps` and `depth`; else usual ones.
 
-        `propagation_view` documents the keys. They cover the hosts that `hosts` names; `total` covers all. `picked` is
-        the path of that annotation or scope, or None; `stale`: there is no such event.
+        `propagation_view` documents the keys. They cover the hosts that `hosts` names; `total` covers all.
+        `requested_path` is the path of that annotation or scope, or None; `stale`: there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
         from tb_xla_insights.report.execution_views import usual_step
 
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         device = arguments.optional_text("device")
-        picked, stale = None, False
+        requested_path, stale = None, False
         row = arguments.optional_text("row")
-        step_number = arguments.optional_text("st")
+        step_number = arguments.optional_text("step_number")
         is_unspecified = step is None and not (row or device or step_number)
         loaded = self._sessions.hosts_for(
             arguments, [row] if row else [], [device] if device else [], step, usual=is_unspecified
@@ -216,7 +216,7 @@ class Routes:
             except InputError:  # the valid parts of a link are shown
                 stale = True
             else:
-                picked = annotation["path"]
+                requested_path = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
         usual = usual_step(loaded.report) if is_unspecified and loaded.report is not None else None
@@ -224,7 +224,7 @@ class Routes:
         if loaded.report is not None:
             view["total"] = _without_ops(loaded.report["propagation"])
         hosts = [trace.host for trace in loaded.trace.traces]
-        return {**view, "hosts": hosts, "picked": picked, "stale": stale}
+        return {**view, "hosts": hosts, "requested_path": requested_path, "stale": stale}
 
     def hosts(self, arguments: Arguments) -> HostsAnswer:
         """Which host holds up the others, and why; while hosts are being read, among those read so far."""
@@ -249,8 +249,9 @@ class Routes:
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
     def device(self, arguments: Arguments) -> DeviceAnswer:
-        """The work of chosen devices in chosen steps, and its efficiency. `dd` (devices), `st` (steps) and `pk` (the
-        user's peaks) are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
+        """The work of chosen devices in chosen steps, and its efficiency. `cores`: a core `31.2` (indices of the host
+        and of the core), a host `31`, or `all`; `steps`: a step's number, `mean` or `all`; `peaks`: the user's;
+        `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
@@ -259,12 +260,12 @@ class Routes:
         report = loaded.report
         has_several = len(loaded.files.hosts) > 1
         median = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
-        devices = arguments.optional_text("dd")
+        devices = arguments.optional_text("cores")
         host = devices.partition(".")[0] if devices else str(median)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, devices, arguments.optional_text("st"),
-            default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("pk"),
+            loaded.choose(arguments.names("hosts"), needed).trace, devices, arguments.optional_text("steps"),
+            default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("peaks"),
             all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
@@ -286,8 +287,17 @@ class Routes:
 
 def _without_ops(propagation: Propagation) -> AnnotationOrder:
     """The report's `propagation` without its lists of ops."""
-    lists = ("unannotated_ops", "shared_ops", "lines")
-    return cast("AnnotationOrder", {key: value for key, value in propagation.items() if key not in lists})
+    return {
+        "device_ps": propagation["device_ps"],
+        "direct_ps": propagation["direct_ps"],
+        "recovered_ps": propagation["recovered_ps"],
+        "bare_ps": propagation["bare_ps"],
+        "none_ps": propagation["none_ps"],
+        "runs": propagation["runs"],
+        "phases": propagation["phases"],
+        "inversion_share": propagation["inversion_share"],
+        "programs": propagation["programs"],
+    }
 
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.analysis.findings.base import join_words
+from tb_xla_insights.english import join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE

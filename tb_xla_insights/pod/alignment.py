@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.pod.clocks import SIGMA_PER_MAD
 from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.trace.model import Int32, Int64
@@ -32,9 +33,6 @@ the epoch, then searched shifts)."""
 
 _MIN_COUNT_SHARE = 0.8
 """The share of the runs that agree under the earlier candidate that must also agree under a later, better one."""
-
-_SIGMAS_PER_DEVIATION = 1.4826
-"""The standard deviation of normally distributed values over their median absolute deviation."""
 
 _CERTAIN_SPREAD_PS = 2_000_000
 """A spread within the precision of the clocks: the search stops here."""
@@ -276,7 +274,7 @@ def _fit(ends: Int64, reference_ends: Int64, shift_ps: int) -> _Fit | None:
     differences = reference_ends[reference_rows] - ends[own_rows] - refined
     spread = float(np.median(np.abs(differences - np.median(differences))))
     is_covered = (ends + refined >= reference_ends[0]) & (ends + refined <= reference_ends[-1])
-    sigma = spread * _SIGMAS_PER_DEVIATION
+    sigma = spread * SIGMA_PER_MAD
     if len(own_rows) < is_covered.sum() / 2 or sigma * _SPREAD_DIVISOR > _usual_interval(
         ends, reference_ends
     ):

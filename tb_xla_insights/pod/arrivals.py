@@ -38,7 +38,8 @@ _MAX_IMPOSSIBLE_SHARE = 0.05
 """The share of instances that may end before the last arrival. If more do, the matched ops are not one collective."""
 
 _MAX_EARLIER_INSTANCES = 32
-"""Instances since all parties met in one that are searched for a party's earlier waiting."""
+"""The most instances that are searched for a party's earlier waits. The search never goes back beyond the last instance
+in which all parties met."""
 
 
 @dataclass(frozen=True)
@@ -226,11 +227,11 @@ def _pass_on_charges(
     to."""
     charged_party = charged_party.copy()
     all_parties = present.any(axis=0)
-    waited_rows: list[list[int]] = [[] for _ in range(present.shape[1])]
-    """Per party, the instances in which it waited since all parties met."""
+    # Per party, the instances in which it waited since all parties met.
+    rows_with_wait: list[list[int]] = [[] for _ in range(present.shape[1])]
     for row in range(len(present)):
         last = int(last_party[row])
-        earlier = np.array(waited_rows[last], np.intp)
+        earlier = np.array(rows_with_wait[last], np.intp)
         if len(earlier):
             lost = waits[earlier, last]
             lost_without_party = (lost[:, None] * ~present[earlier]).sum(axis=0)
@@ -239,9 +240,9 @@ def _pass_on_charges(
         is_meeting_of_all = present[row][all_parties].all()
         for party in np.flatnonzero(present[row]).tolist():
             if is_meeting_of_all:
-                waited_rows[party].clear()
+                rows_with_wait[party].clear()
             elif waits[row, party] > 0:
-                waited_rows[party] = [*waited_rows[party][-_MAX_EARLIER_INSTANCES:], row]
+                rows_with_wait[party] = [*rows_with_wait[party][-_MAX_EARLIER_INSTANCES:], row]
     return charged_party
 
 
@@ -272,7 +273,7 @@ def lower_medians(values: Int64, valid: NDArray[np.bool_]) -> Int64:
 
 
 def exposed_waits_ps(arrivals: Arrivals) -> Int64:
-    """Returns, per party, which part of the exposed time of its collectives it waits for the last party, summed over
+    """Returns, per party, how much of the exposed time of its collectives is waiting for the last party, summed over
     its cores."""
     instances = arrivals.instances
     totals = np.zeros(len(arrivals.parties), np.int64)

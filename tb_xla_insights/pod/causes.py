@@ -16,7 +16,7 @@ MIN_ANNOTATION_SHARE = 0.6
 """The share of a cause's extra time that an annotation must take longer to be named."""
 
 _MIN_CORE_SHARE = 0.6
-"""A core alone is the cause if it computes longer than its neighbours by this share of what it computes longer than the
+"""A core alone is the cause if its extra work over its neighbours is at least this share of its extra work over the
 median host's busiest core."""
 
 
@@ -46,18 +46,20 @@ def find_cause(
     if median is None or median == host or table.hosts[host].is_cut:
         return None
     in_both = table.present[host] & table.present[median]
-    counted = np.flatnonzero(in_both) if steps is None else np.intersect1d(np.flatnonzero(in_both), steps)
-    if not len(counted):
+    compared_steps = (
+        np.flatnonzero(in_both) if steps is None else np.intersect1d(np.flatnonzero(in_both), steps)
+    )
+    if not len(compared_steps):
         return None
-    host_parts, median_parts = table.parts_ps[host, counted], table.parts_ps[median, counted]
+    host_parts, median_parts = table.parts_ps[host, compared_steps], table.parts_ps[median, compared_steps]
     if steps is not None:
         # A host may run ahead of its devices: what delays a step's work may be in the step before.
-        before = np.maximum(counted - 1, 0)
+        before = np.maximum(compared_steps - 1, 0)
         host_before, median_before = table.parts_ps[host, before], table.parts_ps[median, before]
         differs_more = (host_before - median_before > host_parts - median_parts) & in_both[before, None]
         host_parts = np.where(differs_more, host_before, host_parts)
         median_parts = np.where(differs_more, median_before, median_parts)
-    host_ps, median_ps = (parts.sum(axis=0) // len(counted) for parts in (host_parts, median_parts))
+    host_ps, median_ps = (parts.sum(axis=0) // len(compared_steps) for parts in (host_parts, median_parts))
     longer_ps, name = max(
         (
             (int(host_ps[column] - median_ps[column]), name)

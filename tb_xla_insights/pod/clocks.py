@@ -24,7 +24,7 @@ RESIDUAL_DIVISOR = 8
 
 _MAX_ITERATIONS = 30
 _CONVERGED_PS = 1_000.0
-_SIGMA_PER_MAD = 1.4826
+SIGMA_PER_MAD = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 
 _SIGMA_OF_MEDIAN = 1.2533
@@ -40,7 +40,8 @@ Floats = NDArray[np.float64]
 class Clocks:
     """The clocks of hosts, one value each.
 
-    `add_ps`: what to add to the host's times to get the session's common clock, at `reference_ps` on the host's clock.
+    `correction_ps`: what to add to the host's times to get the session's common clock, at `reference_ps` on the host's
+    clock.
     `offset_ps`: how far the host's clock is ahead of the common one, beyond what its file says; the median host has 0.
     `drift`: how much the clock gains per unit of time.
     `residual_ps`: the standard deviation of the ends from the common clock, or the largest disagreement between one
@@ -48,7 +49,7 @@ class Clocks:
     `end_count`: the number of ends used. `is_known`: whether there are enough of them, and they agree.
     """
 
-    add_ps: Int64
+    correction_ps: Int64
     offset_ps: Int64
     drift: Floats
     residual_ps: Int64
@@ -59,7 +60,7 @@ class Clocks:
     def to_common(self, host: int, times_ps: Int64) -> Int64:
         """Converts times of a host's clock to the common clock."""
         drift = np.rint((times_ps - self.reference_ps[host]) * self.drift[host]).astype(np.int64)
-        common_ps: Int64 = times_ps + self.add_ps[host] - drift
+        common_ps: Int64 = times_ps + self.correction_ps[host] - drift
         return common_ps
 
 
@@ -92,8 +93,8 @@ def relate_clocks(
     is_known = (end_count >= MIN_ENDS) & (component >= 0)
     reference = np.array([_midrange(ends[valid[:, host], host]) for host in range(hosts)], np.int64)
     # Differences of large numbers, so that floats are exact to a thousandth of a picosecond.
-    zero = int(np.min(ends[valid] + np.broadcast_to(shift_ps, ends.shape)[valid])) if valid.any() else 0
-    times = np.where(valid & is_known, (ends + shift_ps - zero).astype(np.float64), np.nan)
+    origin_ps = int(np.min(ends[valid] + np.broadcast_to(shift_ps, ends.shape)[valid])) if valid.any() else 0
+    times = np.where(valid & is_known, (ends + shift_ps - origin_ps).astype(np.float64), np.nan)
     with np.errstate(invalid="ignore"):
         correction = _iterate_corrections(times, np.zeros(hosts))
         drift = _estimate_drifts(ends - reference, _deviations(times + correction), is_known)
@@ -195,7 +196,7 @@ def _estimate_drifts(elapsed: Int64, deviations: Floats, is_known: NDArray[np.bo
 def _spread(values: Floats) -> float:
     """Returns the standard deviation, by the median absolute deviation."""
     values = values[~np.isnan(values)]
-    return float(_SIGMA_PER_MAD * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+    return float(SIGMA_PER_MAD * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
 def _disagreement(deviations: Floats, instruction: Int32) -> float:

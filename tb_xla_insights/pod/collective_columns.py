@@ -72,10 +72,6 @@ class HostCollectives:
     def __len__(self) -> int:
         return len(self.run)
 
-    @property
-    def nbytes(self) -> int:
-        return sum(column.nbytes for column in vars(self).values() if isinstance(column, np.ndarray))
-
     def select(self, rows: NDArray[np.bool_]) -> HostCollectives:
         """Returns the same host with only the rows where `rows` is true."""
         return replace(self, **{name: getattr(self, name)[rows] for name in _ROW_COLUMNS})

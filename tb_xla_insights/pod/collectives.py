@@ -100,8 +100,8 @@ def _shared_runs(trace: Trace) -> tuple[_Runs, Int32]:
     launch and program are one run; those without a known launch are matched by their order on each core."""
     launches = find_launches(trace)
     runs = launches.runs
-    name = np.array([program.name for program in launches.programs] or [""])
-    names, program = np.unique(name, return_inverse=True)
+    program_names = np.array([program.name for program in launches.programs] or [""])
+    names, program = np.unique(program_names, return_inverse=True)
     program = program[runs.program] if len(runs) else np.zeros(0, np.intp)
     number = runs.launch.astype(np.int64)
     for core in range(len(trace.devices)):

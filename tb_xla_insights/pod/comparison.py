@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from tb_xla_insights.pod.arrivals import (
     lower_medians,
 )
 from tb_xla_insights.pod.causes import Cause, find_cause
-from tb_xla_insights.pod.host_steps import HostInput, StepTable, tabulate_steps
+from tb_xla_insights.pod.host_steps import DEVICE, HostInput, StepTable, tabulate_steps
 from tb_xla_insights.pod.late_hosts import LateHosts, find_late_hosts, is_late_every_step
 from tb_xla_insights.trace.model import Int64
 
-State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
+if TYPE_CHECKING:
+    from tb_xla_insights.analysis.findings.finding import Frequency
+    from tb_xla_insights.pod.collective_columns import HostCollectives
+    from tb_xla_insights.schema.hosts_route import HostsState
 
 _MIN_CORE_DIFFERENCE = 0.01
 """The share of its neighbours' work that a late core must compute longer for its work to be the cause."""
@@ -42,7 +45,7 @@ class HostComparison:
     """
 
     hosts: tuple[HostInput, ...]
-    state: State
+    state: HostsState
     note: str | None
     arrivals: Arrivals
     core_arrivals: Arrivals | None
@@ -107,8 +110,8 @@ class HostComparison:
         return int(np.median(max_late[max_late >= 0])) if (max_late >= 0).any() else 0
 
     @property
-    def frequency(self) -> str | None:
-        """The `recurs` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
+    def frequency(self) -> Frequency | None:
+        """The `recurs` of the finding; None: not known."""
         late_hosts = self.late_hosts
         if (
             late_hosts.kind == "changing"
@@ -224,7 +227,7 @@ def _can_compare_cores(host: HostInput) -> bool:
     return len(host.collectives.cores) > 1 and all(row["kind"] != "cpu" for row in host.document["devices"])
 
 
-def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:
+def _state(hosts: Sequence[HostCollectives], arrivals: Arrivals) -> HostsState:
     if len(hosts) == 1:
         return "one_host"
     if len(arrivals.instances):
@@ -261,7 +264,7 @@ def _core_cause(host: HostInput, core: int) -> Cause | None:
     median = float(np.median(np.delete(means, core)))
     if means[core] - median < _MIN_CORE_DIFFERENCE * median:
         return None
-    return Cause("device", int(means[core]), int(median), None, host.collectives.cores[core])
+    return Cause(DEVICE, int(means[core]), int(median), None, host.collectives.cores[core])
 
 
 def _changing_cause(comparison: HostComparison) -> Cause | None:

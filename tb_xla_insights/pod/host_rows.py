@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import median_low
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tb_xla_insights.pod.clocks import offset_rows
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import COLUMNS, WAITING_CLASSES
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Difference, Host
@@ -22,10 +20,10 @@ def host_rows(comparison: HostComparison) -> list[Host]:
     """Returns the report's `hosts`.
 
     `step_ps`: the median of the host's steps. `idle_ps`: its devices' idle time by class. Of the shared collectives:
-    how many it takes part in (`shared`), at how many it arrives last (`last`, `last_share`), how long the others wait
-    for it (`others_wait_ps`) and it for others (`waits_ps`); null if hosts are not compared. `differs`: the class that
-    differs most from the median host's, and by how much in a mean step; null if none does by MIN_DIFFERENCE_PS;
-    `unrecorded` if the host's file is cut.
+    how many it takes part in (`shared_collectives`), at how many it arrives last (`last_count`, `last_share`), how long
+    the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null if hosts are not compared.
+    `difference`: the class that differs most from the median host's, and by how much in a mean step; null if none does
+    by MIN_DIFFERENCE_PS; `unrecorded` if the host's file is cut.
     """
     arrivals = comparison.arrivals
     is_compared = comparison.state == "compared"
@@ -38,27 +36,28 @@ def host_rows(comparison: HostComparison) -> list[Host]:
         strict=True,
     )
     rows: list[Host] = []
-    for index, (host, (clock, last, shared, others_wait, waits)) in enumerate(
+    for index, (host, (clock, last_count, shared, others_wait, waits)) in enumerate(
         zip(comparison.hosts, figures_of_hosts, strict=True)
     ):
         document = host.document
         is_known = is_compared and clock["clock_offset_ps"] is not None
+        step_times = comparison.table.step_ps[index, comparison.table.present[index]].tolist()
         span = sum(row["span_ps"] for row in document["devices"])
         rows.append(
             {
                 "name": host.name,
                 "steps": len(document["steps"]),
-                "step_ps": _lower_median(comparison.table.step_ps[index, comparison.table.present[index]]),
+                "step_ps": median_low(step_times) if step_times else None,
                 "duty_cycle": sum(row["busy_ps"] for row in document["devices"]) / span if span else None,
                 "idle_ps": dict(document["gaps"]["by_class_ps"]),
                 "compiles": len(document["compiles"]),
                 **clock,
                 "shared_collectives": shared,
-                "last": last if is_known else None,
-                "last_share": last / shared if is_known and shared else None,
+                "last_count": last_count if is_known else None,
+                "last_share": last_count / shared if is_known and shared else None,
                 "others_wait_ps": others_wait if is_known else None,
                 "waits_ps": waits if is_known else None,
-                "differs": largest_difference(comparison, index),
+                "difference": largest_difference(comparison, index),
             }
         )
     return rows
@@ -82,7 +81,3 @@ def largest_difference(comparison: HostComparison, host: int) -> Difference | No
         key=lambda difference: abs(difference[0]),
     )
     return {"class": name, "longer_ps": longer_ps} if abs(longer_ps) >= MIN_DIFFERENCE_PS else None
-
-
-def _lower_median(values: Int64) -> int | None:
-    return int(np.sort(values)[(len(values) - 1) // 2]) if len(values) else None

@@ -77,8 +77,8 @@ def common_steps(
     """Returns, per party, the common step of each of its steps; the number of common steps; and the common step of each
     run.
 
-    Steps count from those of the party with most steps. Each other party's steps are shifted by as many as most of the
-    runs say that it shares with earlier parties, else by as many as the numbers of steps say.
+    The party with most steps sets the indices. The steps of each other party are shifted by what most of the runs that
+    it shares with earlier parties imply; if it shares none, by what most of the steps' numbers imply.
     """
     step_of_run: dict[RunLabel, int] = {}
     step_of_number: dict[int, int] = {}

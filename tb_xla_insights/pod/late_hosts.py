@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, lgamma, log, log1p
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,16 @@ from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.replay import replay_on_time
 from tb_xla_insights.trace.model import Int64
 
+if TYPE_CHECKING:
+    from tb_xla_insights.analysis.findings.finding import Frequency
+    from tb_xla_insights.schema.hosts_route import LateKind
+
 MIN_SHARE_FACTOR = 2
-"""A host stands out if it is last in more than this many times its share of the steps, …"""
+"""A host stands out if it is last in more steps than this many times those of an even distribution over the hosts."""
 
 MAX_NEEDED_SHARE = 0.75
-"""… or, among few hosts, in more than this share of them."""
+"""The share of the steps beyond which a host stands out in any case: among two or three hosts, MIN_SHARE_FACTOR would
+demand more."""
 
 SIGNIFICANCE = 0.01
 """The probability that chance makes a host stand out in a session without late hosts."""
@@ -44,8 +49,6 @@ MIN_CLASS_STEPS = 5
 MAX_LATE_HOSTS = 8
 """Late hosts that are searched for one by one."""
 
-Kind = Literal["late", "changing", "none", "unknown"]
-
 
 @dataclass(frozen=True)
 class LateHosts:
@@ -57,7 +60,7 @@ class LateHosts:
     long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without late parties.
     """
 
-    kind: Kind
+    kind: LateKind
     parties: list[int]
     steps: list[NDArray[np.intp]]
     is_class: bool
@@ -65,7 +68,7 @@ class LateHosts:
     saved_ps: int
 
     @property
-    def frequency(self) -> str | None:
+    def frequency(self) -> Frequency | None:
         """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `recurs`."""
         count = len(np.unique(np.concatenate(self.steps))) if self.steps else 0
         return None if not count else "once" if count == 1 else "some_steps"
@@ -82,7 +85,7 @@ def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
         _, earlier = replay_on_time(arrivals, late_class)
         class_saved_ps = _mean_saving(arrivals, earlier)
         if class_saved_ps > saved_ps * MIN_CLASS_GAIN_FACTOR:
-            most_charged = _most_charged_parties(arrivals)
+            most_charged = most_charged_parties(arrivals)
             steps = [np.flatnonzero(most_charged == party) for party in late_class]
             return LateHosts("late", late_class, steps, True, waits_ps, class_saved_ps)
     if parties:
@@ -129,7 +132,7 @@ def _mean_wait_per_step(arrivals: Arrivals) -> int:
     return int(waits.sum()) // (len(arrivals.parties) * arrivals.step_count)
 
 
-def _most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:
+def most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:
     """Returns, per step, the party that most waiting is charged to; -1: none."""
     charges = arrivals.charges_ps()[:-1]
     return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
@@ -144,7 +147,7 @@ def _find_worst(
     A step counts for a party if most of its waiting is charged to it, its lateness exceeds the error of the clocks, and
     the cost is high enough.
     """
-    charges, most_charged = replayed.charges_ps()[:-1], _most_charged_parties(replayed)
+    charges, most_charged = replayed.charges_ps()[:-1], most_charged_parties(replayed)
     max_late, costs = replayed.max_late_ps(), charges.sum(axis=0)
     usual_waits = float(np.median(original.charges_ps()[:-1].sum(axis=1)))
     # Per party, the time of one step of all parties that may wait for it.
@@ -161,14 +164,14 @@ def _find_worst(
         party: np.flatnonzero((most_charged == party) & significant)
         for party, significant in is_significant.items()
     }
-    counted, share = sum(map(len, steps.values())), 1 / len(replayed.parties)
+    step_count, share = sum(map(len, steps.values())), 1 / len(replayed.parties)
     for party in sorted(others_step_ps, key=lambda party: -costs[party]):
         others_time_ps = others_step_ps[party] * replayed.step_count
         if party in excluded or costs[party] < MIN_COST_SHARE * others_time_ps:
             continue
         count = len(steps[party])
-        needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * counted
-        if count > needed and _binomial_tail(count, counted, share) * len(replayed.parties) < SIGNIFICANCE:
+        needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * step_count
+        if count > needed and _binomial_tail(count, step_count, share) * len(replayed.parties) < SIGNIFICANCE:
             return party, steps[party]
         events = np.flatnonzero(is_significant[party] & (charges[:, party] > MIN_EVENT_FACTOR * usual_waits))
         if len(events) and int(charges[events, party].sum()) >= INFO_SHARE * others_time_ps:
@@ -191,7 +194,7 @@ def clock_noise_ps(arrivals: Arrivals, party: int) -> int:
 
 def _exceeds_clock_noise(arrivals: Arrivals) -> bool:
     """Whether in most steps the party that most waiting is charged to is later than clock errors explain."""
-    most_charged, max_late = _most_charged_parties(arrivals), arrivals.max_late_ps()
+    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps()
     is_late = [
         max_late[step, most_charged[step]] > clock_noise_ps(arrivals, int(most_charged[step]))
         for step in np.flatnonzero(most_charged >= 0).tolist()

@@ -24,42 +24,42 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
     is_late = np.zeros(len(arrivals.parties), np.bool_)
     is_late[parties] = True
     is_reference = instances.present & ~is_late
-    earlier = np.zeros(len(arrivals.parties), np.int64)
-    earlier_at_first = earlier.copy()
+    earlier_ps = np.zeros(len(arrivals.parties), np.int64)
+    first_earlier_ps = earlier_ps.copy()
     has_started = np.zeros(len(arrivals.parties), np.bool_)
     point_to_point = np.zeros(len(arrivals.parties), np.int64)
-    shift, moved = np.zeros_like(instances.begin_ps), np.zeros(len(instances), np.int64)
+    arrival_shift_ps, end_shift_ps = np.zeros_like(instances.begin_ps), np.zeros(len(instances), np.int64)
     work_limit = _HostWorkLimit(arrivals, is_late)
     for row in range(len(instances)):
         present = instances.present[row]
         starts = present & ~has_started
         if starts.any() and (running := present & has_started).any():
             # The capture of these parties begins here: until then they are taken to be as early as the others.
-            earlier[starts] = earlier_at_first[starts] = int(np.median(earlier[running]))
+            earlier_ps[starts] = first_earlier_ps[starts] = int(np.median(earlier_ps[running]))
         has_started |= present
         if instances.point_to_point_ps is not None:
-            waited = np.where(present, instances.point_to_point_ps[row] - point_to_point, 0)
-            earlier += np.clip(earlier.max() - earlier, 0, waited)
-            point_to_point += waited
-        earlier = np.minimum(earlier, work_limit.max_earlier_ps(row))
-        begin = instances.begin_ps[row] - earlier
+            wait_ps = np.where(present, instances.point_to_point_ps[row] - point_to_point, 0)
+            earlier_ps += np.clip(earlier_ps.max() - earlier_ps, 0, wait_ps)
+            point_to_point += wait_ps
+        earlier_ps = np.minimum(earlier_ps, work_limit.max_earlier_ps(row))
+        begin = instances.begin_ps[row] - earlier_ps
         reference = np.sort(begin[is_reference[row] if is_reference[row].any() else present])
         median = reference[(len(reference) - 1) // 2]
-        shift[row] = earlier + np.where(is_late, np.maximum(begin - median, 0), 0)
-        work_limit.record_arrival(row, shift[row])
-        last_arrival = int((instances.begin_ps[row] - shift[row])[present].max())
-        moved[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
+        arrival_shift_ps[row] = earlier_ps + np.where(is_late, np.maximum(begin - median, 0), 0)
+        work_limit.record_arrival(row, arrival_shift_ps[row])
+        last_arrival = int((instances.begin_ps[row] - arrival_shift_ps[row])[present].max())
+        end_shift_ps[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
         # A party that does not reach the wait, as its work before takes that long, is no earlier than its work.
-        max_earlier = instances.end_ps[row] - instances.wait_start_ps[row] + shift[row]
-        earlier[present] = np.minimum(moved[row], max_earlier)[present]
-    shift = np.where(instances.present, shift, 0)
+        max_earlier = instances.end_ps[row] - instances.wait_start_ps[row] + arrival_shift_ps[row]
+        earlier_ps[present] = np.minimum(end_shift_ps[row], max_earlier)[present]
+    arrival_shift_ps = np.where(instances.present, arrival_shift_ps, 0)
     replayed = replace(
         instances,
-        begin_ps=instances.begin_ps - shift,
-        wait_start_ps=instances.wait_start_ps - shift,
-        end_ps=np.where(instances.present, instances.end_ps - moved[:, None], 0),
+        begin_ps=instances.begin_ps - arrival_shift_ps,
+        wait_start_ps=instances.wait_start_ps - arrival_shift_ps,
+        end_ps=np.where(instances.present, instances.end_ps - end_shift_ps[:, None], 0),
     )
-    return with_instances(arrivals, replayed), earlier - earlier_at_first
+    return with_instances(arrivals, replayed), earlier_ps - first_earlier_ps
 
 
 class _HostWorkLimit:
@@ -69,10 +69,10 @@ class _HostWorkLimit:
     def __init__(self, arrivals: Arrivals, is_late: NDArray[np.bool_]) -> None:
         self._instances, self._own_work = arrivals.instances, arrivals.own_work_ps
         self._is_late = is_late
+        # Per party, the step that it is in, and its arrival at the first instance of that step.
         self._step = np.full(len(is_late), NO_STEP)
-        """Per party, the step that it is in; the next two are about its first instance in that step."""
-        self._begin = np.zeros(len(is_late), np.int64)
-        self._earlier = np.zeros(len(is_late), np.int64)
+        self._begin_ps = np.zeros(len(is_late), np.int64)
+        self._earlier_ps = np.zeros(len(is_late), np.int64)
         self._unlimited = np.full(len(is_late), INT64_MAX)
 
     def _starts_step(self, row: int) -> NDArray[np.bool_]:
@@ -88,8 +88,8 @@ class _HostWorkLimit:
         is_limited = self._starts_step(row) & (self._step == step - 1) & ~self._is_late
         if not is_limited.any():
             return self._unlimited
-        spare = np.maximum(self._instances.begin_ps[row] - self._begin - self._own_work[:, step], 0)
-        return np.where(is_limited, self._earlier + spare, self._unlimited)
+        spare = np.maximum(self._instances.begin_ps[row] - self._begin_ps - self._own_work[:, step], 0)
+        return np.where(is_limited, self._earlier_ps + spare, self._unlimited)
 
     def record_arrival(self, row: int, earlier_ps: Int64) -> None:
         """Records how much earlier the parties arrive at an instance."""
@@ -97,5 +97,5 @@ class _HostWorkLimit:
             return
         starts = self._starts_step(row)
         self._step[starts] = self._instances.step[row]
-        self._begin[starts] = self._instances.begin_ps[row][starts]
-        self._earlier[starts] = earlier_ps[starts]
+        self._begin_ps[starts] = self._instances.begin_ps[row][starts]
+        self._earlier_ps[starts] = earlier_ps[starts]

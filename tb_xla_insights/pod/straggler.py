@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Finding,
-    Window,
-    first_fitting_title,
-    join_words,
-    longest_windows,
-)
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.english import join_words
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
@@ -54,7 +49,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         _cost_ps(comparison),
         _evidence(comparison),
         _windows(comparison),
-        frequency,  # type: ignore[arg-type]
+        frequency,
         None,
         gain,
         gain,
@@ -220,12 +215,12 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
     steps = late_hosts.steps[0].tolist() if late_hosts.steps else []
     return {
         "kind": late_hosts.kind,
-        "alike": late_hosts.is_class,
+        "late_together": late_hosts.is_class,
         "hosts": late_names(comparison),
         "steps": [step if numbers[step] is None else numbers[step] for step in steps],
         "steps_compared": arrivals.step_count,
         "collectives": len(arrivals.instances),
-        "last": [int(arrivals.last_count[party]) for party in parties],
+        "last_count": [int(arrivals.last_count[party]) for party in parties],
         "last_share": [
             int(arrivals.last_count[party]) / max(int(arrivals.shared_count[party]), 1) for party in parties
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.english import plural
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import cause_text

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
-from tb_xla_insights.pod.host_steps import COLUMNS
-from tb_xla_insights.pod.late_hosts import clock_noise_ps
+from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
+from tb_xla_insights.pod.late_hosts import clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
-from tb_xla_insights.pod.view_hosts import MAX_NAMED, core_rows, host_columns, most_charged_hosts
+from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, host_columns, whole_us
 from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
-_MIN_NAMED_WAITS = 0.98
-"""The heat map shows the hosts that others wait for longest, until they account for this share of all waiting."""
-
-_PS_PER_US = 1_000_000
+_MIN_CHARGED_SHARE = 0.98
+"""Hosts get their own row in the heat map, those that others wait for longest first, until they account for this share
+of all waiting."""
 
 
 def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> HostsAnswer:
@@ -36,17 +35,22 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
     table, arrivals = comparison.table, comparison.arrivals
     is_compared = comparison.state == "compared"
     rows = host_rows(comparison)
-    named = _named_hosts(comparison)
+    hosts_with_row = _hosts_with_row(comparison)
     columns = _present_columns(comparison)
     charges = arrivals.charges_ps()[:-1]
-    detailed = sorted({*named, *([] if comparison.median_host is None else [comparison.median_host])})
+    detailed = sorted(
+        {*hosts_with_row, *([] if comparison.median_host is None else [comparison.median_host])}
+    )
     waits_ps = comparison.late_hosts.waits_ps if comparison.late_hosts.kind != "unknown" else None
-    no_charges: Charges = {"host": [], "step": [], "last": [], "waits_us": []}
+    no_charges: Charges = {"host": [], "step": [], "last_count": [], "others_wait_us": []}
     return {
         "schema": SCHEMA,
         "state": comparison.state,
         "note": comparison.note,
-        "read": {"hosts": len(rows), "hosts_total": len(rows) if hosts_total is None else hosts_total},
+        "host_counts": {
+            "hosts_read": len(rows),
+            "hosts_total": len(rows) if hosts_total is None else hosts_total,
+        },
         "collectives": len(arrivals.instances),
         "sampled_share": comparison.sampled_share,
         "kind": comparison.main_kind,
@@ -58,8 +62,8 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
             "step_if_fixed_ps": comparison.step_if_fixed_ps,
         },
         "median_host": comparison.median_host,
-        "steps": _steps(comparison, charges),
-        "hosts": host_columns(comparison, rows, named),
+        "steps": _steps(comparison),
+        "hosts": host_columns(comparison, rows, hosts_with_row),
         "order": _order(comparison),
         "late_us": [_us(late_ps) for late_ps in arrivals.max_late_ps().T] if is_compared else [],
         "step_difference_us": _step_differences(comparison),
@@ -100,7 +104,7 @@ def _present_columns(comparison: HostComparison) -> list[int]:
 
 def _us(times_ps: Int64) -> list[int]:
     """Converts to whole microseconds. Negative values are markers and stay."""
-    return np.where(times_ps < 0, times_ps, (times_ps + _PS_PER_US // 2) // _PS_PER_US).tolist()  # type: ignore[no-any-return]
+    return np.where(times_ps < 0, times_ps, (times_ps + PS_PER_US // 2) // PS_PER_US).tolist()  # type: ignore[no-any-return]
 
 
 def _order(comparison: HostComparison) -> list[int]:
@@ -108,20 +112,20 @@ def _order(comparison: HostComparison) -> list[int]:
     return sorted(range(len(comparison.hosts)), key=lambda host: -waits[host])
 
 
-def _named_hosts(comparison: HostComparison) -> list[int]:
+def _hosts_with_row(comparison: HostComparison) -> list[int]:
     """Returns the hosts with their own row: the late ones first; no host whose lateness clock errors may explain."""
     arrivals, late_hosts = comparison.arrivals, comparison.late_hosts
     if comparison.state != "compared" or late_hosts.kind == "none":
         return []
     waits, max_late = arrivals.others_wait_ps, arrivals.max_late_ps()
-    named = list(late_hosts.parties)[:MAX_NAMED]
+    hosts_with_row = list(late_hosts.parties)[:MAX_HOST_ROWS]
     for host in _order(comparison):
-        is_complete = named and waits[named].sum() >= _MIN_NAMED_WAITS * waits.sum()
-        if len(named) >= MAX_NAMED or is_complete:
+        is_complete = hosts_with_row and waits[hosts_with_row].sum() >= _MIN_CHARGED_SHARE * waits.sum()
+        if len(hosts_with_row) >= MAX_HOST_ROWS or is_complete:
             break
-        if host not in named and max_late[:, host].max() > clock_noise_ps(arrivals, host):
-            named.append(host)
-    return named
+        if host not in hosts_with_row and max_late[:, host].max() > clock_noise_ps(arrivals, host):
+            hosts_with_row.append(host)
+    return hosts_with_row
 
 
 def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
@@ -135,43 +139,41 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
-        "cause_us": (cause.host_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
-        "median_cause_us": (cause.median_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
+        "cause_us": whole_us(cause.host_ps if cause else None),
+        "median_cause_us": whole_us(cause.median_ps if cause else None),
         "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],
     }
 
 
-def _steps(comparison: HostComparison, charges: Int64) -> HostsSteps:
+def _steps(comparison: HostComparison) -> HostsSteps:
     table, arrivals = comparison.table, comparison.arrivals
-    last = most_charged_hosts(arrivals, charges)
+    last = most_charged_parties(arrivals)
     max_late = arrivals.max_late_ps()
-    clear = [
+    is_late = [
         host in comparison.late_hosts.parties and int(max_late[step, host]) > clock_noise_ps(arrivals, host)
         for step, host in enumerate(last.tolist())
     ]
     return {
         "number": table.number,
         "name": table.name,
-        "last": last.tolist(),
-        "clear": clear if not comparison.core_arrivals else [False] * arrivals.step_count,
-        "step_us": _us(_lower_medians(table.step_ps, table.present)),
+        "last_host": last.tolist(),
+        "is_last_host_late": is_late if not comparison.core_arrivals else [False] * arrivals.step_count,
+        "step_us": _median_steps_us(table),
     }
 
 
-def _lower_medians(values: Int64, present: NDArray[np.bool_]) -> Int64:
-    """Returns, per step, the lower median over the hosts that have it; -1 if none does."""
-    medians = [
-        np.sort(column[has_step])[(has_step.sum() - 1) // 2] if has_step.any() else -1
-        for column, has_step in zip(values.T, present.T, strict=True)
-    ]
-    return np.array(medians, np.int64)
+def _median_steps_us(table: StepTable) -> list[int]:
+    """Returns, per step, the lower median of the times of the hosts that have it; -1 if none does."""
+    medians_ps = lower_medians(table.step_ps.T, table.present.T)
+    return _us(np.where(table.present.any(axis=0), medians_ps, -1))
 
 
 def _step_differences(comparison: HostComparison) -> list[list[int | None]]:
     """Returns the document's `step_difference_us`."""
     table = comparison.table
-    median_us = np.array(_us(_lower_medians(table.step_ps, table.present)), np.int64)
-    differences_us = (table.step_ps + _PS_PER_US // 2) // _PS_PER_US - median_us
+    differences_us = (table.step_ps + PS_PER_US // 2) // PS_PER_US - np.array(
+        _median_steps_us(table), np.int64
+    )
     return [
         [int(value) if is_present else None for value, is_present in zip(row, present, strict=True)]
         for row, present in zip(differences_us.tolist(), table.present.tolist(), strict=True)
@@ -186,6 +188,6 @@ def _charges(comparison: HostComparison, charges: Int64) -> Charges:
     return {
         "host": host.tolist(),
         "step": step.tolist(),
-        "last": counts[step, host].tolist(),
-        "waits_us": _us(charges[step, host]),
+        "last_count": counts[step, host].tolist(),
+        "others_wait_us": _us(charges[step, host]),
     }

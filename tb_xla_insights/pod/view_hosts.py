@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import largest_difference
 from tb_xla_insights.pod.host_steps import COLUMNS
+from tb_xla_insights.pod.late_hosts import most_charged_parties
 from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import HostColumns, HostCore
     from tb_xla_insights.schema.session import Host
 
-MAX_NAMED = 6
+MAX_HOST_ROWS = 6
 """Hosts that have their own row in the heat map, at most."""
 
-_US = 1_000_000
+PS_PER_US = 1_000_000
 
-_MIN_STEPS_FOR_ONCE = 3
+_MIN_STEPS_TO_SINGLE_ONE_OUT = 3
 """Steps that a host must have for a difference to be called one of a single step."""
 
 
@@ -32,15 +32,14 @@ class _Lateness(NamedTuple):
 
     steps: int
     late_us: int | None
-    is_too_wide: bool
+    is_clock_uncertain: bool
     worst_step: int
 
 
-def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[int]) -> HostColumns:
-    """Returns the view's `hosts` from the report's `rows`; `named`: the hosts with their own row in the heat map."""
+def host_columns(comparison: HostComparison, rows: Sequence[Host], hosts_with_row: list[int]) -> HostColumns:
+    """Returns the view's `hosts` from the report's `rows`; `hosts_with_row` have their own row in the heat map."""
     arrivals = comparison.arrivals
-    charges, max_late = arrivals.charges_ps()[:-1], arrivals.max_late_ps()
-    most_charged = most_charged_hosts(arrivals, charges)
+    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps()
     lateness = [_lateness(comparison, host, most_charged, max_late) for host in range(len(rows))]
     differences = [largest_difference(comparison, host) for host in range(len(rows))]
     return {
@@ -48,39 +47,33 @@ def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[i
         "steps": [row["steps"] for row in rows],
         "step_ps": [row["step_ps"] for row in rows],
         "collectives": [row["shared_collectives"] for row in rows],
-        "last": [row["last"] for row in rows],
+        "last_count": [row["last_count"] for row in rows],
         "last_share": [row["last_share"] for row in rows],
         "last_steps": [late.steps for late in lateness],
-        "waits_us": [_whole_us(row["others_wait_ps"]) for row in rows],
-        "waited_us": [_whole_us(row["waits_ps"]) for row in rows],
+        "others_wait_us": [whole_us(row["others_wait_ps"]) for row in rows],
+        "waits_us": [whole_us(row["waits_ps"]) for row in rows],
         "late_us": [late.late_us for late in lateness],
         "duty_cycle": [row["duty_cycle"] for row in rows],
         "span_us": [
-            sum(device["span_ps"] for device in host.document["devices"]) // _US for host in comparison.hosts
+            sum(device["span_ps"] for device in host.document["devices"]) // PS_PER_US
+            for host in comparison.hosts
         ],
         "compiles": [row["compiles"] for row in rows],
         "offset_us": [_exact_us(row["clock_offset_ps"]) for row in rows],
         "residual_us": [_exact_us(row["residual_ps"]) for row in rows],
-        "is_clock_uncertain": [late.is_too_wide for late in lateness],
-        "differs": [difference["class"] if difference else None for difference in differences],
-        "differs_us": [
-            _longer_us(comparison, host, difference["class"]) if difference else None
+        "is_clock_uncertain": [late.is_clock_uncertain for late in lateness],
+        "difference_class": [difference["class"] if difference else None for difference in differences],
+        "difference_us": [
+            _difference_us(comparison, host, difference["class"]) if difference else None
             for host, difference in enumerate(differences)
         ],
-        "once": [
-            _differs_once(comparison, host) if difference else False
+        "difference_in_one_step": [
+            _is_in_one_step(comparison, host) if difference else False
             for host, difference in enumerate(differences)
         ],
         "worst_step": [late.worst_step for late in lateness],
-        "named": [host in named for host in range(len(rows))],
+        "has_own_row": [host in hosts_with_row for host in range(len(rows))],
     }
-
-
-def most_charged_hosts(arrivals: Arrivals, charges: Int64) -> NDArray[np.intp]:
-    """Returns, per step, the host that most waiting is charged to; -1: none. `charges`: those of the steps alone."""
-    if not charges.size:
-        return np.full(arrivals.step_count, -1)
-    return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
 
 
 def _lateness(
@@ -90,29 +83,29 @@ def _lateness(
     steps, late_ps = np.flatnonzero(most_charged == host), max_late[:, host]
     return _Lateness(
         steps=len(steps),
-        late_us=int(np.median(late_ps[steps])) // _US if len(steps) else None,
-        is_too_wide=bool(clocks.is_known[host])
+        late_us=int(np.median(late_ps[steps])) // PS_PER_US if len(steps) else None,
+        is_clock_uncertain=bool(clocks.is_known[host])
         and int(clocks.residual_ps[host]) > max(int(late_ps.max(initial=0)), 0),
         worst_step=int(late_ps.argmax()) if len(late_ps) and late_ps.max() >= 0 else -1,
     )
 
 
-def _longer_us(comparison: HostComparison, host: int, class_name: str) -> int:
+def _difference_us(comparison: HostComparison, host: int, class_name: str) -> int:
     """Returns how much longer a class takes per step than on the median host, from times rounded as in the view."""
     means_ps = comparison.table.means_ps[:, COLUMNS.index(class_name)]
     host_us, median_us = (
-        (int(means_ps[index]) + _US // 2) // _US
+        (int(means_ps[index]) + PS_PER_US // 2) // PS_PER_US
         for index in (host, comparison.median_host)
         if index is not None
     )
     return host_us - median_us
 
 
-def _differs_once(comparison: HostComparison, host: int) -> bool:
+def _is_in_one_step(comparison: HostComparison, host: int) -> bool:
     """Whether most of a host's largest difference from the median host is in one step."""
     table, difference = comparison.table, largest_difference(comparison, host)
     median = comparison.median_host
-    if difference is None or median is None or table.present[host].sum() < _MIN_STEPS_FOR_ONCE:
+    if difference is None or median is None or table.present[host].sum() < _MIN_STEPS_TO_SINGLE_ONE_OUT:
         return False
     column = COLUMNS.index(difference["class"])
     in_both = table.present[host] & table.present[median]
@@ -121,12 +114,13 @@ def _differs_once(comparison: HostComparison, host: int) -> bool:
     return bool(by_step.size and 2 * by_step.max() > np.maximum(by_step, 0).sum())
 
 
-def _whole_us(time_ps: int | None) -> int | None:
-    return None if time_ps is None else (time_ps + _US // 2) // _US
+def whole_us(time_ps: int | None) -> int | None:
+    """Converts picoseconds to microseconds, rounded."""
+    return None if time_ps is None else (time_ps + PS_PER_US // 2) // PS_PER_US
 
 
 def _exact_us(time_ps: int | None) -> float | None:
-    return None if time_ps is None else round(time_ps / _US, 2)
+    return None if time_ps is None else round(time_ps / PS_PER_US, 2)
 
 
 def core_rows(comparison: HostComparison) -> list[HostCore] | None:
@@ -137,13 +131,13 @@ def core_rows(comparison: HostComparison) -> list[HostCore] | None:
             {
                 "host": 0,
                 "id": id_,
-                "last": int(comparison.core_arrivals.last_count[core]),
+                "last_count": int(comparison.core_arrivals.last_count[core]),
                 "late_us": _median_us(max_late[:, core]),
                 "device_us": _mean_work_us(comparison, 0, core),
             }
             for core, id_ in enumerate(comparison.hosts[0].collectives.cores)
         ]
-    late_hosts = comparison.late_hosts.parties[:MAX_NAMED]
+    late_hosts = comparison.late_hosts.parties[:MAX_HOST_ROWS]
     return [row for host in late_hosts for row in _core_rows_of(comparison, host)] or None
 
 
@@ -162,8 +156,8 @@ def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
         {
             "host": host,
             "id": id_,
-            "last": int(last_count[core]),
-            "late_us": max(int(np.median(late_ps[:, core])), 0) // _US if len(late_ps) else 0,
+            "last_count": int(last_count[core]),
+            "late_us": max(int(np.median(late_ps[:, core])), 0) // PS_PER_US if len(late_ps) else 0,
             "device_us": _mean_work_us(comparison, host, core),
         }
         for core, id_ in enumerate(collectives.cores)
@@ -173,10 +167,10 @@ def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
 def _median_us(late_ps: Int64) -> int:
     """Returns the median of the steps in which the core takes part (0 or more)."""
     late_ps = late_ps[late_ps >= 0]
-    return int(np.median(late_ps)) // _US if len(late_ps) else 0
+    return int(np.median(late_ps)) // PS_PER_US if len(late_ps) else 0
 
 
 def _mean_work_us(comparison: HostComparison, host: int, core: int) -> int:
     """Returns how long a core computes for the mean step."""
     work = comparison.hosts[host].collectives.step_work_ps
-    return int(work[:, core].mean()) // _US if len(work) else 0
+    return int(work[:, core].mean()) // PS_PER_US if len(work) else 0

@@ -16,15 +16,15 @@ class CoreWaits:
     picoseconds on the host's own clock, as in `HostCollectives`.
 
     `instance`: index into `Arrivals.instances`; `begin_ps`, `wait_start_ps`, `end_ps`: as in `HostCollectives`;
-    `last_ps`: when the last host arrives; `waits_ps`: how long the core waits for it, 0 if its own host is the last
-    one, or if the wait is within the uncertainty of the clocks.
+    `last_arrival_ps`: when the last host arrives; `waits_ps`: how long the core waits for it, 0 if its own host is the
+    last one, or if the wait is within the uncertainty of the clocks.
     """
 
     instance: Int32
     core: Int16
     begin_ps: Int64
     wait_start_ps: Int64
-    last_ps: Int64
+    last_arrival_ps: Int64
     end_ps: Int64
     waits_ps: Int64
 
@@ -42,18 +42,18 @@ def core_waits(arrivals: Arrivals, host: int) -> CoreWaits:
     wait_start, end = collectives.wait_start_ps[rows], collectives.end_ps[rows]
     # A difference on the common clock equals that on the host's own, except for drift within one collective.
     until_last = instances.begin_ps[instance, last_party] - arrivals.clocks.to_common(host, wait_start)
-    last_ps = wait_start + until_last
-    waits = np.minimum(last_ps, end) - wait_start
+    last_arrival_ps = wait_start + until_last
+    waits = np.minimum(last_arrival_ps, end) - wait_start
     waits[(last_party == host) | (waits <= clock_uncertainty_ps(arrivals, host, last_party))] = 0
     return CoreWaits(
-        instance, collectives.core[rows], collectives.begin_ps[rows], wait_start, last_ps, end, waits
+        instance, collectives.core[rows], collectives.begin_ps[rows], wait_start, last_arrival_ps, end, waits
     )
 
 
-def clock_uncertainty_ps(arrivals: Arrivals, host: int, others: Int32) -> Int64:
+def clock_uncertainty_ps(arrivals: Arrivals, host: int, other_hosts: Int32) -> Int64:
     """Returns, per other host, the larger residual of its clock and this host's: waits up to that are not reported."""
     residual = arrivals.clocks.residual_ps
-    uncertainty: Int64 = np.maximum(residual[others], residual[host])
+    uncertainty: Int64 = np.maximum(residual[other_hosts], residual[host])
     return uncertainty
 
 
@@ -72,11 +72,11 @@ def delayed_instance(arrivals: Arrivals, host: int, core: int, start_ps: int, en
     instance = int(waits.instance[row])
     if arrivals.last_party[instance] != host:
         return None
-    others = np.flatnonzero(instances.present[instance]).astype(np.int32)
-    others = others[others != host]
+    members = np.flatnonzero(instances.present[instance]).astype(np.int32)
+    other_hosts = members[members != host]
     arrival = arrivals.clocks.to_common(host, waits.begin_ps[row])
-    wait_end = np.minimum(arrival, instances.end_ps[instance, others])
-    waits_for_core = wait_end - instances.wait_start_ps[instance, others]
+    wait_end = np.minimum(arrival, instances.end_ps[instance, other_hosts])
+    waits_for_core = wait_end - instances.wait_start_ps[instance, other_hosts]
     # A gap delays others by no more than its own length.
     delays = np.minimum(waits_for_core, end_ps - start_ps)
-    return instance if (delays > clock_uncertainty_ps(arrivals, host, others)).any() else None
+    return instance if (delays > clock_uncertainty_ps(arrivals, host, other_hosts)).any() else None

@@ -11,12 +11,12 @@ import numpy as np
 from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
-    HOW_TO_SEE_WHY,
+    HOW_TO_RECORD_CAUSES,
     Tracer,
     advise_change,
     advise_unknown_change,
     find_tracer,
-    place_text,
+    location_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
@@ -49,7 +49,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ExecutionKind
     from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
-    from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, FittedCost, RunColumns
+    from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
     from tb_xla_insights.schema.launches import Compile
     from tb_xla_insights.schema.speedups import Between as BetweenRow
     from tb_xla_insights.schema.texts import Metrics
@@ -75,9 +75,9 @@ def executions(
     of one step.
 
     `step` is an index into the report's `steps`; by default the usual step (`usual_step`). `devices` (ids) restricts
-    everything to the runs on these devices. `per_step` is the divisor that turns sums over device runs into means per
-    step and core: all runs over runs per step, so that runs of steps that the capture cuts count in the mean of a run
-    only. It is None without steps.
+    everything to the runs on these devices. `core_steps` turns sums over device runs into means per step and core:
+    all runs over runs per step, so that runs of steps that the capture cuts count in the mean of a run only. It is None
+    without steps.
 
     Raises InputError for a step that does not exist."""
     report = whole_report(session)
@@ -92,8 +92,8 @@ def executions(
     return {
         "executions": sums["executions"],
         "kinds": sums["kinds"],
-        "per_step": sums["per_step"],
-        "fit": sums["fit"],
+        "core_steps": sums["core_steps"],
+        "fixed": sums["fixed"],
         "between": sums["between"],
         "lead": sums["lead"],
         "steps": _step_numbers(steps),
@@ -138,22 +138,18 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     launch_costs = (
         whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
     )
-    fixed = launch_costs["fixed"]
-    fit: FittedCost | None = None
-    if fixed is not None:
-        fit = {"fixed_ps": fixed["fixed_ps"], "runs": fixed["runs"], "slope": fixed["slope"]}
     return {
         "executions": rows,
         "kinds": kinds,
-        "per_step": _steps_of_cores(session, device_ids),
-        "fit": fit,
+        "core_steps": _steps_of_cores(session, device_ids),
+        "fixed": launch_costs["fixed"],
         "between": _idle_between(session, device_ids),
         "lead": launch_costs["lead"],
     }
 
 
 def _steps_of_cores(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
-    """`per_step` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
+    """`core_steps` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
     runs of a whole step on a core."""
     counts = (
         view_data_of_hosts(session, "runs")
@@ -242,7 +238,7 @@ def _compiles(session: SessionTrace) -> Compiles:
     return {
         "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
         "graphs": ordered[:_MAX_GRAPHS],
-        "count": len(ordered),
+        "graph_count": len(ordered),
         "steps": _step_numbers(report["steps"]),
         "step_hosts": [
             (host, sum(1 for _ in steps))
@@ -250,7 +246,7 @@ def _compiles(session: SessionTrace) -> Compiles:
         ],
         "metrics": _metrics_counts(report["metrics"]),
         "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
-        "how_to_see_why": HOW_TO_SEE_WHY[tracer],
+        "how_to_record_causes": HOW_TO_RECORD_CAUSES[tracer],
     }
 
 
@@ -270,7 +266,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
     """Advice on one compilation; None in warm-up."""
     if row["warm_up"]:
         return None
-    place = place_text(row["frame"], row["annotation"])
+    place = location_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
@@ -292,8 +288,8 @@ def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
     return {
         "file": metrics["file"],
         "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
-        "uncached": figures["uncached_compiles"],
-        "cached": figures["cached_compiles"],
+        "uncached_compiles": figures["uncached_compiles"],
+        "cached_compiles": figures["cached_compiles"],
         "fallbacks": metrics["fallbacks"],
     }
 

@@ -42,7 +42,7 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
     straggler = findings.get("straggler", {}).get("evidence", {})
     repeated = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
-    for id_, ps in gap.get("explained_by", {}).items():
+    for id_, ps in gap.get("by_finding_ps", {}).items():
         name = "straggler" if id_ in repeated else id_
         if name in findings:
             times[name] = times.get(name, 0) + ps
@@ -85,7 +85,7 @@ def explained_gaps(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps
     return {
         id_: {
             "count": len(pairs),
-            "places": [
+            "gaps": [
                 {"device": gap["device"], "start_ps": gap["start_ps"], "duration_ps": gap["duration_ps"]}
                 for _, gap in _longest_of_most_explained(pairs)[:_MAX_LISTED_GAPS]
             ],

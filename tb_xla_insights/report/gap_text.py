@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_times
 
 if TYPE_CHECKING:
@@ -111,6 +111,6 @@ def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[ThreadTime]:
         key = link["class"], link["thread"]
         sums[key] = sums.get(key, 0) + link["duration_ps"]
     rows: list[ThreadTime] = [
-        {"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()
+        {"class": class_, "thread": thread, "duration_ps": ps} for (class_, thread), ps in sums.items()
     ]
-    return sorted(rows, key=lambda row: -row["ps"])
+    return sorted(rows, key=lambda row: -row["duration_ps"])

@@ -90,7 +90,7 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
         "by_kind_ps": sums["by_kind_ps"],
         "patterns": sums["patterns"],
         "items": groups[:MAX_GAPS],
-        "groups": len(groups),
+        "distinct_count": len(groups),
         "step_idle": idle["all_cores"] if idle["steps"] else None,
         "strip": _strip(session),
         "findings": {finding["id"]: finding["title"] for finding in report["findings"]},
@@ -141,7 +141,7 @@ def _strip(session: SessionTrace) -> list[DeviceStrip]:
             # `class_times` counts the time outside of gaps as unrecorded.
             times[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
             cause = np.where(times.any(axis=1), times.argmax(axis=1), _NO_GAP)
-            rows.append({"id": device.id, "cause": "".join(f"{digit:x}" for digit in cause.tolist())})
+            rows.append({"id": device.id, "causes": "".join(f"{digit:x}" for digit in cause.tolist())})
     return rows
 
 
@@ -159,8 +159,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
 
     - `by_thread`: its time by class and thread.
     - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
-    - `sentence`: its causes; on a host with several cores also whether all were idle. `more`: how much more is to gain
-      without a limit that comes before the mistake in the sentence.
+    - `sentence`: its causes; on a host with several cores also whether all were idle. `larger_limit`: how much more is
+      to gain without a limit that comes before the mistake in the sentence.
     - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
     - `gap_of_other_host`: the gap of the same step on another host (see `_gap_of_host`), if the argument `other_host`
@@ -211,7 +211,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
             for id_ in times_by_finding
         ],
         "sentence": why_gap(row, times_by_finding, report) + sentence,
-        "more": more_to_gain(row, times_by_finding, report),
+        "larger_limit": more_to_gain(row, times_by_finding, report),
         "gap_of_other_host": (
             _gap_of_host(session, row, name_of_other, list(all_gaps.values()))
             if name_of_other != host

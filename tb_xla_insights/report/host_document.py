@@ -103,7 +103,7 @@ def host_report(
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_pipeline_report, session),
         "collectives": partial(collectives_report, session),
-        "outside": partial(outside_span_report, session),
+        "outside_span": partial(outside_span_report, session),
         "summary": partial(_summary_without_programs, session),
     }
     answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
@@ -113,7 +113,7 @@ def host_report(
     findings: ExplainedFindingKeys = answers["findings"]
     explained = findings["explained_by"]
     for item in answers["gaps"]["items"]:
-        item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
+        item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= has_scopes
     summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
     return {
@@ -130,7 +130,7 @@ def host_report(
         "transfers": answers["transfers"],
         "input_pipeline": answers["input_pipeline"],
         "collectives": answers["collectives"],
-        "outside": answers["outside"],
+        "outside_span": answers["outside_span"],
         **propagation,
         "metrics": metrics_document(session),
         "recorded": sidecars.recorded,

@@ -25,7 +25,7 @@ def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
         "name": f"{units.count(len(other_hosts))} {'others' if named_hosts else 'hosts'}",
         "steps": median_low(row["steps"] for row in other_hosts),
         "others_wait_ps": sum(waits_ps) if waits_ps else None,
-        **dict.fromkeys(("last_share", "clock_offset_ps", "differs")),
+        **dict.fromkeys(("last_share", "clock_offset_ps", "difference")),
     }
     return [*named_hosts, {**median, **differing_values}]
 
@@ -33,7 +33,7 @@ def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
 def host_rows(hosts: Sequence[Row]) -> list[Row]:
     """The rows of the table of hosts, with the largest difference and the clock as text."""
     return [
-        {**row, "differs": _difference(row["differs"]), "clock_offset_ps": _clock(row)}
+        {**row, "difference": _difference_text(row["difference"]), "clock_offset_ps": _clock(row)}
         for row in listed_hosts(hosts)
     ]
 
@@ -45,11 +45,11 @@ def _clock(row: Row) -> str | None:
     return f"{offset} ± {residual}"
 
 
-def _difference(differs: Row | None) -> str:
-    if differs is None:
+def _difference_text(difference: Row | None) -> str:
+    if difference is None:
         return ""
-    if differs["class"] == "unrecorded" and not differs["longer_ps"]:
+    if difference["class"] == "unrecorded" and not difference["longer_ps"]:
         return "unrecorded: the file is cut"
-    name = "device work" if differs["class"] == "device" else label(differs["class"])
-    more = "longer" if differs["longer_ps"] > 0 else "shorter"
-    return f"{name}, {units.time_text(abs(differs['longer_ps']), 1)} a step {more}"
+    name = "device work" if difference["class"] == "device" else label(difference["class"])
+    more = "longer" if difference["longer_ps"] > 0 else "shorter"
+    return f"{name}, {units.time_text(abs(difference['longer_ps']), 1)} a step {more}"

@@ -65,4 +65,5 @@ def transfer_rows(transfers: Mapping[str, Row]) -> list[Row]:
 
 def _size_text(row: Row) -> str:
     size = units.byte_size(row["bytes"])
-    return f"{size} ({row['sized']} known)" if 0 < row["sized"] < row["count"] else size
+    known = row["known_size_count"]
+    return f"{size} ({known} known)" if 0 < known < row["count"] else size

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
-from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.sidecars import (
@@ -21,6 +20,7 @@ from tb_xla_insights.analysis.sidecars import (
     Metrics,
     Sidecars,
 )
+from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.trace.model import SessionTrace
@@ -131,9 +131,9 @@ def _difference(sidecars: Sidecars) -> MetricsDifference | None:
 
 
 def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
-    """Counts that a metrics report and the trace both have: `operation`, `metrics` (None: not in the report), `since`
-    (the count since the report from before the trace) and `trace`. A report covers at least the capture of its own
-    process, so `agrees` is false if it counts less than the host with the lowest count."""
+    """Counts that a metrics report and the trace both have: `operation`, `metrics` (None: not in the report),
+    `since_earlier_report` (the count since the report from before the trace) and `trace`. A report covers at least the
+    capture of its own process, so `agrees` is false if it counts less than the host with the lowest count."""
     sidecars = read_sidecars(session)
     if sidecars.metrics is None or not session.traces:
         return []
@@ -149,7 +149,7 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
                 {
                     "operation": operation,
                     "metrics": total,
-                    "since": since,
+                    "since_earlier_report": since,
                     "trace": sum(counts),
                     "agrees": reported is None or reported >= min(counts),
                 }
@@ -196,10 +196,10 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
     for row in against_trace(session):
         if not row["agrees"]:
             singular, plural_noun = _NOUNS[row["operation"]]
-            has_earlier = row["since"] is not None
-            reported_count = row["since"] if row["since"] is not None else row["metrics"] or 0
+            since = row["since_earlier_report"]
+            reported_count = row["metrics"] or 0 if since is None else since
             count = plural(reported_count, singular, plural_noun)
-            period = "since the one from before the trace" if has_earlier else "in all"
+            period = "in all" if since is None else "since the one from before the trace"
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",

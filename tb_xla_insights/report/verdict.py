@@ -53,7 +53,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     The text fits two lines of the page. If necessary it leaves out causes beyond the first one, then the class of most
     of the idle time.
     """
-    outside = report["outside"]
+    outside = report["outside_span"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _verdict_inside_span(report, _MAX_CHARS)
     outside_ps = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]

@@ -55,8 +55,8 @@ def overview(session: SessionTrace) -> Overview:
       sums; `gap_causes`: the classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
-    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `explained_gaps`).
-    - the report's `input_pipeline` (`input`), `transfers` and `mistakes`, its `collectives` and the `stalls` of all
+    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each explains (see `explained_gaps`).
+    - the report's `input_pipeline`, `transfers` and `mistakes`, its `collectives` and the `stalls` of all
       devices (see `_longest`), and `counts`.
     """
     return cached_view(session, "overview", _overview)
@@ -77,16 +77,16 @@ def _overview(session: SessionTrace) -> Overview:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(view_data_of_hosts(session, "partial_steps")),
+            "cut_count": sum(view_data_of_hosts(session, "partial_steps")),
             "columns": _step_columns(shown_steps),
             "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown_steps]),
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explains": explained_gaps(gaps(session)["items"]),
+        "explained_gaps": explained_gaps(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
-        "input": report["input_pipeline"],
+        "input_pipeline": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
         "stalls": _longest(merge_stalls(report["devices"])),
@@ -112,13 +112,14 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
 
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
+    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None; `summed_ops` is
+    their number."""
     listed_rows, other_rows = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not other_rows:
         return listed_rows
     names = [name for name in other_rows[0] if name not in ("op", "kind")]
     sums = {name: sum(row[name] for row in other_rows) for name in names}
-    return [*listed_rows, {"op": None, "more": len(other_rows)} | sums]
+    return [*listed_rows, {"op": None, "summed_ops": len(other_rows)} | sums]
 
 
 def counts(session: SessionTrace) -> ViewCounts:

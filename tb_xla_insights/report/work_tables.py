@@ -119,13 +119,13 @@ def peaks_text(work: Row) -> str:
         text = f"Peaks ({kinds}): {' and '.join(values)}, {source}."
     else:
         text = f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
-    work_ps, counted_ps = total["work_ps"], total["counted_ps"]
+    work_ps, flops_known_ps = total["work_ps"], total["flops_known_ps"]
     counts = (
-        f"FLOPs are known for {units.share(counted_ps / total['self_ps'])} of the time"
-        if counted_ps
+        f"FLOPs are known for {units.share(flops_known_ps / total['self_ps'])} of the time"
+        if flops_known_ps
         else "its FLOPs are not known"
     )
-    if 0 < counted_ps < work_ps:
+    if 0 < flops_known_ps < work_ps:
         counts += ", and count as 0 elsewhere"
     return f"{text} {units.share(work_ps / total['self_ps'])} of the time is work; {counts}."
 

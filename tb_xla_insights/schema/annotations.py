@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 Lost = Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"]
 
 
-class Annotation(TypedDict):
-    """One path of annotations or scopes."""
+class AnnotationTotals(TypedDict):
+    """Sums over the capture for one path of annotations or scopes."""
 
     path: str
     """Names from the outermost one, joined by `/`."""
@@ -26,10 +26,15 @@ class Annotation(TypedDict):
     """Number of its ops."""
     executions: int
     """Number of launches of programs with its ops."""
-    programs: list[str]
-    """Ids of these programs."""
     lost: Lost | None
-    """Why no op carries it; `null` where one does, or where the framework never names ops after annotations."""
+    """Why no op carries it; `null` if one does, or if the framework never names ops after annotations."""
+
+
+class Annotation(AnnotationTotals):
+    """One path of annotations or scopes."""
+
+    programs: list[str]
+    """Ids of the programs with its ops."""
 
 
 class ProgramOrder(TypedDict):

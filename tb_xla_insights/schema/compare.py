@@ -18,6 +18,8 @@ from tb_xla_insights.schema.speedups import LazyDynamo, Pairs
 from tb_xla_insights.schema.texts import Throughput
 
 Presence = Literal["both", "only_a", "only_b", "changed"]
+"""The sessions that have ops. `changed`: both have ops in the annotation, but with different names or shapes, so that
+they cannot be matched one by one."""
 
 
 class DeviceTotals(TypedDict):
@@ -171,7 +173,7 @@ class StepPair(TimePair):
 class ComparedSteps(TypedDict):
     """Steps of both sessions."""
 
-    by: Literal["number", "order"] | None
+    paired_by: Literal["number", "order"] | None
     """How steps are paired; `null` if one session has no steps."""
     rows: list[StepPair]
     """One row per pair."""

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.compare import ComparedSteps, ComparisonWithoutSteps
-from tb_xla_insights.schema.differences import OfClass
+from tb_xla_insights.schema.differences import ClassKey
 
 
 class StepInterval(TypedDict):
@@ -25,7 +25,7 @@ class StepPhase(StepInterval):
     """Name of the phase."""
 
 
-class StepClass(OfClass, StepInterval):
+class StepClass(ClassKey, StepInterval):
     """Adjacent pieces of a step in which one class takes most time; a step has 480 pieces."""
 
 

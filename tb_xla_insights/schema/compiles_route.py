@@ -57,9 +57,9 @@ class CountedMetrics(TypedDict):
     """Name of the file."""
     rows: list[MetricsRow]
     """Where the report and the trace can be compared."""
-    uncached: int | None
+    uncached_compiles: int | None
     """Compilations."""
-    cached: int | None
+    cached_compiles: int | None
     """Graphs that were compiled before."""
     fallbacks: dict[str, int]
     """Calls of ops that ran on the CPU, by op."""
@@ -72,7 +72,7 @@ class Compiles(PartialAnswer):
     """The compilations."""
     graphs: list[GraphRow]
     """The graphs that were compiled or ran, most compilations first."""
-    count: int
+    graph_count: int
     """Number of graphs."""
     steps: list[int]
     """The numbers of all steps; the index where a step has no number."""
@@ -82,5 +82,5 @@ class Compiles(PartialAnswer):
     """The counts of a metrics report; `null` without one."""
     note: str | None
     """Where causes come from; `null` where no cause is known."""
-    how_to_see_why: str
+    how_to_record_causes: str
     """How to record why graphs are compiled."""

@@ -10,11 +10,11 @@ from tb_xla_insights.schema.device_work import OpKind, Peaks
 
 
 class ChosenWork(TypedDict):
-    """What is shown, as in links."""
+    """The shown work, in the form of the arguments."""
 
-    dd: str
+    cores: str
     """A core `31.2` (index of the host, and of the core), a host `31`, or `all`."""
-    st: str
+    steps: str
     """A step's number, `mean` (of all whole steps) or `all` (the session)."""
     category: str | None
     """The category of the ops; `null` for any."""
@@ -28,7 +28,7 @@ class WorkChoices(TypedDict):
     chosen: ChosenWork
     """What is shown."""
     stale: bool
-    """The link names something that the session does not have; defaults are shown."""
+    """Whether a default is shown because the session does not have what was requested."""
     steps: list[str]
     """The steps of the (first) host as in links; at most 2,000, around the one shown."""
     whole_steps: int
@@ -39,19 +39,19 @@ class ShownHosts(TypedDict):
     """The hosts whose work is shown."""
 
     shown: list[int]
-    """Their indices; with `dd` `all` not always all hosts."""
+    """Their indices; if all cores are chosen, not always all hosts."""
     total: int
     """Number of hosts of the session."""
 
 
 class WorkTotal(TypedDict):
-    """Sums over the shown ops; `self_ps` = `counted_ps` + `uncounted_ps` + `other_ps`."""
+    """Sums over the shown ops; `self_ps` = `flops_known_ps` + `flops_unknown_ps` + `other_ps`."""
 
     self_ps: int
     """Own time."""
-    counted_ps: int
+    flops_known_ps: int
     """Work with a FLOP count."""
-    uncounted_ps: int
+    flops_unknown_ps: int
     """Work without a FLOP count."""
     other_ps: int
     """What is no work: collectives, transfers, waits."""
@@ -160,7 +160,7 @@ class RestOps(TypedDict):
     """Own time."""
 
 
-class UncountedTime(TypedDict):
+class TimeWithoutFlops(TypedDict):
     """Work without a FLOP count."""
 
     op: str
@@ -201,7 +201,7 @@ class ShownWork(ListedOps):
     """By annotation."""
     rest: list[RestOps]
     """Sums of the ops that are not listed."""
-    uncounted: list[UncountedTime]
+    ops_without_flops: list[TimeWithoutFlops]
     """Work without a FLOP count; at most 20 ops, most time first."""
     verdict: BelowRoof | None
     """The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known."""

@@ -27,9 +27,9 @@ class _Times(_Amounts):
     """Own time, over all cores and executions."""
     work_ps: int
     """The part of it that is work."""
-    counted_ps: int
+    flops_known_ps: int
     """The part of the work with known FLOPs."""
-    sized_ps: int
+    bytes_known_ps: int
     """The part of the work with known bytes."""
 
 
@@ -61,7 +61,7 @@ class Op(_Times, _Shares):
     """Shapes of its largest matrix product or convolution: `bf16[128,96] × bf16[96,160] = f32[128,160]`."""
     kind: OpKind
     """`work`, or why its time is not work."""
-    counted: Literal["stats", "shapes"] | None
+    flops_source: Literal["stats", "shapes"] | None
     """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program."""
     count: int
     """Number of events."""
@@ -158,7 +158,7 @@ class Peaks(TypedDict):
     """One row per kind of device."""
 
 
-class UncountedOp(TypedDict):
+class OpWithoutFlops(TypedDict):
     """An op whose FLOPs are not known."""
 
     program: str
@@ -186,5 +186,5 @@ class DeviceWork(TypedDict):
     """By step."""
     mean_step: MeanStepWork | None
     """Per step and core; `null` without steps."""
-    uncounted: list[UncountedOp]
+    ops_without_flops: list[OpWithoutFlops]
     """Ops without a FLOP count; most time first."""

@@ -10,6 +10,10 @@ from tb_xla_insights.catalog.classes import ClassName
 
 TestVerdict = Literal["better", "worse", "same", "chance", "few"]
 
+BetterDirection = Literal["lower", "higher"]
+
+MeasureUnit = Literal["ps", "share", "count", "rate"]
+
 
 class TimePair(TypedDict):
     """A time in both sessions."""
@@ -27,7 +31,7 @@ class TimePair(TypedDict):
 class Judged(TypedDict):
     """Result of the significance test for a difference."""
 
-    better: Literal["lower", "higher"] | None
+    better: BetterDirection | None
     """Which direction is better; `null` if neither is."""
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
@@ -48,7 +52,7 @@ class Measure(Judged):
     """Name of the figure."""
     label: str
     """The same as text."""
-    unit: Literal["ps", "share", "count", "rate"]
+    unit: MeasureUnit
     """Unit of the values."""
     ratio: float | None
     """Ratio."""
@@ -66,12 +70,12 @@ class Measure(Judged):
     """Difference."""
 
 
-OfClass = TypedDict("OfClass", {"class": ClassName})
+ClassKey = TypedDict("ClassKey", {"class": ClassName})
 
 
-class ClassDifference(OfClass, JudgedTimePair):
+class ClassDifference(ClassKey, JudgedTimePair):
     """Mean host time per step of one class; all rows add up to the mean step."""
 
 
-class GapClass(OfClass, TimePair):
+class GapClass(ClassKey, TimePair):
     """Idle time per step and core while the host did one thing."""

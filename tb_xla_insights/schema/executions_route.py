@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ExecutionKind, Join, Sums
-from tb_xla_insights.schema.launches import Lead, Program
+from tb_xla_insights.schema.launches import FixedCost, Lead, Program
 from tb_xla_insights.schema.route_parts import PartialAnswer
 from tb_xla_insights.schema.speedups import Between
 
@@ -15,17 +15,6 @@ class ExecutionRow(Program):
 
     join: str
     """How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each."""
-
-
-class FittedCost(TypedDict):
-    """What an execution costs however short it is: a robust line through overhead over device time."""
-
-    fixed_ps: int
-    """Overhead of an execution without device time."""
-    runs: int
-    """Number of runs that the line fits."""
-    slope: float
-    """More overhead per device time."""
 
 
 class RunColumns(TypedDict):
@@ -62,12 +51,12 @@ class ExecutionSums(TypedDict):
     """The programs."""
     kinds: dict[ExecutionKind, Sums]
     """Sums of the programs, by what launched them."""
-    per_step: float | None
+    core_steps: float | None
     """The divisor of sums over runs for one step and core; `null` without steps."""
-    fit: FittedCost | None
-    """What an execution costs however short it is; `null` where there are fewer than three runs to fit."""
+    fixed: FixedCost | None
+    """Cost of an execution without device time; `null` where there are fewer than three runs to fit."""
     between: list[Between]
-    """Idle time between programs that follow each other on a core, the most first."""
+    """Idle time between programs that follow each other on a core; most time first."""
     lead: Lead | None
     """How far the host runs ahead of the device; `null` where launches are not known."""
 

@@ -1,4 +1,4 @@
-"""The report's `transfers`, `input_pipeline`, `collectives` and `outside`."""
+"""The report's `transfers`, `input_pipeline`, `collectives` and `outside_span`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Transfers(TypedDict):
     """Their time, summed over threads."""
     bytes: int | None
     """Their bytes; `null` if no event records them."""
-    sized: int
+    known_size_count: int
     """Number of transfers whose bytes are known."""
     in_steps: int
     """Number of transfers in whole steps."""
@@ -99,7 +99,7 @@ class OutsidePart(TypedDict):
     """What the host did; for several hosts, the sum over all hosts with devices."""
 
 
-class Outside(TypedDict):
+class TimeOutsideSpan(TypedDict):
     """Time before the first and after the last run of any device."""
 
     before: OutsidePart

@@ -75,7 +75,7 @@ class Gap(GapInterval):
     """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """Why it ended, in order; adds up to `duration_ps`."""
-    explained_by: dict[str, int]
+    by_finding_ps: dict[str, int]
     """Time that each finding of its host explains, by the finding's id, most time first; no time is counted twice."""
 
 

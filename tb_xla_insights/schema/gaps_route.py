@@ -40,7 +40,7 @@ class DeviceStrip(TypedDict):
 
     id: str
     """Id of the device."""
-    cause: str
+    causes: str
     """A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap."""
 
 
@@ -61,8 +61,8 @@ class GapsAnswer(PartialAnswer):
     """The longest gaps, the longest first."""
     patterns: list[GapPattern]
     """Gaps by the programs around them; most time first."""
-    groups: int
-    """Number of gaps, where the same gap on several cores counts once."""
+    distinct_count: int
+    """Number of gaps; the same gap on several cores counts once."""
     step_idle: StepTimes | None
     """Idle time of all cores in whole steps; `null` without steps."""
     strip: list[DeviceStrip]
@@ -72,10 +72,10 @@ class GapsAnswer(PartialAnswer):
 
 
 class ChainLink(LinkClass):
-    """One thing that the host did in a gap, or how long its launch waited for a thread or for its run."""
+    """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
 
     name: str
-    """Name of the event, or what stands for several."""
+    """Name of the event, or a common name of several."""
     thread: str
     """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
     start_ps: int
@@ -85,7 +85,7 @@ class ChainLink(LinkClass):
     event: str | None
     """Id of the event; `null` where nothing was recorded."""
     meanwhile: list[Meanwhile]
-    """Where a launch waits, what the driving thread did, the most first."""
+    """For a waiting launch, what the driving thread did, most time first; else empty."""
 
 
 class ThreadTime(LinkClass):
@@ -93,7 +93,7 @@ class ThreadTime(LinkClass):
 
     thread: str
     """Name of the thread."""
-    ps: int
+    duration_ps: int
     """Time; over all rows it adds up to the gap."""
 
 
@@ -132,22 +132,21 @@ class GapAnswer(GapInterval):
 
     all_cores_idle_ps: int
     """How long all cores of the host are idle in it."""
-    explained_by: dict[str, int]
-    """By the id of each finding of its host that explains some of it, how long that is, the most first."""
     chain: list[ChainLink]
     """Why it ended, in order; adds up to `duration_ps`."""
     host: str
     """Name of the host."""
     by_thread: list[ThreadTime]
-    """Its time by class and thread, the most first."""
+    """Its time by class and thread, most time first."""
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
     findings: list[ExplainingFinding]
     """The findings that explain it, the one with most of it first."""
     sentence: str
     """What the host did, in words."""
-    more: str
-    """How much more the largest limit gains than the mistake that the sentence names; empty without such a limit."""
+    larger_limit: str
+    """A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a
+    limit."""
     gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int

@@ -12,20 +12,11 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.findings import VerdictSeverity
-from tb_xla_insights.schema.route_parts import PartialAnswer
+from tb_xla_insights.schema.route_parts import HostCounts, PartialAnswer
 
 HostsState = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
 LateKind = Literal["late", "changing", "none", "unknown"]
-
-
-class HostsRead(TypedDict):
-    """How many hosts are compared."""
-
-    hosts: int
-    """Number of hosts that were read."""
-    hosts_total: int
-    """Number of hosts of the session."""
 
 
 class HostsVerdict(TypedDict):
@@ -44,11 +35,11 @@ class HostsVerdict(TypedDict):
     cause: str | None
     """The class that takes longer on the first late host than on the median host, or `device`."""
     annotation: str | None
-    """The annotation with most of it."""
+    """The annotation with most of the cause's extra time; `null` without one."""
     cause_us: int | None
-    """Its time per step on the late host; `null` without a cause."""
+    """Time of the cause per step on the first late host; `null` without a cause."""
     median_cause_us: int | None
-    """Its time per step on the median host; `null` without a cause."""
+    """Time of the cause per step on the median host; `null` without a cause."""
     steps: list[int]
     """The steps in which the first late host was last."""
 
@@ -71,10 +62,10 @@ class HostsSteps(TypedDict):
     """Number that the program gave the step."""
     name: list[str]
     """Name of the step."""
-    last: list[int]
+    last_host: list[int]
     """The host that most waiting of the step is charged to."""
-    clear: list[bool]
-    """Whether that is a late host, later than clock errors explain."""
+    is_last_host_late: list[bool]
+    """Whether that is one of the late hosts, and later than clock errors explain."""
     step_us: list[int]
     """The median of the hosts' times."""
 
@@ -90,18 +81,18 @@ class HostColumns(TypedDict):
     """Median duration of its steps in picoseconds; `null` without steps."""
     collectives: list[int]
     """Number of shared collectives."""
-    last: list[int | None]
+    last_count: list[int | None]
     """Number of these at which it arrived last; `null` if unknown."""
     last_share: list[float | None]
     """The same as a share of the shared collectives."""
     last_steps: list[int]
     """Number of steps in which most waiting is charged to it."""
-    waits_us: list[int | None]
+    others_wait_us: list[int | None]
     """How long the other hosts wait for it, in total; `null` if unknown."""
-    waited_us: list[int | None]
+    waits_us: list[int | None]
     """How long it waits for other hosts, in total; `null` if unknown."""
     late_us: list[int | None]
-    """The median of its lateness in these steps; `null` without such steps."""
+    """The median of its lateness in the steps that `last_steps` counts; `null` without such steps."""
     duty_cycle: list[float | None]
     """Busy time over span of its devices; `null` without devices."""
     span_us: list[int]
@@ -111,18 +102,18 @@ class HostColumns(TypedDict):
     offset_us: list[float | None]
     """How far its clock is ahead of the session's; `null` if unknown."""
     residual_us: list[float | None]
-    """Uncertainty of that; `null` if unknown."""
+    """Uncertainty of `offset_us`; `null` if unknown."""
     is_clock_uncertain: list[bool]
-    """Whether that uncertainty exceeds the host's largest lateness."""
-    differs: list[str | None]
+    """Whether `residual_us` exceeds the host's largest lateness."""
+    difference_class: list[str | None]
     """The class that differs most from the median host, or `device`; `null` without a difference."""
-    differs_us: list[int | None]
+    difference_us: list[int | None]
     """By how much it differs per step; `null` without a difference."""
-    once: list[bool]
+    difference_in_one_step: list[bool]
     """Whether most of the difference is in one step."""
     worst_step: list[int]
     """The step in which it was latest."""
-    named: list[bool]
+    has_own_row: list[bool]
     """Whether it has its own row in the heat map."""
 
 
@@ -133,9 +124,9 @@ class Charges(TypedDict):
     """The host."""
     step: list[int]
     """The step."""
-    last: list[int]
+    last_count: list[int]
     """How many times it was last."""
-    waits_us: list[int]
+    others_wait_us: list[int]
     """How long the others waited for it."""
 
 
@@ -146,7 +137,7 @@ class HostCore(TypedDict):
     """The host."""
     id: str
     """Id of the device."""
-    last: int
+    last_count: int
     """How many times the core arrived last in its host."""
     late_us: int
     """How late it arrived after the median core, as the median."""
@@ -164,7 +155,7 @@ class HostsAnswer(PartialAnswer):
     hosts; `clocks_apart`: no clocks can be related."""
     note: str | None
     """One sentence about hosts that could not be compared; `null` if all could."""
-    read: HostsRead
+    host_counts: HostCounts
     """How many hosts are compared."""
     collectives: int
     """Number of shared collectives that are compared."""
@@ -195,8 +186,8 @@ class HostsAnswer(PartialAnswer):
     class_us: list[list[int]]
     """Per host and class, the mean step."""
     step_class_us: dict[str, list[list[int] | None]]
-    """By index of each named host and of the median one (as text), per step and class, its time; `null`: no such step.
-    `data/host_steps` has those of other hosts."""
+    """By index of each host with its own row in the heat map, and of the median one (as text): per step and class, its
+    time; `null`: no such step. `data/host_steps` has those of other hosts."""
     cores: list[HostCore] | None
     """The cores of the late hosts, or of the only host of a session; `null` without such cores."""
 

@@ -112,7 +112,7 @@ class OverviewSteps(TypedDict):
     """How steps are distinguished in this capture; `null` without steps."""
     count: int
     """Number of whole steps."""
-    partial: int
+    cut_count: int
     """Number of steps that an edge of the capture cuts."""
     columns: StepColumns
     """The first steps of the hosts in memory."""
@@ -147,7 +147,7 @@ class ExplainedGaps(TypedDict):
 
     count: int
     """Number of gaps; a gap on several cores counts once."""
-    places: list[GapPosition]
+    gaps: list[GapPosition]
     """The first of them, by how much of each the finding explains."""
 
 
@@ -178,11 +178,11 @@ class FindingGroup(TypedDict):
 
 
 class OpSum(TypedDict):
-    """The time of an op on all devices; the last row may be the sum of `more` others."""
+    """The time of an op on all devices; the last row may be the sum of `summed_ops` others."""
 
     op: str | None
     """Name of the op; `null` in the row with the sums of the others."""
-    more: NotRequired[int]
+    summed_ops: NotRequired[int]
     """Number of ops in the row with the sums of the others."""
     count: int
     """Number of events."""
@@ -191,7 +191,7 @@ class OpSum(TypedDict):
 
 
 class CollectiveSum(OpSum):
-    """The time of a collective on all devices; the last row may be the sum of `more` others."""
+    """The time of a collective on all devices; the last row may be the sum of `summed_ops` others."""
 
     kind: NotRequired[str]
     """Kind of the collective."""
@@ -218,13 +218,13 @@ class Overview(PartialAnswer):
     """The hosts to look at first; `null` in a session of one host."""
     findings: list[Finding]
     """What to change."""
-    explains: dict[str, ExplainedGaps]
+    explained_gaps: dict[str, ExplainedGaps]
     """By id of a finding, the gaps that it explains."""
     mistakes: Mistakes
     """What all mistakes cost together."""
     groups: list[FindingGroup]
     """The findings by kind."""
-    input: InputPipeline
+    input_pipeline: InputPipeline
     """How batches reach the device."""
     transfers: TransfersByDirection
     """Transfers by direction."""

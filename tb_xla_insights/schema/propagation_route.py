@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import (
     AnnotationOrder,
+    AnnotationTotals,
     Coverage,
     Lost,
     SharedOp,
@@ -15,8 +16,8 @@ from tb_xla_insights.schema.annotations import (
     UnannotatedOp,
 )
 
-Place = tuple[int, int]
-"""Begin and end in picoseconds."""
+Interval = tuple[int, int]
+"""Start and end in picoseconds."""
 
 
 class PropagationStep(TypedDict):
@@ -61,31 +62,15 @@ class MeanCounts(TypedDict):
     """Number of devices."""
 
 
-class AnnotationNode(TypedDict):
+class AnnotationNode(AnnotationTotals):
     """One path of annotations or scopes; means are per step, those of device times also per device."""
 
-    path: str
-    """Names from the outermost one, joined by `/`."""
     name: str
-    """The last of these names."""
+    """The last of the path's names."""
     depth: int
     """Number of paths that enclose it."""
-    kind: Literal["annotation", "scope"]
-    """`scope`: a function or name scope of JAX or TensorFlow without an annotation."""
-    count: int
-    """Number of events on the host."""
-    host_ps: int
-    """Host time, summed over threads."""
-    device_ps: int
-    """Own time of its ops on all devices, with those of the paths inside."""
-    device_ops: int
-    """Number of its ops."""
-    executions: int
-    """Number of launches of programs with its ops."""
     programs: int
-    """Number of these programs."""
-    lost: Lost | None
-    """Why no op carries it; `null` where one does."""
+    """Number of programs with its ops."""
     mean_host_ps: int
     """Mean host time."""
     mean_device_ps: int
@@ -96,9 +81,9 @@ class AnnotationNode(TypedDict):
     """Device time of the step on the device."""
     step_device_ops: int
     """Number of its ops of the step on the device."""
-    host_interval: Place | None
+    host_interval: Interval | None
     """From the first to the last of its annotations in the step; `null` without any."""
-    device_interval: Place | None
+    device_interval: Interval | None
     """From the first to the last of its ops of the step on the device; `null` without any."""
     phase: int | None
     """Index into `phases`; `null` if it is no phase."""
@@ -253,7 +238,7 @@ class LostAnnotation(TypedDict):
     """What to do about it."""
 
 
-class LeftOffRows(TypedDict):
+class LeftOutRows(TypedDict):
     """How many rows each list leaves out."""
 
     tree: int
@@ -297,7 +282,7 @@ class PropagationView(StepPhases):
     """Ops of the step that consist of several annotations' ops; most time first."""
     lines: list[SourceLine]
     """Device time of the step by line of Python and annotation; most time first."""
-    left_out: LeftOffRows
+    left_out: LeftOutRows
     """How many rows each list leaves out."""
 
 
@@ -306,7 +291,7 @@ class PropagationAnswer(PropagationView):
 
     hosts: list[str]
     """Names of the hosts that everything but `total` covers."""
-    picked: str | None
-    """Path of the annotation or scope that was asked for; `null` for none."""
+    requested_path: str | None
+    """Path of the requested annotation or scope; `null` for none."""
     stale: bool
-    """Whether there is no event at the place that was asked for."""
+    """Whether there is no event at the requested place."""

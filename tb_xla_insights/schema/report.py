@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import Annotation, Propagation
 from tb_xla_insights.schema.device_work import DeviceWork, Op
-from tb_xla_insights.schema.feeding import Collective, InputPipeline, Outside, TransfersByDirection
+from tb_xla_insights.schema.feeding import Collective, InputPipeline, TimeOutsideSpan, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.gaps import Gaps
 from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Launching, Program
@@ -52,7 +52,7 @@ class HostReport(TypedDict):
     """How batches reach the devices."""
     collectives: list[Collective]
     """One row per collective op; most time first."""
-    outside: Outside | None
+    outside_span: TimeOutsideSpan | None
     """Time before the first and after the last run; `null` where no device recorded work."""
     annotations: list[Annotation]
     """One row per path; outer ones before inner ones."""

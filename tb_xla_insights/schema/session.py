@@ -139,10 +139,10 @@ class Device(TypedDict):
     """Number of op events."""
 
 
-DifferenceOfHost = TypedDict("DifferenceOfHost", {"class": ClassName | Literal["device"]})
+DifferenceClass = TypedDict("DifferenceClass", {"class": ClassName | Literal["device"]})
 
 
-class Difference(DifferenceOfHost):
+class Difference(DifferenceClass):
     """What a late host does longer than the others."""
 
     longer_ps: int
@@ -172,13 +172,13 @@ class Host(TypedDict):
     """How much faster its clock runs, in parts per million."""
     shared_collectives: int
     """Number of collectives that it shares with other hosts."""
-    last: int | None
+    last_count: int | None
     """Number of these at which it arrived last, beyond the clocks' uncertainty."""
     last_share: float | None
-    """`last` / `shared_collectives`."""
+    """`last_count` / `shared_collectives`."""
     others_wait_ps: int | None
     """How long the other hosts waited for it."""
     waits_ps: int | None
     """How long it waited for other hosts."""
-    differs: Difference | None
+    difference: Difference | None
     """What makes it late; `null` where it is not."""

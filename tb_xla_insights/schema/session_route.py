@@ -73,8 +73,8 @@ class StageProgress(TypedDict):
 
     stage: LoadStage
     """What is being done: `drawing` prepares the timeline."""
-    part: float
-    """The share of the work until the timeline can be drawn that is done."""
+    done_share: float
+    """Share of the work that is done, until the timeline can be drawn."""
     seconds_left: float | None
     """Estimate of the rest; `null` until it can be estimated."""
 
@@ -174,7 +174,7 @@ class OpenedSession(TimelineHead):
     """Limitations of the analysis."""
     devices: DeviceSummaries
     """The devices."""
-    chosen: NotRequired[list[int]]
+    chosen_hosts: NotRequired[list[int]]
     """Indices of the hosts whose rows these are; absent if all hosts are in memory."""
     ranks: NotRequired[HostRanks]
     """The hosts to look at first; absent if all hosts are in memory."""

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.common import ExecutionKind
+from tb_xla_insights.schema.differences import TestVerdict
 
 
 class KindStep(TypedDict):
@@ -135,7 +136,7 @@ class PairValue(TypedDict):
     """Number of steps behind each; `null` where both are given times."""
     p: float | None
     """Probability that chance alone causes such a difference."""
-    verdict: Literal["better", "worse", "same", "chance", "few"] | None
+    verdict: TestVerdict | None
     """Result of the significance test."""
 
 

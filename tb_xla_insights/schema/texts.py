@@ -79,8 +79,8 @@ class MetricsAgainstTrace(TypedDict):
     """What is counted."""
     metrics: int | None
     """Count in the report; `null` where it has none."""
-    since: int | None
-    """Count since the earlier report; `null` without one."""
+    since_earlier_report: int | None
+    """Count since the earlier report, so during the capture; `null` without an earlier report."""
     trace: int
     """Count in the trace."""
     agrees: bool

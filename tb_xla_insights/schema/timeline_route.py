@@ -30,11 +30,11 @@ class TimelineRow(TypedDict):
     """Id of the device; `null` in a row of the host."""
     role: str | None
     """Role of the thread; `null` in rows that show no thread."""
-    depths: int
+    lanes: int
     """Number of lanes, at least 1."""
     events: int
     """Number of events."""
-    main: bool
+    unfolded: bool
     """Whether the row is drawn without unfolding."""
     share: float | None
     """The share of the session that its events cover; `null` in the row of classes."""

@@ -14,7 +14,7 @@ class WaitColumns(TypedDict):
     """Index of the op's lane in the row of ops."""
     start_ps: list[int]
     """Start of the wait."""
-    last_ps: list[int]
+    last_arrival_ps: list[int]
     """Arrival of the last host."""
     end_ps: list[int]
     """End of the op."""
@@ -29,7 +29,7 @@ class Waits(WaitColumns):
     """Number of waits in the window, shorter ones than those listed included."""
     names: list[str]
     """Names of hosts and ops."""
-    last: list[int]
+    last_host: list[int]
     """The host that arrives last, as an index into `names`."""
     name: list[int]
     """The op, as an index into `names`."""
@@ -49,7 +49,7 @@ class CollectiveArrivals(TypedDict):
     """Name of the op."""
     kind: str
     """Kind of the collective."""
-    last: str
+    last_host: str
     """The host that arrives last."""
     hosts: int
     """Number of hosts that take part."""

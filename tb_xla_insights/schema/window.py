@@ -8,7 +8,7 @@ from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.common import ByClass
 
 
-class More(TypedDict):
+class OmittedRows(TypedDict):
     """The rows that a table leaves out."""
 
     names: int
@@ -108,7 +108,7 @@ class WindowThread(TypedDict):
     """Time of events without a class."""
     top: list[EventTime]
     """Names with most own time."""
-    more: More
+    more: OmittedRows
     """The other names."""
 
 
@@ -135,7 +135,7 @@ class WindowDevice(TypedDict):
     """Number of op events."""
     top_ops: list[OpTime]
     """Ops with most own time."""
-    more_ops: More
+    more_ops: OmittedRows
     """The other ops."""
 
 
@@ -154,7 +154,7 @@ class WindowAnnotation(TypedDict):
     """Own time of its ops and of those of all inner annotations."""
     top_ops: list[OpTime]
     """Ops with most own time."""
-    more_ops: More
+    more_ops: OmittedRows
     """The other ops."""
 
 
@@ -168,7 +168,7 @@ class Window(TypedDict):
     duration_ps: int
     """Its duration."""
     host: str | None
-    """Name of the host whose driving thread `by_class_ps` is of; `null` without hosts."""
+    """Name of the host whose driving thread `by_class_ps` describes; `null` without hosts."""
     by_class_ps: ByClass
     """What that driving thread does; adds up to the window."""
     hosts: list[WindowHost]

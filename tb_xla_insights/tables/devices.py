@@ -29,7 +29,7 @@ HOSTS = Definition(
         Column("duty_cycle", "Duty cycle", "share"),
         Column("last_share", "Last in", "share"),
         Column("others_wait_ps", "Others wait", "time", unit_basis="sum"),
-        Column("differs", "Differs most"),
+        Column("difference", "Differs most"),
         Column("clock_offset_ps", "Clock offset, µs", "number"),
     ),
 )

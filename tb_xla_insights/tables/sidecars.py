@@ -10,7 +10,7 @@ COUNTS_AGAINST_TRACE = Definition(
         Column("operation", "What"),
         Column("metrics", "Report", "count"),
         Column("time_ps", "Time", "ms", derived=True),
-        Column("since", "During the capture", "count"),
+        Column("since_earlier_report", "During the capture", "count"),
         Column("trace", "Trace", "count"),
         Column("agrees", ""),
     ),

@@ -187,16 +187,16 @@ class HostRows:
         tracks = []
         for thread in threads:
             row_id = str(RowId(self.index, thread_row(thread.line)))
-            main = thread.role not in _FOLDED_ROLES
+            unfolded = thread.role not in _FOLDED_ROLES
             label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
-            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, main)
+            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, unfolded)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted(
             (track for track in tracks if track.head.role in _HELPER_ROLES),
             key=lambda track: -(track.share or 0),
         )
         for track in helpers[_MAX_UNFOLDED_HELPERS:]:
-            track.head = replace(track.head, main=False)
+            track.head = replace(track.head, unfolded=False)
         yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:

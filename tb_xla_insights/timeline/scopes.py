@@ -103,8 +103,9 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     key = int(ops.devices[device].key[op])
-    parts = range(int(ops.first[key]), int(ops.first[key + 1]))
-    weights = np.diff(ops.upto[parts.start : parts.stop], prepend=0) / ops.upto[parts.stop - 1]
+    parts = range(int(ops.first_part[key]), int(ops.first_part[key + 1]))
+    cumulative = ops.cumulative_weights[parts.start : parts.stop]
+    weights = np.diff(cumulative, prepend=0) / cumulative[-1]
     shares: dict[str, float] = {}
     for part, weight in zip(parts, weights.tolist(), strict=True):
         node = int(nodes.of_part[part])
@@ -138,7 +139,14 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
     labels = _Labels(trace, ops)
     if not (labels.of_part[0][_used_parts(ops, device_ops.key)] >= 0).any():
         return None
-    columns = spans.start_ps, spans.end_ps, device_ops.key, device_ops.run, ops.first, ops.upto
+    columns = (
+        spans.start_ps,
+        spans.end_ps,
+        device_ops.key,
+        device_ops.run,
+        ops.first_part,
+        ops.cumulative_weights,
+    )
     start, end, part, run = kernels.op_pieces(*map(np.ascontiguousarray, columns))
     lanes = []
     for label_of_part in labels.of_part:
@@ -162,7 +170,9 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
 def _used_parts(ops: Ops, key: Int32) -> Int32:
     """The indices of the parts of the ops with these keys."""
     keys = np.unique(key).tolist()
-    return np.concatenate([np.arange(ops.first[key], ops.first[key + 1]) for key in keys]).astype(np.int32)
+    return np.concatenate([np.arange(ops.first_part[key], ops.first_part[key + 1]) for key in keys]).astype(
+        np.int32
+    )
 
 
 class _Labels:

@@ -173,7 +173,7 @@ class Timeline:
         """The events of rows in a window, by start; without `rows`, of all unfolded rows except classes."""
         self._check_window(start_ps, end_ps)
         tracks = [self._row(row) for row in rows] or [
-            track for track in self._tracks.values() if track.head.main and track.head.kind != "classes"
+            track for track in self._tracks.values() if track.head.unfolded and track.head.kind != "classes"
         ]
         count, row_events = table(tracks, start_ps, end_ps, limit)
         return {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RowHead:
-    """A row's header. `main` rows are drawn without unfolding."""
+    """A row's header. `unfolded`: whether the row is drawn at first; the others only if threads are unfolded."""
 
     id: str
     kind: TimelineRowKind
@@ -29,7 +29,7 @@ class RowHead:
     host: str
     device: str | None = None
     role: str | None = None
-    main: bool = True
+    unfolded: bool = True
 
 
 @dataclass(eq=False)
@@ -59,9 +59,9 @@ class Track:
             "host": head.host,
             "device": head.device,
             "role": head.role,
-            "depths": max(1, len(self.lanes)),
+            "lanes": max(1, len(self.lanes)),
             "events": self.event_count,
-            "main": head.main,
+            "unfolded": head.unfolded,
             "share": None if self.share is None else round(self.share, 6),
         }
 

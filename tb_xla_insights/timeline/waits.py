@@ -46,7 +46,7 @@ def waits_in(
     count = 0
     for index, waits in waits_of_host.items():
         shift = _shift_ps(arrivals, hosts[index])
-        begin, end = waits.wait_start_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
+        begin, end = waits.wait_start_ps + shift, np.minimum(waits.last_arrival_ps, waits.end_ps) + shift
         is_inside = (waits.waits_ps > 0) & (begin < end_ps) & (end > start_ps)
         count += int(is_inside.sum())
         rows = np.flatnonzero(is_inside & (waits.waits_ps >= pixel_ps))
@@ -55,7 +55,7 @@ def waits_in(
             for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
         ]
     longest = sorted(candidates, reverse=True)[:_MAX_WAITS]
-    answer: Waits = {**_no_ops(), "count": count, "names": [], "last": [], "name": []}
+    answer: Waits = {**_no_ops(), "count": count, "names": [], "last_host": [], "name": []}
     texts: dict[str, int] = {}
     for index, waits in waits_of_host.items():
         rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
@@ -63,7 +63,7 @@ def waits_in(
         for instance in waits.instance[rows].tolist():
             instruction = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
             for column, text in (
-                (answer["last"], names[arrivals.last_party[instance]]),
+                (answer["last_host"], names[arrivals.last_party[instance]]),
                 (answer["name"], instruction.name),
             ):
                 column.append(texts.setdefault(text, len(texts)))
@@ -124,7 +124,7 @@ def _collective(
     return {
         "name": instruction.name,
         "kind": instruction.kind,
-        "last": names[last],
+        "last_host": names[last],
         "hosts": len(party_indices),
         "waiting": int((waits > 0).sum()),
         "longest_ps": int(waits.max(initial=0)),
@@ -136,7 +136,7 @@ def _collective(
 
 def _no_ops() -> WaitColumns:
     """The columns without an op."""
-    return {"device": [], "depth": [], "start_ps": [], "last_ps": [], "end_ps": [], "waits_ps": []}
+    return {"device": [], "depth": [], "start_ps": [], "last_arrival_ps": [], "end_ps": [], "waits_ps": []}
 
 
 def _add_ops(
@@ -153,7 +153,7 @@ def _add_ops(
     columns["device"] += [host.trace.devices[core].id for core in cores]
     columns["depth"] += [_depth(host, *op) for op in zip(cores, start.tolist(), end.tolist(), strict=True)]
     columns["start_ps"] += start.tolist()
-    columns["last_ps"] += (waits.last_ps[rows] + shift).tolist()
+    columns["last_arrival_ps"] += (waits.last_arrival_ps[rows] + shift).tolist()
     columns["end_ps"] += end.tolist()
     columns["waits_ps"] += waits.waits_ps[rows].tolist()
 

@@ -13,7 +13,7 @@ from tb_xla_insights.files.source import Source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
-from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, host_shifts, line_starts_ps
+from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_shifts
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
@@ -36,8 +36,10 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         replace(diagnostic, host=host)
         for diagnostic in (*space.diagnostics, *_clear_impossible_times(space, source))
     ]
-    lines, start_ps, base_unix_ns, has_unrelated_lines = _lines(space)
-    if has_unrelated_lines:
+    time_base = find_time_base(space)
+    base_unix_ns = time_base.base_unix_ns
+    lines, start_ps = _place_lines(space, time_base.line_starts_ps)
+    if time_base.has_unrelated_lines:
         diagnostics.append(
             Diagnostic(
                 "clock_unknown",
@@ -143,17 +145,15 @@ def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
     return diagnostics
 
 
-def _lines(space: XSpace) -> tuple[list[Line], Int64, int, bool]:
-    """The lines, the starts of all events, the epoch nanoseconds of their time 0, and whether lines with events cannot
-    be related (see `line_starts_ps`). Adds the lines' starts to `space.offset_ps`, in place."""
-    starts, base_unix_ns, has_unrelated_lines = line_starts_ps(space)
+def _place_lines(space: XSpace, line_starts_ps: Int64) -> tuple[list[Line], Int64]:
+    """The lines, and the starts of all events on the common time base, which replace `space.offset_ps` in place."""
     lines: list[Line] = []
     start_ps = space.offset_ps
     for plane_index, plane in enumerate(space.planes):
         for line in plane.lines:
-            start_ps[line.first : line.first + line.count] += starts[len(lines)]
+            start_ps[line.first : line.first + line.count] += line_starts_ps[len(lines)]
             lines.append(Line(len(lines), plane_index, line.id, text_of(line.name), line.first, line.count))
-    return lines, start_ps, base_unix_ns, has_unrelated_lines
+    return lines, start_ps
 
 
 def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | None:

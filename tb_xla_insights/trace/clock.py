@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,24 @@ MAX_DISTANCE_PS = 1 << 60
 """No capture lasts for 13 days: a time farther away than that is damaged. Sums of such times fit into 64 bits."""
 
 
-def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
-    """Puts lines on a common time base. Returns each line's time 0 on it (picoseconds), the epoch nanoseconds of the
-    base (0: not recorded), and whether lines with events cannot be related: lines of both kinds without a common
-    reference, or a line too far away from the others, which is put at zero.
+class TimeBase(NamedTuple):
+    """A common time base of a file's lines: the time 0 of each line on it, in file order over all planes, and the epoch
+    nanoseconds of the base (0: not recorded).
 
-    Lines keep their file order over all planes. The profile's start is the `profile_start_time` of the
-    `Task Environment` plane. Epoch nanoseconds times 1000 overflow 64 bits, so the base is subtracted first.
+    `has_unrelated_lines`: whether lines with events cannot be related, because lines of both kinds have no common
+    reference, or because a line is too far away from the others; it is put at zero then.
+    """
+
+    line_starts_ps: Int64
+    base_unix_ns: int
+    has_unrelated_lines: bool
+
+
+def find_time_base(space: XSpace) -> TimeBase:
+    """Puts the lines of a file on a common time base.
+
+    The profile's start is the `profile_start_time` of the `Task Environment` plane. Epoch nanoseconds times 1000
+    overflow 64 bits, so the base is subtracted first.
     """
     lines = [line for plane in space.planes for line in plane.lines]
     times = [line.timestamp_ns for line in lines if line.count]
@@ -37,12 +49,14 @@ def line_starts_ps(space: XSpace) -> tuple[Int64, int, bool]:
         (line.timestamp_ns - zero if line.timestamp_ns >= EPOCH_NS else line.timestamp_ns) for line in lines
     ]
     near = [is_near(start, 0) for start in starts]
-    unrelated = bool(relative and epoch and zero != profile_start)
-    unrelated |= any(line.count and not is_near_zero for line, is_near_zero in zip(lines, near, strict=True))
+    has_unrelated = bool(relative and epoch and zero != profile_start)
+    has_unrelated |= any(
+        line.count and not is_near_zero for line, is_near_zero in zip(lines, near, strict=True)
+    )
     starts_ps = [
         start * 1000 if is_near_zero else 0 for start, is_near_zero in zip(starts, near, strict=True)
     ]
-    return np.array(starts_ps, np.int64), zero, unrelated
+    return TimeBase(np.array(starts_ps, np.int64), zero, has_unrelated)
 
 
 def host_shifts(bases_ns: Sequence[int]) -> list[int | None]:

@@ -43,12 +43,6 @@ class Spans:
     def __len__(self) -> int:
         return len(self.row)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of the columns."""
-        columns = (self.row, self.start_ps, self.end_ps, self.depth, self.parent, self.name)
-        return sum(column.nbytes for column in columns)
-
     def shifted(self, by_ps: int) -> Spans:
         return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
 

@@ -103,11 +103,6 @@ class Flows:
     producer: Int32
     consumer: Int32
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of the columns."""
-        return self.producer.nbytes + self.consumer.nbytes
-
     def producers(self, rows: Int32) -> Int32:
         """The producer of each event, -1: none."""
         if not len(self.consumer):
@@ -276,14 +271,6 @@ class Trace:
         first, last = kernels.span(self.start_ps, self.duration_ps)
         return int(first), int(last)
 
-    @cached_property
-    def nbytes(self) -> int:
-        """Memory of the event columns."""
-        columns = (self.metadata_index, self.start_ps, self.duration_ps, self.depth, self.parent)
-        columns_bytes = sum(column.nbytes for column in columns)
-        spans_bytes = sum(device.ops.nbytes + device.modules.nbytes for device in self.devices)
-        return columns_bytes + self.stats.nbytes + self.flows.nbytes + spans_bytes
-
 
 @dataclass
 class SessionTrace:
@@ -326,7 +313,3 @@ class SessionTrace:
     @property
     def all_diagnostics(self) -> list[Diagnostic]:
         return [*self.diagnostics, *(diagnostic for trace in self.traces for diagnostic in trace.diagnostics)]
-
-    @property
-    def nbytes(self) -> int:
-        return sum(trace.nbytes for trace in self.traces)

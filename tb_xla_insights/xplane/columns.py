@@ -135,12 +135,6 @@ def narrow_ints(values: NDArray[Any]) -> NDArray[Any]:
 class StatColumns(dict[str, StatColumn]):
     """The requested stats that a file's events have, by name."""
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of all columns. Stats that occur on the same events share their `rows`."""
-        rows = {id(column.rows): column.rows.nbytes for column in self.values()}
-        return sum(rows.values()) + sum(column.values.nbytes for column in self.values())
-
     def move(self, order: NDArray[np.int64]) -> None:
         """Renumbers the rows after a sort of the events: row i is now the event that was row `order[i]`."""
         new_row = np.empty(len(order), np.int32)

@@ -191,8 +191,8 @@ def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
 
 def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: str) -> None:
     board.open(case_study, v="device", dd="0.0", st="all")
-    whole = document(board, case_study, dd="0.0", st="all", whole="1")
-    few = document(board, case_study, dd="0.0", st="all")
+    whole = document(board, case_study, cores="0.0", steps="all", whole="1")
+    few = document(board, case_study, cores="0.0", steps="all")
     assert len(few["ops"]["op"]) < len(whole["ops"]["op"])
     rest = board.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
@@ -215,7 +215,7 @@ def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     page.get_by_test_id("device-step").select_option("mean")
     shown.idle()
     assert {key: shown.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
-    mean = document(shown, demo, dd="all", st="mean")
+    mean = document(shown, demo, cores="all", steps="mean")
     assert mean["core_steps"] == 12
     assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(mean["total"]["self_ps"] / 12)]
     assert shown.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"

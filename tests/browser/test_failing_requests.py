@@ -58,6 +58,18 @@ def test_a_request_that_fails_is_told_and_repeated_on_demand(
     only_told(complaints)
 
 
+def test_a_piece_of_a_chain_whose_event_cannot_be_read_is_not_called_unrecorded(
+    xi: Xi, page: Page, complaints: list[str]
+) -> None:
+    xi.open(session_named("synthetic_case_study"), v="timeline")
+    page.get_by_test_id("gap-longest").click()
+    page.route("**/data/event?*", lambda route: route.fulfill(status=500, json={"error": FAULT}))
+    page.get_by_test_id("gap-chain").locator("tbody tr").first.click()
+    expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text(FAULT)
+    expect(page.get_by_test_id("live")).not_to_contain_text("Nothing is recorded")
+    only_told(complaints)
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_session_that_was_read_again_is_opened_again(
     xi: Xi, page: Page, complaints: list[str], view: str

@@ -45,7 +45,7 @@ def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: 
     assert column(table, "Last to arrive").all_inner_texts() == [LATE] * 12
     waits = [0] * 12
     for step, time in zip(
-        hosts_document["charges"]["step"], hosts_document["charges"]["waits_us"], strict=True
+        hosts_document["charges"]["step"], hosts_document["charges"]["others_wait_us"], strict=True
     ):
         waits[step] += time * US
     assert ps(column(table, "Others wait")) == waits
@@ -163,7 +163,7 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
     hosts_document = document(xi, demo)
     places = [at for at, step in enumerate(hosts_document["charges"]["step"]) if 2 <= step <= 5]
-    waits = sum(hosts_document["charges"]["waits_us"][at] for at in places)
+    waits = sum(hosts_document["charges"]["others_wait_us"][at] for at in places)
     table = page.get_by_test_id("hosts-table")
     assert ps(table.locator("tfoot tr:last-child [data-ps]")) == [waits * US]
     assert column(table, "Steps").first.inner_text() == "4"
@@ -183,7 +183,7 @@ def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Pa
     xi.open(demo, v="hosts")
     hosts_document = document(xi, demo)
     table = page.get_by_test_id("hosts-table")
-    never = [at for at, last in enumerate(hosts_document["hosts"]["last"]) if not last]
+    never = [at for at, last in enumerate(hosts_document["hosts"]["last_count"]) if not last]
     rows = table.locator("tbody tr[data-index]")
     expect(rows).to_have_count(16 - len(never))
     rest = page.get_by_test_id("host-rest")
@@ -217,7 +217,7 @@ def test_hosts_are_found_by_name_number_and_filter(xi: Xi, page: Page, demo: str
     assert xi.link()["f"] == "class:input"
     page.get_by_test_id("filter-class").select_option("")
     page.get_by_test_id("filter-last").select_option("0")
-    expect(rows).to_have_count(document(xi, demo)["hosts"]["last"].count(0))
+    expect(rows).to_have_count(document(xi, demo)["hosts"]["last_count"].count(0))
 
 
 def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None:
@@ -241,7 +241,7 @@ def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> No
         rows = list(csv.DictReader(file))
     hosts_document = document(xi, demo)
     assert len(rows) == 16 * 12
-    assert sum(int(row["last"]) for row in rows) == hosts_document["collectives"]
+    assert sum(int(row["last_count"]) for row in rows) == hosts_document["collectives"]
     late = [int(row["late_us"]) for row in rows if row["host"] == LATE]
     assert late == hosts_document["late_us"][5]
 

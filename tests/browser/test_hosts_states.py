@@ -111,7 +111,7 @@ def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page,
         state="no_collectives",
         collectives=0,
         late_us=[],
-        charges={"host": [], "step": [], "last": [], "waits_us": []},
+        charges={"host": [], "step": [], "last_count": [], "others_wait_us": []},
         verdict={
             "text": text,
             "kind": "unknown",
@@ -121,7 +121,12 @@ def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page,
             "steps": [],
         },
         figures={"waits_ps": None, "step_if_fixed_ps": None},
-        hosts={"last": UNKNOWN, "last_share": UNKNOWN, "waits_us": UNKNOWN, "named": [False] * 16},
+        hosts={
+            "last_count": UNKNOWN,
+            "last_share": UNKNOWN,
+            "others_wait_us": UNKNOWN,
+            "has_own_row": [False] * 16,
+        },
     )
     xi.open(demo, v="hosts")
     assert xi.text("hosts-verdict") == text
@@ -145,7 +150,7 @@ def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: s
 
 
 def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
-    replace_answer(page, read={"hosts_total": 20}, partial={"hosts_read": 16, "hosts_total": 20})
+    replace_answer(page, host_counts={"hosts_total": 20}, partial={"hosts_read": 16, "hosts_total": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(

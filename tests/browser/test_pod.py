@@ -198,7 +198,12 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 host | {"state": "ready", "bytes_read": 1, "message": None}
                 for host in answer["session"]["hosts"]
             ]
-            head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
+            head = {
+                **answer,
+                "rows": [],
+                "chosen_hosts": [],
+                "strip": {"buckets": 0, "devices": [], "host": []},
+            }
             partial = {"hosts_read": 11, "hosts_total": 16, "hosts_covered": 8}
             answer = {
                 "state": "loading",

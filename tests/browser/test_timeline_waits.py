@@ -33,7 +33,7 @@ COLOURS = (
 def last_wait(xi: Xi) -> dict[str, Any]:
     """The last one in the first collective of a step, of the median host's core for the late host."""
     waits = [wait for wait in xi.drawn("waits") if wait["until_ps"] - wait["start_ps"] > 20 * MS]
-    assert {(wait["device"], wait["last"], wait["name"]) for wait in waits} == {
+    assert {(wait["device"], wait["last_host"], wait["name"]) for wait in waits} == {
         (f"{MEDIAN}/TPU:0", LATE, "all-reduce.1")
     }
     last: dict[str, Any] = waits[-1]

@@ -17,7 +17,7 @@ export function answerWith(changes = {}) {
   const nulls = PATHS.concat('').map(() => null);
   return {
     schema: 1,
-    chosen: { dd: '0.0', st: '1205', category: null },
+    chosen: { cores: '0.0', steps: '1205', category: null },
     stale: false,
     steps: ['1204', '1205'],
     whole_steps: 2,
@@ -34,8 +34,8 @@ export function answerWith(changes = {}) {
     },
     total: {
       self_ps: 99 * MS,
-      counted_ps: 79 * MS,
-      uncounted_ps: 10 * MS,
+      flops_known_ps: 79 * MS,
+      flops_unknown_ps: 10 * MS,
       other_ps: 10 * MS,
       flops_share: 0.24,
       mfu: 0.24,
@@ -79,7 +79,7 @@ export function answerWith(changes = {}) {
     sources: ['/opt/model/mlp.py:40'],
     rows: ['h0.d0.ops'],
     rest: [{ path: 4, bound_by: 'memory', op_count: 3, executions: 30, self_ps: 2 * MS }],
-    uncounted: [{ op: 'custom-call.3', self_ps: 10 * MS }],
+    ops_without_flops: [{ op: 'custom-call.3', self_ps: 10 * MS }],
     verdict: { path: 3, roof_share: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
     ...changes,
   };

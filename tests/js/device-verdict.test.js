@@ -30,7 +30,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   const silent = answerWith({ verdict: null });
   silent.ops.flops = OPS.map(() => null);
   assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
-  const moves = answerWith({ verdict: null, chosen: { dd: '0.0', st: 'mean', category: 'copy' } });
+  const moves = answerWith({ verdict: null, chosen: { cores: '0.0', steps: 'mean', category: 'copy' } });
   moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
   moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
   assert.equal(

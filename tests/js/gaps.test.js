@@ -49,9 +49,9 @@ test('the row of gaps is the first row of its device', () => {
     device,
     host: 'vm',
     label: id,
-    depths: 1,
+    lanes: 1,
     events: 9,
-    main: true,
+    unfolded: true,
     role: null,
     share: null,
   });

@@ -12,9 +12,9 @@ const row = (host, id, kind, more = {}) => ({
   host: HOSTS[host],
   device: null,
   role: null,
-  depths: 1,
+  lanes: 1,
   events: 1,
-  main: true,
+  unfolded: true,
   share: 0.5,
   ...more,
 });

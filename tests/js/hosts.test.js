@@ -84,13 +84,16 @@ test('a scale ends at the 95th percentile and clamps values beyond it', () => {
 
 test('rows of all steps equal the document; rows of single steps add up to them', () => {
   const whole = hostRows(EXAMPLE, null);
-  assert.deepEqual(whole.map(({ last }) => last), EXAMPLE.hosts.last);
+  assert.deepEqual(whole.map(({ last_count }) => last_count), EXAMPLE.hosts.last_count);
   const all = hostRows(EXAMPLE, [0, 11]);
-  assert.deepEqual(all.map(({ last }) => last), EXAMPLE.hosts.last);
+  assert.deepEqual(all.map(({ last_count }) => last_count), EXAMPLE.hosts.last_count);
   const [first, then] = [hostRows(EXAMPLE, [0, 4]), hostRows(EXAMPLE, [5, 11])];
   assert.deepEqual(
-    first.map(({ last, waits_us }, at) => [last + then[at].last, waits_us + then[at].waits_us]),
-    all.map(({ last, waits_us }) => [last, waits_us]),
+    first.map(({ last_count, others_wait_us }, at) => [
+      last_count + then[at].last_count,
+      others_wait_us + then[at].others_wait_us,
+    ]),
+    all.map(({ last_count, others_wait_us }) => [last_count, others_wait_us]),
   );
   assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
   assert.equal(
@@ -107,7 +110,8 @@ test('a range of steps has its own verdict', () => {
     text,
     /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
   );
-  const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, clear: EXAMPLE.steps.clear.map(() => false) } };
+  const is_last_host_late = EXAMPLE.steps.is_last_host_late.map(() => false);
+  const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
   assert.match(rangeVerdict(quiet, rows, [2, 5]), /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
   const { step_ps, waits_ps } = rangeFigures(EXAMPLE, hostRows(EXAMPLE, [0, 11]), [0, 11]);
   assert.ok(Math.abs(step_ps - EXAMPLE.figures.step_ps) < 1e6 && waits_ps < step_ps);
@@ -143,10 +147,10 @@ test('steps in a link are numbers, with an index where numbers repeat', () => {
 test('the export has every host and step, and its waits add up', () => {
   const rows = csvRows(EXAMPLE);
   assert.equal(rows.length, 16 * 12);
-  assert.equal(rows.reduce((sum, row) => sum + row.last, 0), EXAMPLE.collectives);
+  assert.equal(rows.reduce((sum, row) => sum + row.last_count, 0), EXAMPLE.collectives);
   assert.equal(
     rows.reduce((sum, row) => sum + row.others_wait_us, 0),
-    EXAMPLE.charges.waits_us.reduce((sum, us) => sum + us, 0),
+    EXAMPLE.charges.others_wait_us.reduce((sum, us) => sum + us, 0),
   );
   const text = csvText(CSV_HEADS, rows.map((row) => CSV_HEADS.map((head) => row[head])));
   assert.ok(text.split('\r\n')[1].startsWith('t1v-n-7f-w-0,1204,'));

@@ -9,9 +9,9 @@ const row = (id, kind, more = {}) => ({
   host: 'vm',
   device: null,
   role: null,
-  depths: 1,
+  lanes: 1,
   events: 1,
-  main: true,
+  unfolded: true,
   share: 0.5,
   ...more,
 });
@@ -30,9 +30,9 @@ const device = (id) => ({
   ops: 1,
 });
 const ROWS = [
-  row('h0.steps', 'steps'), row('h0.ann', 'annotations', { depths: 3 }), row('h0.classes', 'classes'),
-  thread('h0.t0', 'python (driving)', { role: 'driving', depths: 3 }), thread('h0.t1', 'tf_Compute 1', { depths: 2 }),
-  thread('h0.t2', 'pool 1', { main: false }), thread('h0.t3', 'pool 2', { main: false }),
+  row('h0.steps', 'steps'), row('h0.ann', 'annotations', { lanes: 3 }), row('h0.classes', 'classes'),
+  thread('h0.t0', 'python (driving)', { role: 'driving', lanes: 3 }), thread('h0.t1', 'tf_Compute 1', { lanes: 2 }),
+  thread('h0.t2', 'pool 1', { unfolded: false }), thread('h0.t3', 'pool 2', { unfolded: false }),
   row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
   row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
 ];
@@ -94,7 +94,7 @@ test('a closed thread shows one depth, an open device all its rows', () => {
 });
 
 test('annotations fold below depth 4', () => {
-  const rows = [row('h0.ann', 'annotations', { depths: 7 })];
+  const rows = [row('h0.ann', 'annotations', { lanes: 7 })];
   assert.equal(lay({}, rows).lanes.length, 5);
   assert.equal(lay({ open: new Map([['h0.ann', true]]) }, rows).lanes.length, 7);
 });
@@ -121,7 +121,7 @@ test('a thread of the selection is never folded', () => {
 });
 
 test('a closed row shows as many depths as the selection needs', () => {
-  const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', depths: 9 })];
+  const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', lanes: 9 })];
   assert.equal(lay({}, rows).lanes.length, 4);
   assert.equal(lay({ requiredDepths: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
 });

@@ -30,15 +30,15 @@ test('columns become rows, and classes stay by step', () => {
 
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
   const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
-  const stateOf = (id, start, device = null, explains = {}) =>
+  const stateOf = (id, start, device = null, explained_gaps = {}) =>
     findingLinkState(
       { id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] },
-      { explains, steps: { columns: steps } },
+      { explained_gaps, steps: { columns: steps } },
     );
   assert.equal(stateOf('tracing_bound', 6e9, 'TPU:0').sel, 'gap:TPU:0@6');
   assert.equal(stateOf('recompilation', 6e9).sel, 'win:6+1');
   const longest = { device: 'TPU:1', start_ps: 5e9, duration_ps: 3e9 };
-  const { sel, fi } = stateOf('recompilation', 6e9, null, { recompilation: { count: 1, places: [longest] } });
+  const { sel, fi } = stateOf('recompilation', 6e9, null, { recompilation: { count: 1, gaps: [longest] } });
   assert.deepEqual([sel, fi], ['gap:TPU:1@5', 'recompilation']);
   assert.equal(stateOf('exposed_collectives', 6e9, 'TPU:0').sel, 'win:6+1');
   assert.deepEqual(stateOf('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });

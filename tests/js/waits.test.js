@@ -17,7 +17,7 @@ const op = (host, core, wait, more = {}) => ({
   until_ps: (10 + wait) * MS,
   end_ps: 40 * MS,
   name: 'all-reduce.1',
-  last: 'w-5',
+  last_host: 'w-5',
   ...more,
 });
 const short = (host) => host.replace('w-', '#');
@@ -29,9 +29,9 @@ test('columns become ops, which wait until the last host arrives', () => {
     device: ['w-3/TPU:0'],
     depth: [0],
     name: [1],
-    last: [0],
+    last_host: [0],
     start_ps: [10 * MS],
-    last_ps: [30 * MS],
+    last_arrival_ps: [30 * MS],
     end_ps: [40 * MS],
     waits_ps: [20 * MS],
   };

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tb_xla_insights.analysis.compiles.graph_diff import Difference, GraphDiff
+from tb_xla_insights.english import join_words
 from tb_xla_insights.units import count
 
 _MAX_CHANGES = 2
@@ -51,9 +52,7 @@ def _change_text(before: str | None, after: str | None) -> str:
 def _indices_text(indices: list[int]) -> str:
     if len(indices) > _MAX_INDICES:
         return f"{count(len(indices))} parameters"
-    if len(indices) == 1:
-        return f"parameter {indices[0]}"
-    return f"parameters {', '.join(map(str, indices[:-1]))} and {indices[-1]}"
+    return f"parameter{'s' if len(indices) > 1 else ''} {join_words([*map(str, indices)])}"
 
 
 def types_text(shapes: Iterable[tuple[str | None, str | None]]) -> str:

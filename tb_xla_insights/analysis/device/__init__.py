@@ -1,1 +1,1 @@
-"""What devices did: op names and collectives."""
+"""The ops of devices by name, and their collectives."""

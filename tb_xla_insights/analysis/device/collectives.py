@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import Collective
 
 _NO_OPCODE = -2
-"""The answer for ops whose program is not recorded."""
+"""Stands for the classification of an op that is in no recorded program."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     """
     ops, kinds = trace.devices[device].ops, collective_kinds(trace, device)
     computes, is_container_op = _compute_flags(trace, device, kinds)
-    chosen = np.flatnonzero(kinds >= 0)
-    start, end = ops.start_ps[chosen], ops.end_ps[chosen]
+    op_indices = np.flatnonzero(kinds >= 0)
+    start, end = ops.start_ps[op_indices], ops.end_ps[op_indices]
     empty = np.zeros(0, np.int64)
-    if not chosen.size:
-        return Collectives(chosen.astype(np.int32), kinds[chosen], empty, empty)
+    if not op_indices.size:
+        return Collectives(op_indices.astype(np.int32), kinds[op_indices], empty, empty)
     own_start, own_end = empty, empty
     if is_container_op.any():
         op, own_start, own_end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -64,17 +64,18 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
     )
     hidden = covered_times(computing.start_ps, computing.end_ps, start, end)
-    # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
+    # Ops that run side by side (on streams, on threads) are not nested, even if their times are.
     own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
-    time = own_ps[chosen]
-    return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
+    duration_ps = own_ps[op_indices]
+    exposed_ps = np.minimum(duration_ps, end - start - hidden)
+    return Collectives(op_indices.astype(np.int32), kinds[op_indices], duration_ps, exposed_ps)
 
 
 @memoised
 def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
-    """Per op of a device (an index into the trace's devices), its kind (index into COLLECTIVE_KINDS), -1 if it is no
-    collective: by its name or category, and on a CPU, where ops have no category, by its opcode in the program, because
-    JAX names ops after its own primitives: `psum.7`."""
+    """Per op of a device (an index into the trace's devices), its kind (index into COLLECTIVE_KINDS); -1 if it is no
+    collective. Its name or category decides; on a CPU, where ops have no category, its opcode in the program does,
+    because JAX names ops after its own primitives: `psum.7`."""
     ops = trace.devices[device].ops
     kinds = trace.map_texts(ops.name, _kind_index)
     categories = trace.metadata.text.get("hlo_category")
@@ -118,7 +119,7 @@ def _kind_index(name: str) -> int:
 def collectives_report(session: SessionTrace) -> list[Collective]:
     """The report's `collectives`: a row per op name and kind, summed over all devices, most time first. Times are own
     times; `count` counts the start and done ops of an asynchronous collective separately."""
-    rows: dict[tuple[str, str], list[int]] = {}
+    sums: dict[tuple[str, str], list[int]] = {}
     for trace in session.traces:
         for index, device in enumerate(trace.devices):
             collectives = find_collectives(trace, index)
@@ -126,12 +127,12 @@ def collectives_report(session: SessionTrace) -> list[Collective]:
             for name in np.unique(names).tolist():
                 same_name = names == name
                 key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[collectives.kind[same_name][0]]
-                total = rows.setdefault(key, [0, 0, 0])
+                total = sums.setdefault(key, [0, 0, 0])
                 total[0] += int(same_name.sum())
                 total[1] += int(collectives.duration_ps[same_name].sum())
                 total[2] += int(collectives.exposed_ps[same_name].sum())
-    listed: list[Collective] = [
+    rows: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
-        for (op, kind), (count, time, exposed) in rows.items()
+        for (op, kind), (count, time, exposed) in sums.items()
     ]
-    return sorted(listed, key=lambda row: (-row["duration_ps"], row["op"]))
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))

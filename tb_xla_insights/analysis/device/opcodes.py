@@ -30,7 +30,7 @@ _FUSION_WORDS = frozenset(("fusion", "wrapped", "loop"))
 """Words that XLA adds to the opcodes of a fusion's parts to name it: `loop_add_tanh_fusion`, `wrapped_subtract`."""
 
 _ALIASES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
-_KERNEL = re.compile(
+_COLLECTIVE_KERNEL = re.compile(
     r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
     re.IGNORECASE,
 )
@@ -68,10 +68,10 @@ def is_element_wise(name: str) -> bool:
 
 
 def collective_kind(name: str) -> str | None:
-    """The one of COLLECTIVE_KINDS that an op's name or category (`all-reduce fusion`) means; None if it is no
-    collective."""
+    """The kind of collective (one of COLLECTIVE_KINDS) by an op's name or category (`all-reduce fusion`); None if it is
+    no collective."""
     match = _COLLECTIVE.match(name)
     if match:
         return _ALIASES.get(match[1], match[1])
-    kernel = _KERNEL.match(name)
+    kernel = _COLLECTIVE_KERNEL.match(name)
     return _KIND_OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None

@@ -1,25 +1,24 @@
-"""The report's findings: what to change, with evidence, cost and places. One module per family of findings."""
+"""The report's findings: what to change and where, with evidence and cost. One module per family of findings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
+from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
+from tb_xla_insights.analysis.findings.finding import Finding, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
-from tb_xla_insights.analysis.findings.host import (
-    dispatch_overhead,
-    tracing_bound,
-)
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
+from tb_xla_insights.analysis.findings.tracing import tracing_bound
 from tb_xla_insights.analysis.findings.worth import (
     NO_MISTAKES,
     finding_kind,
@@ -40,13 +39,12 @@ _FINDERS = (
     transfer_bound, graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
     exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
-"""The order in which findings take idle time: those with a known place first, those that take the rest of a class
+"""The order in which findings take idle time: those with a known location first, those that take the rest of a class
 last."""
 
 
 def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> list[Finding]:
-    """The findings of a session of one host: mistakes, then limits; in each, recurring ones first, then by gain (see
-    `worth`).
+    """The findings of a session of one host in order (see `worth.sort_findings`).
 
     No idle time counts for two host findings, so that their costs never exceed the starved gaps. `device_bound` is
     included only if no mistake or limit is worth a warning (see `has_nothing_to_fix`).
@@ -57,13 +55,13 @@ def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> li
 def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
     for finder in _FINDERS:
-        before = facts.ledger.left.sum(axis=1)
+        left_before = facts.ledger.left.sum(axis=1)
         if (finding := finder(facts)) is not None:
             drafts.append(finding)
-            facts.ledger.explained[finding.id] = before - facts.ledger.left.sum(axis=1)
+            facts.ledger.explained[finding.id] = left_before - facts.ledger.left.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}
-    facts.ledger.explained = {id_: taken for id_, taken in facts.ledger.explained.items() if id_ in ids}
+    facts.ledger.explained = {id_: ps for id_, ps in facts.ledger.explained.items() if id_ in ids}
     if has_nothing_to_fix(findings) and (bound := device_bound(facts)):
         findings.append(bound)
     return findings

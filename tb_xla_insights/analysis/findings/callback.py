@@ -7,13 +7,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
-    first_fitting_title,
-    longest_windows,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.host.callbacks import (
     callback_frame,
     callback_functions,
@@ -26,7 +21,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time
@@ -110,17 +105,16 @@ def _advice(kind: str, name: str | None, location: str) -> str:
     )
 
 
-def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
+def _held_up_windows(trace: Trace) -> Intervals:
     """When callbacks hold up the driving thread: on a CPU, it runs programs itself, and their calls return when the
     programs end."""
     intervals = []
     for index, device in enumerate(trace.devices):
         runs = device.modules
         on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
-        driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
-        intervals.append(find_callbacks(trace, index).waits.within(driven))
-    held_up = union_all(intervals)
-    return held_up.start_ps, held_up.end_ps
+        driving_runs = union(runs.start_ps, runs.end_ps, on_driving_thread)
+        intervals.append(find_callbacks(trace, index).waits.within(driving_runs))
+    return union_all(intervals)
 
 
 def _waiting_ps_of_runs(trace: Trace) -> Int64:

@@ -14,13 +14,13 @@ from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
-BUILDS = ("compile", "tracing", "python")
+BUILDING_CLASSES = ("compile", "tracing", "python")
 """The classes of host work that a call does only if it compiles. A call that finds its program in the cache launches
 it at once."""
 
 
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
-    """The outermost runtime events around some compilations (rows), within their innermost annotation. The call
+    """The outermost runtime events around some compilations (rows), within their innermost annotation. Such a call
     includes more than the compilation: JAX traces and lowers the function in it."""
     is_frame, annotations = has_tag(trace, "python_tracer"), annotation_mask(trace)
     calls = []
@@ -33,27 +33,27 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     return union(trace.start_ps[call_rows], trace.end_ps[call_rows])
 
 
-def slow_first_runs(trace: Trace, compiled_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:
+def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:
     """Per run of Launches.runs, how much longer the first run after a compilation takes than the median of the other
     runs of programs with the same name, in ps; and the launches of first runs whose names have no other runs: the
-    duration of their later runs is unknown. `compiled_ps`: when compilations ended."""
+    duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
     launches = find_launches(trace)
     runs, excess = launches.runs, np.zeros(len(launches.runs), np.int64)
-    next_launch = np.searchsorted(trace.start_ps[launches.row], compiled_ps)
+    next_launch = np.searchsorted(trace.start_ps[launches.row], compile_end_ps)
     first = np.isin(runs.launch, next_launch) & (runs.program >= 0)
     names = number_distinct(name for name, _ in launches.programs)
     name = np.append(names, -1)[runs.program]
-    unknown = np.zeros(len(runs), np.bool_)
+    is_unknown = np.zeros(len(runs), np.bool_)
     for index in np.unique(name[first]).tolist():
         is_first = first & (name == index)
         later_ps = runs.duration_ps[(name == index) & ~first]
         if later_ps.size:
             excess[is_first] = np.maximum(runs.duration_ps[is_first] - round(float(np.median(later_ps))), 0)
         else:
-            unknown |= is_first
-    return excess, np.unique(runs.launch[unknown]).astype(np.intp)
+            is_unknown |= is_first
+    return excess, np.unique(runs.launch[is_unknown]).astype(np.intp)
 
 
 def without_unknown_runs(fix: Fix) -> Fix:
     """The fix without unknown run times, for what happened in one step: the other steps show how long a step takes."""
-    return replace(fix, unknown=NO_LAUNCHES)
+    return replace(fix, unknown_launches=NO_LAUNCHES)

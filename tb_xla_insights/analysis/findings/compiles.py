@@ -14,41 +14,31 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
-    first_fitting_title,
-    join_words,
-    longest_windows,
-    lower_first,
-    most_common,
-    plural,
-    step_names,
-    step_paths,
-    steps_text,
-)
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     advise_change,
     advise_unknown_change,
     find_tracer,
-    place_text,
+    location_text,
 )
 from tb_xla_insights.analysis.findings.compile_costs import (
-    BUILDS,
+    BUILDING_CLASSES,
     calls_that_compile,
     slow_first_runs,
     without_unknown_runs,
 )
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths, steps_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
+from tb_xla_insights.english import join_words, lower_first, plural
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
-_NEW: dict[Change, str] = {
+_CHANGE_CLAUSES: dict[Change, str] = {
     "same_hlo": "the HLO is that of an earlier program",
     "constants": "only values of constants differ from an earlier program",
     "code": "the parameters are those of an earlier program, the code is not",
@@ -64,7 +54,7 @@ _NEW: dict[Change, str] = {
 _NEARLY_ALL_SHARE = 0.995
 """The share of a compilation's time that rounds to all of it."""
 
-_EDGES = {
+_CUT_PHRASES = {
     BEGUN_BEFORE: "at the capture's start",
     UNFINISHED: "at the capture's end",
     BEGUN_BEFORE | UNFINISHED: "all through the capture",
@@ -96,17 +86,17 @@ def recompilation(facts: Facts) -> Finding | None:
         return None
     compile_intervals = union(compiles.start_ps[indices], compiles.end_ps[indices])
     compiling_calls = union_all([compile_intervals, calls_that_compile(trace, compiles.row[indices])])
-    taken = facts.ledger.take_within(BUILDS, compiling_calls)
-    cost = int(taken.sum())
-    slow_first_ps, unknown = slow_first_runs(trace, compiles.end_ps[indices])
+    taken_ps = facts.ledger.take_within(BUILDING_CLASSES, compiling_calls)
+    cost = int(taken_ps.sum())
+    slow_first_ps, unknown_launches = slow_first_runs(trace, compiles.end_ps[indices])
     fix = Fix(
-        BUILDS,
-        windows=(compiling_calls.start_ps, compiling_calls.end_ps),
+        BUILDING_CLASSES,
+        windows=compiling_calls,
         device_ps=slow_first_ps,
-        unknown=unknown,
+        unknown_launches=unknown_launches,
     )
     steps = set(compiles.step[indices].tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     compilations = _compilations(facts, indices.tolist())
     count, total = len(compilations), compile_intervals.total_ps
     where = _where(compilations, numbers, facts)
@@ -116,7 +106,7 @@ def recompilation(facts: Facts) -> Finding | None:
     debug_cause = next(
         (compilation.debug_cause for compilation in compilations if compilation.debug_cause), {}
     )
-    main = _main_change(compilations)
+    example = _example(compilations)
     brief = (
         where
         if all(compilation.in_step or compilation.cut for compilation in compilations)
@@ -126,12 +116,12 @@ def recompilation(facts: Facts) -> Finding | None:
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     detail = (
         f"{_duration_text(compilations, total, '' if where in title else where)}; "
-        f"{_idle_text(facts, taken, total)}"
+        f"{_idle_text(facts, taken_ps, total)}"
     )
-    if len(fix.unknown):
+    if len(fix.unknown_launches):
         detail += ", and the time of a later run is unknown"
-    detail += f".{_new_text(compilations, main)}"
-    if main is None and variants > 1:
+    detail += f".{_change_text(compilations, example)}"
+    if example is None and variants > 1:
         detail += (
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
         )
@@ -140,7 +130,7 @@ def recompilation(facts: Facts) -> Finding | None:
         title,
         f"a compile {brief}" if count in (1, len(numbers)) else f"{count} compiles {brief}",
         detail,
-        _advice(facts, compilations, main, debug_cause, annotation, numbers, variants),
+        _advice(facts, compilations, example, debug_cause, annotation, numbers, variants),
         cost,
         {
             "compiles": count,
@@ -157,7 +147,7 @@ def recompilation(facts: Facts) -> Finding | None:
                     compilation.diff.change for compilation in compilations if compilation.diff.change
                 ).most_common()
             ),
-            "difference": difference_text(main.diff) if main else None,
+            "difference": difference_text(example.diff) if example else None,
             "annotation": annotation,
             "cause": debug_cause.get("cause"),
             "frame": debug_cause.get("frame"),
@@ -176,10 +166,10 @@ def _duration_text(compilations: Sequence[_Compilation], total_ps: int, where: s
     return f"{clause} {brief_time(total_ps)}{_cut_text(compilations)}"
 
 
-def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
-    if not taken.any():
+def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
+    if not taken_ps.any():
         return "no device waits for it within its span"
-    idle, core = facts.mean_per_core(taken), lower_first(facts.core_subject)
+    idle, core = facts.mean_per_core(taken_ps), lower_first(facts.core_subject)
     return (
         f"{core} idles meanwhile"
         if idle.ps >= _NEARLY_ALL_SHARE * total_ps
@@ -207,17 +197,19 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
 
 def _where(compilations: Sequence[_Compilation], numbers: Sequence[int], facts: Facts) -> str:
     """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
-    places = [steps_text(numbers, facts.steps)] if numbers else []
+    phrases = [steps_text(numbers, facts.steps)] if numbers else []
     outside = [compilation for compilation in compilations if not compilation.in_step]
-    places += (
+    phrases += (
         ["outside of whole steps" if facts.steps else "outside of steps"]
         if any(not compilation.cut for compilation in outside)
         else []
     )
-    places += [
-        _EDGES[cut] for cut in sorted(_EDGES) if any(compilation.cut == cut for compilation in outside)
+    phrases += [
+        _CUT_PHRASES[cut]
+        for cut in sorted(_CUT_PHRASES)
+        if any(compilation.cut == cut for compilation in outside)
     ]
-    return join_words(places)
+    return join_words(phrases)
 
 
 def _title(compilations: Sequence[_Compilation], where: str) -> str:
@@ -228,7 +220,7 @@ def _title(compilations: Sequence[_Compilation], where: str) -> str:
     return first_fitting_title(f"{name} is compiled {where}", f"A graph is compiled {where}")
 
 
-def _main_change(compilations: Sequence[_Compilation]) -> _Compilation | None:
+def _example(compilations: Sequence[_Compilation]) -> _Compilation | None:
     """The longest compilation with the change that takes most time in total; None if no change is known."""
     times: Counter[Change] = Counter()
     for compilation in compilations:
@@ -241,17 +233,17 @@ def _main_change(compilations: Sequence[_Compilation]) -> _Compilation | None:
     return max(with_change, key=lambda compilation: compilation.end_ps - compilation.start_ps)
 
 
-def _new_text(compilations: Sequence[_Compilation], main: _Compilation | None) -> str:
-    """What is new in the graphs, as a sentence with a leading space; empty if unknown."""
-    if main is None or main.diff.change is None:
+def _change_text(compilations: Sequence[_Compilation], example: _Compilation | None) -> str:
+    """What is new in the graphs, as a sentence with a leading space; empty if unknown. `example`: see `_example`."""
+    if example is None or example.diff.change is None:
         return ""
-    is_new = _NEW[main.diff.change]
-    with_change = sum(compilation.diff.change == main.diff.change for compilation in compilations)
-    differences = changes_text(main.diff.nearest.differences) if main.diff.nearest else ""
+    clause = _CHANGE_CLAUSES[example.diff.change]
+    with_change = sum(compilation.diff.change == example.diff.change for compilation in compilations)
+    differences = changes_text(example.diff.nearest.differences) if example.diff.nearest else ""
     if len(compilations) == 1:
-        return f" {is_new[:1].upper()}{is_new[1:]}{f': {differences}' if differences else ''}."
+        return f" {clause[:1].upper()}{clause[1:]}{f': {differences}' if differences else ''}."
     longest = f": in the longest, {differences}" if differences else ""
-    return f" In {'all' if with_change == len(compilations) else with_change} of them {is_new}{longest}."
+    return f" In {'all' if with_change == len(compilations) else with_change} of them {clause}{longest}."
 
 
 def _cut_text(compilations: Sequence[_Compilation]) -> str:
@@ -267,25 +259,25 @@ def _cut_text(compilations: Sequence[_Compilation]) -> str:
 def _advice(
     facts: Facts,
     compilations: Sequence[_Compilation],
-    main: _Compilation | None,
+    example: _Compilation | None,
     debug_cause: dict[str, Any],
     annotation: str | None,
     numbers: Sequence[int],
     variants: int,
 ) -> str:
     # The whole graph runs at the end of a step, so the step's annotation does not locate the change.
-    inside = None if annotation in step_paths(facts.trace) else annotation
-    at = place_text(
-        None if "StepTrace" in (debug_cause.get("cause") or "") else debug_cause.get("frame"), inside
+    phase = None if annotation in step_paths(facts.trace) else annotation
+    location = location_text(
+        None if "StepTrace" in (debug_cause.get("cause") or "") else debug_cause.get("frame"), phase
     )
-    if main is not None and main.diff.change is not None:
-        differences = main.diff.nearest.differences if main.diff.nearest else ()
+    if example is not None and example.diff.change is not None:
+        differences = example.diff.nearest.differences if example.diff.nearest else ()
         types = types_text((difference.before, difference.after) for difference in differences)
         dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
-        return advise_change(main.diff.change, find_tracer(dynamo, facts.framework), at, types)
+        return advise_change(example.diff.change, find_tracer(dynamo, facts.framework), location, types)
     if all(compilation.cut for compilation in compilations):
         return CAPTURE_AGAIN
-    return advise_unknown_change(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
+    return advise_unknown_change(location, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
 
 
 def _variants(facts: Facts, name: str | None) -> int:

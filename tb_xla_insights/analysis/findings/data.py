@@ -6,27 +6,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Frequency,
-    Mean,
-    first_fitting_title,
-    mean_text,
-    most_common,
-)
+from tb_xla_insights.analysis.findings.facts import Facts, Mean
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
+from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
-from tb_xla_insights.analysis.replay.what_if import Fix, step_without, work_aside_ps
+from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
-DELAYED_RATIO = 2
-"""If the host waits for batches this many times longer than the device idles, the text says why."""
+_MIN_DELAYED_RATIO = 2
+"""If the host waits for batches more than this many times longer than devices idle, the text names the effect: the next
+launch is delayed."""
 
-_LOADING = {
+_LOADING_ADVICE = {
     # A capture does not show whether another thread loads if nothing of that thread is recorded.
     "driving_thread": "If {where} loads the batch itself, load ahead of the step{at_once}: {how}; if it waits "
     "for a loader, give that more workers.",
@@ -42,73 +38,71 @@ _LOADING = {
 def input_bound(facts: Facts) -> Finding | None:
     """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. It affects all
     steps in which the host loads: loading while the device works delays the next launch."""
-    trace, taken, inputs = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
-    infeed_ps, idle_ps = inputs.infeed_ps, int(taken.sum())
+    trace, taken_ps, inputs = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
+    infeed_ps, idle_ps = inputs.infeed_ps, int(taken_ps.sum())
     cost = idle_ps + infeed_ps
     pipeline = input_pipeline_report(facts.session)
     batches = pipeline["batches"]
     if not cost and not batches:
         return None
-    steps = facts.steps_taken(taken) | set(steps_at(trace, trace.start_ps[inputs.batches]).tolist()) - {-1}
+    steps_with_batches = set(steps_at(trace, trace.start_ps[inputs.batches]).tolist()) - {-1}
+    steps = facts.affected_steps(taken_ps) | steps_with_batches
     names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
     name = most_common(names) or "the input pipeline"
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"] or "driving_thread"
     hidden_share = pipeline["load_hidden"]
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
-    delay_text = ", but delays the next launch" if waiting_ps > DELAYED_RATIO * cost else ""
+    delay_text = ", but delays the next launch" if waiting_ps > _MIN_DELAYED_RATIO * cost else ""
     frequency = facts.frequency_of(steps)
-    elsewhere, fix = (
-        facts.idle_elsewhere(taken, frequency, "input"),
-        facts.fix_without(steps, "input", aside=True),
-    )
+    elsewhere = facts.idle_elsewhere(taken_ps, frequency, "input")
+    fix = facts.fix_removing(steps, "input", in_other_thread=True)
     return Finding(
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
         f"{facts.core_subject} idles{' or waits in infeed' if infeed_ps else ''} "
-        f"{_mean(facts, taken, infeed_ps, frequency)} while the "
+        f"{_mean_with_infeed(facts, taken_ps, infeed_ps, frequency)} while the "
         f"host loads or waits for a batch{each_text}{elsewhere.text}. Loading overlaps "
         f"with the device's work for {share(hidden_share)} of its time{delay_text}.",
-        _LOADING[pipeline_kind].format(
-            where=name, at_once=_at_once(facts, frequency, fix), how=facts.words.ahead
+        _LOADING_ADVICE[pipeline_kind].format(
+            where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
-        facts.gap_windows(taken),
+        facts.gap_windows(taken_ps),
         frequency,
         fix,
         idle_ps=elsewhere.idle_ps,
     )
 
 
-def _at_once(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
-    """`, at least 3 batches at once`: so many loaders load the batches of a step as fast as the step is without
-    loading. Empty if one does, or if it is unknown."""
+def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
+    """`, at least 3 batches at once`: the number of loaders that load the batches of a step within a step without
+    loading. Empty if one loader suffices, or if the number is unknown."""
     step_ps = step_without(facts.trace, fix) if frequency == "every_step" else None
-    loaders = -(-work_aside_ps(facts.trace, fix) // step_ps) if step_ps else 1
+    loaders = -(-removed_host_ps(facts.trace, fix) // step_ps) if step_ps else 1
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
-def _mean(facts: Facts, taken: Int64, infeed_ps: int, frequency: Frequency | None) -> Mean:
+def _mean_with_infeed(facts: Facts, taken_ps: Int64, infeed_ps: int, frequency: Frequency | None) -> Mean:
     """The mean idle time per core, including waits in infeed."""
-    mean = facts.mean_per_core(taken, frequency)
+    mean = facts.mean_per_core(taken_ps, frequency)
     divisor = facts.core_steps if mean.unit else len(facts.trace.devices)
     return replace(mean, ps=mean.ps + infeed_ps // max(1, divisor))
 
 
-def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
+def _transfer_brief(to_device: Mapping[str, Any], sends: bool) -> str:
     if not sends:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
     return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
 
 
-def _transfer_text(sent: Mapping[str, Any]) -> str:
+def _transfer_text(to_device: Mapping[str, Any]) -> str:
     """`324.5 MB are sent (1.1 transfers)`, per step."""
-    number = sent["per_step"]
-    size = sent["bytes_per_step"]
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
     text = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
     return (
         text
@@ -119,34 +113,34 @@ def _transfer_text(sent: Mapping[str, Any]) -> str:
 
 def transfer_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host sends to the device or reads from it."""
-    sent, read = facts.ledger.take(("to_device",)), facts.ledger.take(("from_device",))
-    taken, sent_ps, read_ps = sent + read, int(sent.sum()), int(read.sum())
-    cost = sent_ps + read_ps
+    to_device_ps, from_device_ps = facts.ledger.take(("to_device",)), facts.ledger.take(("from_device",))
+    send_ps, read_ps = int(to_device_ps.sum()), int(from_device_ps.sum())
+    taken_ps, cost = to_device_ps + from_device_ps, send_ps + read_ps
     if not cost:
         return None
-    transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
+    transfers, steps = transfers_report(facts.session), facts.affected_steps(taken_ps)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
-    sends, frequency = sent_ps >= read_ps, facts.frequency_of(steps)
-    elsewhere = facts.idle_elsewhere(taken, frequency, "to_device", "from_device")
+    sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
+    elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
+    activity = _transfer_text(to_device) if sends else "the host reads from it"
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
-        _brief(to_device, sends),
-        f"{facts.idle_text(taken, frequency)} while {_transfer_text(to_device) if sends else 'the host reads from it'}"
-        f"{elsewhere.text}.",
+        _transfer_brief(to_device, sends),
+        f"{facts.idle_text(taken_ps, frequency)} while {activity}{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",
         cost,
         {
-            "to_device_idle_ps": sent_ps,
+            "to_device_idle_ps": send_ps,
             "from_device_idle_ps": read_ps,
             "to_device": to_device,
             "from_device": from_device,
         },
-        facts.gap_windows(taken),
+        facts.gap_windows(taken_ps),
         frequency,
-        facts.fix_without(steps, "to_device", "from_device"),
+        facts.fix_removing(steps, "to_device", "from_device"),
         idle_ps=elsewhere.idle_ps,
     )

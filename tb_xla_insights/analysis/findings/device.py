@@ -9,14 +9,13 @@ import numpy as np
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, opcode
-from tb_xla_insights.analysis.findings.base import (
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
-    Facts,
     Finding,
     Frequency,
     Window,
     first_fitting_title,
-    join_words,
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import find_callbacks
@@ -31,6 +30,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.english import join_words, lower_first
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
@@ -51,18 +51,18 @@ def device_stalls(facts: Facts) -> Finding | None:
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
-    stalled, frequency = _stall_ps_of_runs(trace), _frequency(facts)
-    copies = name.startswith(("copy", "slice", "dynamic"))
+    stall_ps, frequency = _stall_ps_of_runs(trace), _frequency(facts)
+    is_copy = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stalled, frequency)}, "
-        f"{share(cost / busy_ps)} of its "
-        f"busy time, mostly in {name}. Without that the duty cycle is {share((busy_ps - cost) / facts.span_ps)}.",
+        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stall_ps, frequency)}, "
+        f"{share(cost / busy_ps)} of its busy time, mostly in {name}. Not counting these waits, the duty cycle is "
+        f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
         "what is used at once on the device."
-        if copies
+        if is_copy
         else "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
         cost,
         {
@@ -73,7 +73,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         frequency,
-        Fix(device_ps=stalled),
+        Fix(device_ps=stall_ps),
     )
 
 
@@ -130,11 +130,11 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     kinds = [kind for kind, time in exposed_by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [join_words(kinds), "collectives"]
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
-    unhidden = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
-    exposed, frequency = _exposed_ps_of_runs(trace), _frequency(facts)
+    is_exposed = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
+    run_exposed_ps, frequency = _exposed_ps_of_runs(trace), _frequency(facts)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
-        f"Nothing hides the time in {name}" if unhidden else f"The time in {name} is hidden only in part"
+        f"Nothing hides the time in {name}" if is_exposed else f"The time in {name} is hidden only in part"
         for name in names
     )
     title = first_fitting_title(*titles)
@@ -142,15 +142,15 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     return Finding(
         "exposed_collectives",
         title,
-        f"nothing hides the time in {name}",
-        f"{facts.core_subject} spends {facts.mean_of_runs(exposed, frequency)} in collectives that nothing "
+        lower_first(title),
+        f"{facts.core_subject} spends {facts.mean_of_runs(run_exposed_ps, frequency)} in collectives that nothing "
         f"hides{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
         longest_windows(windows),
         frequency,
-        Fix(device_ps=exposed),
+        Fix(device_ps=run_exposed_ps),
     )
 
 
@@ -161,14 +161,14 @@ def _advise_hiding(name: str, kinds: Collection[DeviceKind]) -> str:
             f"Measure {name} on an accelerator: CPU devices share the machine's processors, and in a collective "
             "each waits for the last one."
         )
-    flags = _FLAGS.get(join_words(sorted(kinds)), "")
+    flags = _SCHEDULER_FLAGS.get(join_words(sorted(kinds)), "")
     return (
         f"Overlap {name} with computation (latency-hiding scheduler{flags}, gradients "
         "reduced in buckets during backward), or send less (bfloat16, sharding)."
     )
 
 
-_FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
+_SCHEDULER_FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
 """The flags that enable the latency-hiding scheduler, by kind of device."""
 
 
@@ -193,7 +193,7 @@ def _exposed_ps_of_runs(trace: Trace) -> Int64:
 
 
 def device_bound(facts: Facts) -> Finding | None:
-    """Cores that compute for nearly all of their spans and of the steps, so that no change on the host is worth while.
+    """Cores that compute for nearly all of their spans and of the steps, so that no change on the host is worthwhile.
     None if the capture cannot show that: with one run per core there are no gaps between runs; without a run with a
     known call it is unknown whether the host keeps up; and without ops it is unknown whether runs compute or wait for
     a callback, another core or memory."""
@@ -236,7 +236,8 @@ def _lead_text(trace: Trace) -> str:
         return "keeps up"
     steps = len(find_steps(trace))
     work = int(device_busy_ps(trace).sum())
-    host = int(np.subtract(*recorded_times(trace)[::-1])[:steps].sum())
+    start, end = recorded_times(trace)
+    host = int((end - start)[:steps].sum())
     work_text, host_text = brief_times(work // steps, host // steps)
     return (
         f"runs ahead: a step takes the device {work_text}, the host {host_text}"

@@ -10,22 +10,16 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    index_mask,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
-from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -35,10 +29,12 @@ from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
 
-_EXTRACTING = ("dynamo", "compile")
+_EXTRACTION_CLASSES = ("dynamo", "compile")
+"""The classes of host work that extracts a graph and compiles it."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +42,12 @@ class ExtraLaunches:
     """Dynamo executions beyond one forward and one backward per step. These two are the graphs with most device time.
 
     `graphs`: the number of dynamo executions in a usual step (the median over steps with any); if a step repeats one
-    sequence, as for micro-batches, those of one repetition. `launch`: the extra launches; if one of the two graphs runs
-    several times, as for equal layers, all its launches but the first are extra.
+    sequence, as for micro-batches, those of one repetition. `launches`: the extra launches (indices); if one of the two
+    graphs runs several times, as for equal layers, all its launches but the first are extra.
     """
 
     graphs: int
-    launch: NDArray[np.intp]
+    launches: NDArray[np.intp]
 
 
 def extra_launches(trace: Trace) -> ExtraLaunches:
@@ -63,9 +59,9 @@ def extra_launches(trace: Trace) -> ExtraLaunches:
     dynamo = dynamo[np.argsort(launches.step[dynamo], kind="stable")]
     edges = np.flatnonzero(np.diff(launches.step[dynamo])) + 1
     counts, extra = [], [dynamo[:0]]
-    for of_step in np.split(dynamo, edges) if len(dynamo) else []:
-        counts.append(_period(launches.program[of_step]))
-        for repetition in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
+    for step_launches in np.split(dynamo, edges) if len(dynamo) else []:
+        counts.append(_period(launches.program[step_launches]))
+        for repetition in np.split(step_launches, range(counts[-1], len(step_launches), counts[-1])):
             programs, first, index = np.unique(
                 launches.program[repetition], return_index=True, return_inverse=True
             )
@@ -85,7 +81,7 @@ def _period(sequence: Int32) -> int:
 _LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d{2,}")
 """A number with more than two decimals."""
 
-_NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
+_NUMBER_GUARD = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
 """The end of a guard that compares with a number."""
 
 
@@ -99,16 +95,21 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     if not count:
         return None
     compiling = union(compilations.start_ps, compilations.end_ps, extractions.compiles)
-    busy = union_all((extractions.times, compiling))
-    taken = facts.ledger.take_within(_EXTRACTING, busy)
-    cost = int(taken.sum())
-    slow_first_ps, unknown = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
-    fix = Fix(_EXTRACTING, windows=(busy.start_ps, busy.end_ps), device_ps=slow_first_ps, unknown=unknown)
-    times = class_times(host_class_segments(trace), busy.start_ps, busy.end_ps).sum(axis=0)
+    work = union_all((extractions.times, compiling))
+    taken_ps = facts.ledger.take_within(_EXTRACTION_CLASSES, work)
+    cost = int(taken_ps.sum())
+    slow_first_ps, unknown_launches = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
+    fix = Fix(
+        _EXTRACTION_CLASSES,
+        windows=work,
+        device_ps=slow_first_ps,
+        unknown_launches=unknown_launches,
+    )
+    times = class_times(host_class_segments(trace), work.start_ps, work.end_ps).sum(axis=0)
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
     compiles = int(extractions.compiles.sum())
     steps = set(extractions.step.tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.steps)
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
@@ -116,7 +117,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
     detail += f" and {plural(compiles, 'compilation')} {compile_text}" if compiles else ""
     detail += (
-        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken)} of it."
+        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken_ps)} of it."
         if cost
         else "; no device waits for it within its span."
     )
@@ -140,9 +141,9 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
             "limit": next((guard.limit for guard in facts.sidecars.guards if guard.limit), None),
             "idle_ps": cost,
         },
-        longest_windows(map(Window, busy.start_ps.tolist(), busy.end_ps.tolist())),
+        longest_windows(map(Window, work.start_ps.tolist(), work.end_ps.tolist())),
         facts.frequency_of(steps),
-        fix if len(busy) else None,
+        fix if len(work) else None,
     )
 
 
@@ -158,25 +159,25 @@ def _failure_text(guard: Guard) -> str:
 
 def _guard_advice(guard: Guard | None) -> str:
     """What to change to make the guard hold."""
-    at = f" at {guard.place}" if guard and guard.place else ""
+    location = f" at {guard.place}" if guard and guard.place else ""
     condition, source = (guard.guard or "", guard.source or "") if guard else ("", "")
     if "size mismatch" in condition or "stride mismatch" in condition or ".size()" in condition:
         return (
-            f"Pad the shapes that reach torch.compile{at} to a few fixed ones and run each once before training; "
+            f"Pad the shapes that reach torch.compile{location} to a few fixed ones and run each once before training; "
             "dynamic=True avoids only Dynamo's part, as XLA compiles each shape."
         )
     if ".item()" in source or "___stack" in condition:
         return (
-            f"Take the .item(){at} out of compiled code: keep the number a tensor (torch.where or torch.clamp in "
+            f"Take the .item(){location} out of compiled code: keep the number a tensor (torch.where or torch.clamp in "
             "place of if), or decide outside of what is compiled."
         )
-    if _NUMBER.search(condition):
+    if _NUMBER_GUARD.search(condition):
         return (
-            f"Pass the Python number that changes{at} as a tensor on the device: torch.compile makes it a constant "
-            "and guards it."
+            f"Pass the Python number that changes{location} as a tensor on the device: torch.compile makes it a "
+            "constant and guards it."
         )
     if guard:
-        return f"Keep the value that the guard{at} checks the same from step to step, or pass it as a tensor."
+        return f"Keep the value that the guard{location} checks the same from step to step, or pass it as a tensor."
     return (
         "Find the guard that fails with TORCH_LOGS=recompiles; make a Python number that changes (.item(), a float "
         "attribute) a tensor, and pad a shape that changes."
@@ -184,8 +185,8 @@ def _guard_advice(guard: Guard | None) -> str:
 
 
 def graph_breaks(facts: Facts) -> Finding | None:
-    """Graph breaks that dynamo's explanation lists, or without one, suspected breaks: more dynamo executions a step
-    than forward and backward. They cost the starved gaps before the dynamo executions beyond these two."""
+    """Graph breaks that dynamo's explanation lists; without an explanation, suspected breaks: more dynamo executions a
+    step than forward and backward. They cost the starved gaps before the dynamo executions beyond these two."""
     explanation = facts.sidecars.breaks
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
@@ -193,37 +194,39 @@ def graph_breaks(facts: Facts) -> Finding | None:
         explanation is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP
     ):
         return None
-    taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
-    cost = int(taken.sum())
-    steps = set(launches.step[extra.launch].tolist())
+    taken_ps = facts.ledger.take(CUT_CLASSES, np.isin(facts.ledger.after, extra.launches))
+    cost = int(taken_ps.sum())
+    steps = set(launches.step[extra.launches].tolist())
     reason = (
         next((row["reason"] for row in explanation.reasons if row["reason"]), None) if explanation else None
     )
-    place = next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
+    location = (
+        next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
+    )
     if explanation:
         title = "torch.compile breaks the graph " + (
             "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
         )
-        brief = f"torch.compile breaks the graph{f' at {place}' if place else ''}"
+        brief = f"torch.compile breaks the graph{f' at {location}' if location else ''}"
         detail = (
             f"{explanation.file} counts {plural(explanation.breaks, 'break')} and "
             f"{plural(explanation.graphs, 'graph')}"
         )
         detail += f": {reason}" if reason else ""
-        detail += f" at {place}." if place else "."
+        detail += f" at {location}." if location else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
         brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
         detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
-    if extra_count := len(extra.launch):
+    if extra_count := len(extra.launches):
         executions = plural(extra_count, "extra execution")
-        idle = f"{facts.idle_text(taken, facts.frequency_of(steps))} before the {executions}"
+        idle = f"{facts.idle_text(taken_ps, facts.frequency_of(steps))} before the {executions}"
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
         detail += f" {idle}{_reads_text(trace, extra)}."
     else:
         detail += f" {'No more than two' if graphs else 'None'} of them run in a step of the capture."
     advice = (
-        f"Remove what breaks the graph{f' at {place}' if place else ''}: no .item(), print or control flow that "
+        f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
     )
     if not explanation:
@@ -238,16 +241,16 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "reasons": explanation.reasons if explanation else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.frequency_of(steps), Fix(CUT, before=extra.launch) if extra_count else None,
+        facts.gap_windows(taken_ps),
+        facts.frequency_of(steps),
+        Fix(CUT_CLASSES, before_launches=extra.launches) if extra_count else None,
     )  # fmt: skip
 
 
 def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
-    """How many extra executions follow an early read of a value, and where."""
+    """States how many extra executions follow an early read of a value, and where; empty if none does."""
     early = find_early_executions(trace)
-    read_before = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
-    places = enclosing_paths(trace, early.annotation[read_before].tolist())
-    place = most_common(places)
-    return (
-        f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""
-    )
+    read_before = np.isin(early.launch + 1, extra.launches) & (early.read >= 0)
+    paths = enclosing_paths(trace, early.annotation[read_before].tolist())
+    path = most_common(paths)
+    return f"; a value is read before {len(paths)} of them{f' in {path}' if path else ''}" if paths else ""

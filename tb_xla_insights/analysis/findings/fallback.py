@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
-    enclosing_paths,
-    first_fitting_title,
-    longest_windows,
-    most_common,
-    plural,
-)
-from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES, describe_cuts, merging_fix
+from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.english import plural
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
@@ -31,15 +25,15 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     trace, early, sent_back = facts.trace, find_early_executions(facts.trace), round_trips(facts)
     trips = np.flatnonzero(sent_back >= 0)
     suspected, frequency = len(trips), facts.frequency_of(set(early.step[trips].tolist()) - {-1})
-    taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips]))
-    cost = int(taken.sum())
+    taken_ps = facts.ledger.take(CUT_CLASSES, np.isin(facts.ledger.before, early.launch[trips]))
+    cost = int(taken_ps.sum())
     if not operators and (is_complete or not suspected):
         return None
-    places = enclosing_paths(trace, early.annotation[trips].tolist())
-    path = most_common(places)
+    paths = enclosing_paths(trace, early.annotation[trips].tolist())
+    path = most_common(paths)
     syncs = find_launches(trace).sync[early.launch[trips]]
     windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[sent_back[trips]].tolist())
-    inside = f" in {cut_parts(trace, places)[1]}" if path else ""
+    inside = f" in {describe_cuts(trace, paths).location}" if path else ""
     if operators:
         frequent = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in frequent)
@@ -55,7 +49,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             "of operators that PyTorch/XLA does not lower. "
         )
         detail += (
-            f"{facts.idle_text(taken, frequency)} after graph cuts that are probably theirs."
+            f"{facts.idle_text(taken_ps, frequency)} after graph cuts that are probably theirs."
             if cost
             else "No idle time in the capture can be attributed to them."
         )
@@ -64,8 +58,10 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         title = "An operator seems to run on the CPU"
         brief = "an operator seems to run on the CPU"
         detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
-        detail += f"{facts.idle_text(taken, frequency)} meanwhile."
-    advice = f"Replace {names if operators else 'the operator'}{inside} by what PyTorch/XLA lowers"
+        detail += f"{facts.idle_text(taken_ps, frequency)} meanwhile."
+    advice = (
+        f"Replace {names if operators else 'the operator'}{inside} with operators that PyTorch/XLA lowers"
+    )
     advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(
         "cpu_fallback", title, brief, detail, advice, cost,
@@ -78,5 +74,5 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         frequency,
-        one_graph(trace, early, trips, sent_back[trips]) if suspected else None,
+        merging_fix(trace, early, trips, sent_back[trips]) if suspected else None,
     )  # fmt: skip

@@ -1,24 +1,20 @@
-"""The finding about graphs that early executions cut in parts, and the fix that joins them."""
+"""The finding about graphs that early executions cut in parts, and the fix that merges them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     step_paths,
     steps_text,
 )
@@ -27,9 +23,10 @@ from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, 
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.english import lower_first, mean_text, plural
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
-CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
+CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
 """The classes of host work that an early execution causes in the gap after it: all but compiling and loading data."""
 
@@ -43,46 +40,49 @@ def early_sync(facts: Facts) -> Finding | None:
     count = len(early.launch)
     if not count:
         return None
-    taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch))
-    cost = int(taken.sum())
+    taken_ps = facts.ledger.take(CUT_CLASSES, np.isin(facts.ledger.before, early.launch))
+    cost = int(taken_ps.sum())
     syncs = launches.sync[early.launch]
     last_row = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
-    numbers = step_names(trace, steps)
+    numbers = step_numbers(trace, steps)
     paths = enclosing_paths(trace, early.annotation.tolist())
     by_marker, marker_and_read = int((early.read < 0).sum()), _count_reads_after_markers(trace, early)
     on_autograd_thread = trace.is_on_lines(syncs, trace.lines_with("autograd"))
     on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
-    device = int(early.device_ps.sum())
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.steps), most_common(paths)
-    subject, place = cut_parts(trace, paths)
+    subject, cut_location = describe_cuts(trace, paths)
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
     times = _cuts_text(count, numbers, facts)
-    detail = "An execution runs" if count == 1 else f"{count} executions run"
-    detail += " part of the graph early; "
-    detail += f"{lower_first(facts.idle_text(taken, frequency))} after {'it' if count == 1 else 'them'}."
+    detail = (
+        f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
+        f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
+    )
     blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
     frame = most_common(
-        block.frame for block, chosen in zip(blocks, is_early_sync, strict=True) if block and chosen
+        block.frame for block, is_included in zip(blocks, is_early_sync, strict=True) if block and is_included
     )
-    at = f" at {frame}" if frame else ""
+    location = f" at {frame}" if frame else ""
     # If no cut is attributed to operators on the CPU, but some ran, they may have caused these.
     on_cpu = facts.metrics is not None and facts.metrics.fallbacks() and is_early_sync.all()
-    read_advice = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
-    read_advice += f" the value on the device: take .item(), print or a comparison{at} out of {place}, "
-    read_advice += "or read it after the step in xm.add_step_closure."
+    read_advice = (
+        f"{'Replace the operator that runs on the CPU, or keep' if on_cpu else 'Keep'} the value on the device: take "
+        f".item(), print or a comparison{location} out of {cut_location}, or read it after the step in "
+        "xm.add_step_closure."
+    )
     marker_advice = (
-        f"Remove mark_step() or torch_xla.sync(){at} from hooks and autograd functions: the backward pass's own thread "
-        "syncs."
+        f"Remove mark_step() or torch_xla.sync(){location} from hooks and autograd functions: the backward pass's own "
+        "thread syncs."
         if on_backward_thread == count
-        else f"Remove the mark_step() or torch_xla.sync(){at} inside {place}: the one after the step is enough."
+        else f"Remove the mark_step() or torch_xla.sync(){location} inside {cut_location}: the one after the step is "
+        "enough."
         if not marker_and_read
-        else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){at} inside {place}: "
-        "both cut the graph."
+        else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){location} inside "
+        f"{cut_location}: both cut the graph."
     )
     return Finding(
         "early_sync",
@@ -99,18 +99,18 @@ def early_sync(facts: Facts) -> Finding | None:
             "steps": numbers,
             "annotation": path,
             "frame": frame,
-            "device_ps": device,
+            "device_ps": int(early.device_ps.sum()),
             "idle_ps": cost,
         },
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
         frequency,
-        one_graph(trace, early, np.arange(count), last_row),
+        merging_fix(trace, early, np.arange(count), last_row),
     )  # fmt: skip
 
 
 def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     """Counts the step markers that cut a graph and are followed by a read in the same annotation."""
-    launches, number = find_launches(trace), 0
+    launches, count = find_launches(trace), 0
     for launch, annotation in zip(
         early.launch[early.read < 0], early.annotation[early.read < 0], strict=True
     ):
@@ -121,8 +121,8 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
             if annotation >= 0
             else np.zeros(len(reads), np.bool_)
         )
-        number += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
-    return number
+        count += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
+    return count
 
 
 def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
@@ -131,34 +131,48 @@ def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
         return ""
     if len(numbers) == facts.steps > 1:
         per_step = count / len(numbers)
-        return "twice " if per_step == 2 else f"{per_step:.1f} times ".replace(".0 ", " ")
+        return "twice " if per_step == 2 else f"{mean_text(per_step)} times "
     return f"{count} times "
 
 
-def cut_parts(trace: Trace, paths: list[str | None]) -> tuple[str, str]:
-    """What is cut, from the enclosing paths of the cuts: the subject of a title (`forward is`), and the place for
-    advice."""
+class CutText(NamedTuple):
+    """What is cut: the subject and verb of a title (`forward is`), and the location for advice."""
+
+    subject: str
+    location: str
+
+
+def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
+    """Describes cuts by their enclosing paths."""
     steps = step_paths(trace) | {None}
-    cut = [
+    cut_paths = [
         name
         for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
     ]
-    if len(cut) > 2:
-        return "Graphs are", f"{cut[0]} and {plural(len(cut) - 1, 'other place')}"
-    names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut))
+    if len(cut_paths) > 2:
+        return CutText("Graphs are", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}")
+    names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut_paths))
     if names[0] == "the step":
         names[0] = "The step"
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}", " and ".join(cut)
+    verb = "is" if len(names) == 1 else "are"
+    return CutText(f"{' and '.join(names)} {verb}", " and ".join(cut_paths))
 
 
-def one_graph(trace: Trace, early: EarlyExecutions, chosen: NDArray[np.intp], until: Int32 | Int64) -> Fix:
-    """The fix that merges the `chosen` early executions into the launches after them. It removes the host work from
-    their synchronisation to the end of the events `until` (rows). A read of a lazy graph keeps only the value, so that
-    the next launch computes everything else again. A step marker keeps all values, so that its graph is prepared once
-    with or without the fix."""
-    launches = early.launch[chosen].astype(np.intp)
+def merging_fix(
+    trace: Trace, early: EarlyExecutions, indices: NDArray[np.intp], last_rows: Int32 | Int64
+) -> Fix:
+    """The fix that merges some early executions (indices) into the launches after them. It removes the host work from
+    their synchronisation to the end of the events `last_rows`. A read of a lazy graph keeps only the value, so that the
+    next launch computes everything else again. A step marker keeps all values, so that its graph is prepared once with
+    or without the fix."""
+    launches = early.launch[indices].astype(np.intp)
     all_launches = find_launches(trace)
-    cuts = union(trace.start_ps[all_launches.sync[launches]], trace.end_ps[until])
-    repeated = launches[(early.read[chosen] >= 0) & (all_launches.kind[launches] == LAZY)]
-    moved = () if len(repeated) == len(launches) else ("sync_prepare",)
-    return Fix(CUT, windows=(cuts.start_ps, cuts.end_ps), merged=launches, repeated=repeated, moved=moved)
+    cuts = union(trace.start_ps[all_launches.sync[launches]], trace.end_ps[last_rows])
+    repeated = launches[(early.read[indices] >= 0) & (all_launches.kind[launches] == LAZY)]
+    return Fix(
+        CUT_CLASSES,
+        windows=cuts,
+        merged_launches=launches,
+        repeated_launches=repeated,
+        moved_classes=() if len(repeated) == len(launches) else ("sync_prepare",),
+    )

@@ -15,7 +15,7 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 
 class Ledger:
-    """The starved gaps of one host. Only in these was nothing queued, so that the host's work is why the device idled.
+    """The starved gaps of one host. In these nothing was queued, so the device idled because of the host's work.
 
     `shares`: time in ps, a row per gap, a column per class; `left`: the part of it that no finding has taken. `before`
     and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
@@ -43,32 +43,31 @@ class Ledger:
         """Takes the remaining time of some classes, in all gaps or those of a mask. Returns the time in ps taken per
         gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        taken: Int64 = self.left[:, columns].sum(axis=1)
-        if gaps is not None:
-            taken = np.where(gaps, taken, 0)
-        rows = slice(None) if gaps is None else np.flatnonzero(gaps)
-        self.left[rows if gaps is None else rows[:, None], columns] = 0  # type: ignore[index]
-        return taken
+        rows = np.arange(len(self)) if gaps is None else np.flatnonzero(gaps)
+        taken_ps = np.zeros(len(self), np.int64)
+        taken_ps[rows] = self.left[rows[:, None], columns].sum(axis=1)
+        self.left[rows[:, None], columns] = 0
+        return taken_ps
 
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
-        taken = np.minimum(inside[:, columns], self.left[:, columns])
-        self.left[:, columns] -= taken
-        total: Int64 = taken.sum(axis=1)
-        return total
+        taken_by_class = np.minimum(inside[:, columns], self.left[:, columns])
+        self.left[:, columns] -= taken_by_class
+        taken_ps: Int64 = taken_by_class.sum(axis=1)
+        return taken_ps
 
     def explained_by(self) -> dict[tuple[str, int], dict[str, int]]:
         """By device id and start of a gap, the ids of the findings that explain it with their time in ps, the largest
         first."""
         findings_of_gap: dict[tuple[str, int], dict[str, int]] = {}
         times = [
-            (id_, int(gap), int(taken[gap]))
-            for id_, taken in self.explained.items()
-            for gap in np.flatnonzero(taken)
+            (id_, int(gap), int(taken_ps[gap]))
+            for id_, taken_ps in self.explained.items()
+            for gap in np.flatnonzero(taken_ps)
         ]
-        for id_, gap, ps in sorted(times, key=lambda entry: -entry[2]):
+        for id_, gap, ps in sorted(times, key=lambda time: -time[2]):
             start, _, device = self.window(gap)
             findings_of_gap.setdefault((device, start), {})[id_] = ps
         return findings_of_gap

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
@@ -40,23 +41,21 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         return None
     coverage = session_coverage(session)
     unexplained_ps = coverage["bare_ps"] + coverage["none_ps"]
-    first = reasons[0]
-    missing = [path for path, reason in lost.items() if reason in _REPORTED_REASONS]
-    names = _names(missing, lost, first)
+    main_reason = reasons[0]
+    lost_paths = [path for path, reason in lost.items() if reason in _REPORTED_REASONS]
+    names = _names(lost_paths, lost, main_reason)
     summary = (
         f"{share(unexplained_ps / coverage['device_ps'])} of the device's work has no annotation"
         if coverage["device_ps"]
         else "No device work has an annotation"
     )
-    if first == FLAG_OFF:
+    if main_reason == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
-        detail = (
-            f"None of {len(missing)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
-        )
+        detail = f"None of {len(lost_paths)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
     else:
         title = f"{_some_names(names)} cannot be seen on the device"
         causes = "; ".join(
-            f"{_some_names(_names(missing, lost, reason))}: {_CAUSES[reason]}" for reason in reasons
+            f"{_some_names(_names(lost_paths, lost, reason))}: {_CAUSES[reason]}" for reason in reasons
         )
         detail = f"{summary}. {causes}."
     advice = "; ".join(_CHANGES[reason] for reason in reasons)
@@ -73,7 +72,7 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
             "unexplained_ps": unexplained_ps,
             **coverage,
         },
-        _windows(facts.trace, set(missing)),
+        _windows(facts.trace, set(lost_paths)),
     )
 
 
@@ -87,11 +86,11 @@ def _some_names(names: list[str]) -> str:
 
 
 def _windows(trace: Trace, paths: set[str]) -> list[Window]:
-    """The longest annotation of each lost path."""
+    """The longest annotation of each of some paths."""
     host = host_annotations(trace)
     windows = []
-    for index, name in enumerate(host.names):
-        if name in paths:
+    for index, path in enumerate(host.names):
+        if path in paths:
             rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])
             windows.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))

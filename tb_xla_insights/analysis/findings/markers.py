@@ -6,21 +6,22 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts, mean_text
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.locations import phase_rows
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 
 
-def sync_once(facts: Facts, markers_per_step: float) -> str:
-    """The advice, by what is usually between two markers: one annotation, several (a micro-batch), or none.
+def advise_one_sync(facts: Facts, markers_per_step: float) -> str:
+    """Advice by what is usually between two markers: one annotation, several (a micro-batch), or none.
     `markers_per_step`: a mean."""
     counts = _annotations_between_markers(facts.trace)
     annotations = counts.most_common(1)[0][0] if counts else ()
     advice = f"Sync once a step, not at {mean_text(markers_per_step)} StepMarkers: "
     if len(annotations) == 1:
-        return f"{advice}remove the mark_step() or torch_xla.sync() behind each {annotations[0]}, but for the last one."
+        return f"{advice}remove the mark_step() or torch_xla.sync() after each {annotations[0]}, except the last one."
     if annotations:
         return f"{advice}accumulate gradients without mark_step() or torch_xla.sync() in between."
     return f"{advice}remove the mark_step() or torch_xla.sync() in between."
@@ -30,13 +31,13 @@ def _annotations_between_markers(trace: Trace) -> Counter[tuple[str, ...]]:
     """Counts consecutive pairs of launching step markers in one step, by the paths of the annotations directly below
     the step that end between the two markers."""
     launches = find_launches(trace)
-    marked = np.flatnonzero((launches.marker >= 0) & (launches.step >= 0))
-    same_step = launches.step[marked[1:]] == launches.step[marked[:-1]]
-    since = trace.end_ps[launches.marker[marked[:-1]]][same_step]
-    until = trace.start_ps[launches.marker[marked[1:]]][same_step]
-    roots = [step.row for step in annotated_steps(trace)]
-    rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+    marker_launches = np.flatnonzero((launches.marker >= 0) & (launches.step >= 0))
+    first, second = marker_launches[:-1], marker_launches[1:]
+    is_same_step = launches.step[first] == launches.step[second]
+    start_ps = trace.end_ps[launches.marker[first]][is_same_step]
+    end_ps = trace.start_ps[launches.marker[second]][is_same_step]
+    rows = phase_rows(trace)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
-    bounds = [np.searchsorted(trace.end_ps[rows], edges, "right").tolist() for edges in (since, until)]
+    bounds = [np.searchsorted(trace.end_ps[rows], edges, "right").tolist() for edges in (start_ps, end_ps)]
     names = [enclosing_path(trace, row) or "" for row in rows.tolist()]
-    return Counter(tuple(sorted(set(names[first:last]))) for first, last in zip(*bounds, strict=True))
+    return Counter(tuple(sorted(set(names[low:high]))) for low, high in zip(*bounds, strict=True))

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Window,
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    first_fitting_title,
-    longest_windows,
-    lower_first,
     most_common,
-    plural,
-    step_names,
+    step_numbers,
     step_paths,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
@@ -28,10 +23,13 @@ from tb_xla_insights.analysis.launches.early_executions import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_times
 
-_NOUNS = {"reads": ("read", "reads"), "waits": ("wait for the device", "waits for the device")}
+_READ_NOUNS = "read", "reads"
+_WAIT_NOUNS = "wait for the device", "waits for the device"
+"""Singular and plural."""
 
 
 def sync_some_steps(facts: Facts) -> Finding | None:
@@ -39,52 +37,53 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     launch: later ones delay nothing. While the host waits it launches nothing, so the device idles until the next
     launch. Reads count only if none cuts a graph (`early_sync`)."""
     trace, ledger = facts.trace, facts.ledger
-    rows = [_delaying_rows(trace, chosen) for chosen in _occasional_rows(trace)]
-    has_reads, has_waits = (len(chosen) > 0 for chosen in rows)
+    reads, waits = (_delaying_rows(trace, rows) for rows in _occasional_rows(trace))
+    has_reads, has_waits = len(reads) > 0, len(waits) > 0
     if not has_reads and not has_waits:
         return None
-    all_rows = np.concatenate(rows)
-    held = union(trace.start_ps[all_rows], trace.end_ps[all_rows])
+    all_rows = np.concatenate((reads, waits))
+    intervals = union(trace.start_ps[all_rows], trace.end_ps[all_rows])
     steps = set(last_steps_before(trace, all_rows).tolist()) - {-1}
-    taken = ledger.take_within(("from_device",) * has_reads + ("wait",) * has_waits, held)
+    classes = ("from_device",) * has_reads + ("wait",) * has_waits
+    taken_ps = ledger.take_within(classes, intervals)
     frequency = facts.frequency_of(steps)
-    mean = facts.mean_per_core(_gaps_around(ledger, held), frequency)
-    duration, idle = brief_times(held.total_ps // len(all_rows), mean.ps)
-    place = most_common(
-        path
-        for path in enclosing_paths(trace, trace.parent[all_rows].tolist())
-        if path not in step_paths(trace)
-    )
-    where = steps_text(step_names(trace, steps), facts.steps)
+    mean = facts.mean_per_core(_gaps_around(ledger, intervals), frequency)
+    duration, idle = brief_times(intervals.total_ps // len(all_rows), mean.ps)
+    paths = enclosing_paths(trace, trace.parent[all_rows].tolist())
+    main_path = most_common(path for path in paths if path not in step_paths(trace))
+    numbers = step_numbers(trace, steps)
+    where = steps_text(numbers, facts.steps)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
-    nouns = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
+    events = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
     counts = [
-        plural(len(chosen), *words)
-        for chosen, words in zip(rows, _NOUNS.values(), strict=True)
-        if len(chosen)
+        plural(len(rows), *nouns) for rows, nouns in ((reads, _READ_NOUNS), (waits, _WAIT_NOUNS)) if len(rows)
     ]
     return Finding(
         "sync_some_steps",
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
-        f"{nouns} the device {where}",
+        f"{events} the device {where}",
         f"{' and '.join(counts)} {where} "
         + (f"keeps the host for {duration}" if len(all_rows) == 1 else f"keep the host for {duration} each")
-        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {place}" if place else "")
+        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
         + ". It launches nothing meanwhile: "
         f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
         _advice(facts, has_waits),
-        int(taken.sum()),
-        {"steps": sorted(steps), "duration_ps": held.total_ps}
-        | {key: len(chosen) for chosen, key in zip(rows, _NOUNS, strict=True)},
+        int(taken_ps.sum()),
+        {
+            "steps": numbers,
+            "duration_ps": intervals.total_ps,
+            "reads": len(reads),
+            "waits": len(waits),
+        },
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
         ),
         frequency,
         Fix(
-            ("from_device",) * has_reads + ("wait",) * has_waits,
-            windows=(held.start_ps, held.end_ps),
-            reads=has_reads,
-            blocks=has_waits,
+            classes,
+            windows=intervals,
+            all_reads=has_reads,
+            blocking_waits=has_waits,
         ),
     )
 
@@ -113,11 +112,11 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 
 
 def _advice(facts: Facts, has_waits: bool) -> str:
-    later = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
+    printing = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
     measure = (
         f", and do not measure by {facts.words.waits} inside the loop"
         if has_waits and facts.words.waits
         else ""
     )
     saving = "save checkpoints from another thread"
-    return f"Read the value of an earlier step, whose run has ended{later}; {saving}{measure}."
+    return f"Read the value of an earlier step, whose run has ended{printing}; {saving}{measure}."

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    Frequency,
-    Window,
-    enclosing_paths,
-    longest_windows,
-    lower_first,
-    most_common,
-    plural,
-)
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
+from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_intervals,
@@ -38,6 +30,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text
 
@@ -49,22 +42,19 @@ def sync_every_step(facts: Facts) -> Finding | None:
     reads, waits = reads_report(trace), blocking_waits_report(trace)
     if not reads["every_step"] and not waits["every_step"]:
         return None
-    taken = np.zeros(len(ledger), np.int64)
+    taken_ps = np.zeros(len(ledger), np.int64)
     if reads["every_step"]:
-        taken += ledger.take(("from_device",))
+        taken_ps += ledger.take(("from_device",))
     if waits["every_step"]:
-        taken += ledger.take_within(("wait",), blocking_intervals(trace))
-    elsewhere, cost = (
-        _idle_in_reads_and_waits(facts, reads["every_step"], waits["every_step"]) - taken,
-        int(taken.sum()),
-    )
+        taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
+    idle_ps = _idle_in_reads_and_waits(facts, reads["every_step"], waits["every_step"])
     # The fixes of early executions remove their reads.
     early = find_early_executions(trace)
-    other_reads = bool(np.setdiff1d(early.reads, early.read).size)
-    fixes_reads = reads["every_step"] and other_reads
-    round_trip = round_trips(facts) >= 0
+    has_other_reads = bool(np.setdiff1d(early.reads, early.read).size)
+    fixes_reads = reads["every_step"] and has_other_reads
+    is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
-        ["early syncs"] * bool((~round_trip).any()) + ["operators on the CPU"] * bool(round_trip.any())
+        ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
     )
     causes = causes or "other findings"
     step_share = max(_share(reads, "reads"), _share(waits, "waits"))
@@ -74,9 +64,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
         report[key] for report, key in reports
     )
-    mean = facts.mean_per_core(taken, frequency)
+    mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
-    fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
+    fix = _fix(trace, fixes_reads, waits["every_step"]) if has_other_reads or waits["every_step"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
@@ -86,12 +76,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
         + _idle_text(
             lower_first(facts.core_subject),
             f"{idle}{mean.unit}" if mean.ps else "",
-            bool(elsewhere.any()),
+            bool((idle_ps > taken_ps).any()),
             causes,
         )
         + _delay_text(delay_ps, fixes_reads),
         _advice(facts, fixes_reads, waits["every_step"], causes),
-        cost,
+        int(taken_ps.sum()),
         {key: value for key, value in reads.items() if key != "every_step"}
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
@@ -116,12 +106,12 @@ def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
     return idle_ps
 
 
-def _idle_text(core: str, idle: str, elsewhere: bool, causes: str) -> str:
+def _idle_text(core: str, idle: str, has_more: bool, causes: str) -> str:
     """How long a core idles in reads and waits, and whether part of it counts with the findings `causes`."""
     if idle:
-        more = f", the rest counts with the {causes}" if elsewhere else ""
-        return f"{core} idles in them for {idle}{more}."
-    if elsewhere:
+        rest = f", the rest counts with the {causes}" if has_more else ""
+        return f"{core} idles in them for {idle}{rest}."
+    if has_more:
         return f"the idle time in them counts with the {causes}."
     return "no device idles in them."
 
@@ -185,10 +175,12 @@ def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
             "host launches the next step meanwhile; to measure, wait every tenth step or once at the end."
         )
-    if reads and (place := _place_of_reads_within_step(facts)):
+    if reads and (location := _location_of_reads_within_step(facts)):
         torch = facts.framework.startswith("torch")
         change = (
-            f"take .item(), print or a comparison out of {place}" if torch else f"do not read it in {place}"
+            f"take .item(), print or a comparison out of {location}"
+            if torch
+            else f"do not read it in {location}"
         )
         instead = "torch.where in place of if" if torch else "a choice on the device in place of if"
         advice.append(
@@ -202,22 +194,21 @@ def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
     return " ".join(advice)
 
 
-def _place_of_reads_within_step(facts: Facts) -> str | None:
-    """The annotation below the step in which the program reads before the last launch of the step, if most reads that
-    cut no graph are such; with the line that breaks a graph of torch.compile because of the read. Values for logging
+def _location_of_reads_within_step(facts: Facts) -> str | None:
+    """The annotation below the step in which the program reads before the last launch of the step, if most of the reads
+    that cut no graph do so; with the line that breaks a graph of torch.compile because of the read. Values for logging
     are read after all launches."""
     trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
     reads = np.setdiff1d(early.reads, early.read)
     origin_ps = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
-    last_origin_ps = np.full(len(find_steps(trace)) + 1, -1, np.int64)  # the last entry: outside of steps
+    last_origin_ps = np.full(len(find_steps(trace)) + 1, -1, np.int64)  # the last element: outside of steps
     inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)
     np.maximum.at(last_origin_ps, launches.step[inside], origin_ps[inside])
     rows = reads[last_origin_ps[last_steps_before(trace, reads)] > trace.end_ps[reads]]
-    around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
-    places = enclosing_paths(
-        trace, around[~np.isin(around, step_annotation_rows(trace)) & (around >= 0)].tolist()
-    )
-    if 2 * len(places) <= len(reads) or (path := most_common(places)) is None:
+    annotations = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
+    is_below_step = (annotations >= 0) & ~np.isin(annotations, step_annotation_rows(trace))
+    paths = enclosing_paths(trace, annotations[is_below_step].tolist())
+    if 2 * len(paths) <= len(reads) or (path := most_common(paths)) is None:
         return None
     breaks = facts.sidecars.breaks.reasons if facts.sidecars.breaks else []
     lines = [row["place"] for row in breaks if ".item()" in (row["reason"] or "") and row["place"]]
@@ -234,9 +225,9 @@ def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
 def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
     """Removes all reads, the calls in which the program waits, or both."""
     if not waits:
-        return Fix(("from_device",), reads=True)
+        return Fix(("from_device",), all_reads=True)
     rows = find_early_executions(trace).reads
     read_intervals = union(trace.start_ps[rows], trace.end_ps[rows])
     blocked = union_all([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
-    return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), reads=reads, blocks=True)
+    return Fix(classes, windows=blocked, all_reads=reads, blocking_waits=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.memo import memoised
@@ -19,27 +19,28 @@ def round_trips(facts: Facts) -> Int64:
     metrics = facts.metrics
     if metrics and not metrics.cleared and not metrics.fallbacks():
         return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
-    transfers: Int64 = _sent_back(facts.trace)
+    transfers: Int64 = _rows_sent_back(facts.trace)
     return transfers
 
 
 @memoised
-def _sent_back(trace: Trace) -> Int64:
+def _rows_sent_back(trace: Trace) -> Int64:
+    """As `round_trips`, regardless of metrics."""
     early, transfers = find_early_executions(trace), find_transfers(trace)
-    sent = transfers.row[transfers.direction == 0]
+    send_rows = transfers.row[transfers.direction == 0]
     sent_back = np.full(len(early.launch), -1, np.int64)
     has_read = (early.read >= 0) & (early.annotation >= 0)
     for line in trace.driving_lines:
         rows = trace.lines[line].rows
         # Transfers of one thread are disjoint and ascend, so only the first one after the read can end in time.
-        of_line = sent[slice(*np.searchsorted(sent, (rows.start, rows.stop)))]
+        line_sends = send_rows[slice(*np.searchsorted(send_rows, (rows.start, rows.stop)))]
         index = np.flatnonzero(has_read & (early.read >= rows.start) & (early.read < rows.stop))
         read = early.read[index]
-        next_sent = np.maximum(
-            np.searchsorted(of_line, read), np.searchsorted(trace.start_ps[of_line], trace.end_ps[read])
+        next_send = np.maximum(
+            np.searchsorted(line_sends, read), np.searchsorted(trace.start_ps[line_sends], trace.end_ps[read])
         )
-        index, next_sent = index[next_sent < len(of_line)], next_sent[next_sent < len(of_line)]
-        row = of_line[next_sent]
+        index, next_send = index[next_send < len(line_sends)], next_send[next_send < len(line_sends)]
+        row = line_sends[next_send]
         ends_inside = trace.end_ps[row] <= trace.end_ps[early.annotation[index]]
         sent_back[index[ends_inside]] = row[ends_inside]
     return sent_back

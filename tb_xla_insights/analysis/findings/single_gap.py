@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
 _MIN_GAPS = 4
-"""Gaps per core that a finding must have: of fewer, one often has most of the time."""
+"""The minimum number of gaps per core of a finding: of fewer, one often has most of the time."""
 
 SINGLE_GAP_BRIEF = ", mostly in one gap"
 """What follows the finding's name in the verdict if most of its time is in one gap."""
 
 
 def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
-    """The length of the gap, as a mean over cores, that has more than half of the time that a finding takes from each
-    gap, and mostly consists of it; None without such a gap, or if the capture has one step only.
-    With several cores, the longest gaps of all cores count together: a pause of the host leaves one on each."""
+    """The length in ps of the gap that has more than half of a finding's time (`taken_ps` per gap) and mostly consists
+    of it; None without such a gap, or if the capture has one step only. With several cores, the longest gaps of all
+    cores count together, because a pause of the host leaves one on each; the length is then their mean."""
     ledger = facts.ledger
     gaps = np.flatnonzero(taken_ps)
     cores = np.unique(ledger.device[gaps])
     if facts.steps == 1 or len(gaps) < _MIN_GAPS * len(cores) or not len(cores):
         return None
-    of_core = [gaps[ledger.device[gaps] == core] for core in cores]
-    longest = np.array([rows[np.argmax(taken_ps[rows])] for rows in of_core])
+    gaps_of_cores = [gaps[ledger.device[gaps] == core] for core in cores]
+    longest = np.array([core_gaps[np.argmax(taken_ps[core_gaps])] for core_gaps in gaps_of_cores])
     length_ps = int((ledger.end_ps[longest] - ledger.start_ps[longest]).sum())
     if 2 * int(taken_ps[longest].sum()) <= max(int(taken_ps.sum()), length_ps):
         return None

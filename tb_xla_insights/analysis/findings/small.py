@@ -8,13 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.opcodes import is_container, is_element_wise
-from tb_xla_insights.analysis.findings.base import (
-    Facts,
-    Finding,
-    index_mask,
-    mean_text,
-)
-from tb_xla_insights.analysis.findings.markers import sync_once
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.markers import advise_one_sync
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -22,13 +18,16 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
 
-LAUNCHING = ("sync_prepare", "dispatch", "program_load")
+LAUNCHING_CLASSES = ("sync_prepare", "dispatch", "program_load")
+"""The classes of host work that launches a graph."""
 
 _CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
+"""Kinds of ops."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +35,15 @@ class _SmallLaunches:
     """The small launches of one host: the device worked for less time than it had idled before or than the launch took
     on the host, or it ran a single element-wise op.
 
-    Indices of launches: `in_steps`, all in steps except early executions; `small`; `by_launch`, those that are small
-    not only by the idle time before them; `single`, those of a single op; `chained`, those of a single op next to a
-    launch of another such program. The times are sums over `small`.
+    Indices of launches: `in_steps`, all in steps except early executions; `small`; `small_without_idle`, those that are
+    small regardless of the idle time before them; `single_op`, those of a single op; `chained`, those of a single op
+    next to a launch of another such program. The times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]
     small: NDArray[np.intp]
-    by_launch: NDArray[np.intp]
-    single: NDArray[np.intp]
+    small_without_idle: NDArray[np.intp]
+    single_op: NDArray[np.intp]
     chained: NDArray[np.intp]
     idle_ps: int
     device_ps: int
@@ -56,45 +55,49 @@ def _find_small_launches(facts: Facts) -> _SmallLaunches:
     launches, costs = find_launches(trace), find_costs(trace)
     overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
     idle = np.zeros(len(launches) + 1, np.int64)
-    between = ledger.before != ledger.after  # a gap inside a run is not idle time before a launch
-    np.add.at(idle, ledger.after[between], (ledger.end_ps - ledger.start_ps)[between])
+    is_before_launch = ledger.before != ledger.after  # a gap inside a run is not idle time before a launch
+    np.add.at(idle, ledger.after[is_before_launch], (ledger.end_ps - ledger.start_ps)[is_before_launch])
     idle = idle[:-1]
-    counted = (launches.step >= 0) & (launches.program >= 0)
-    counted[find_early_executions(trace).launch] = False
-    single = _single(trace) & counted
-    by_launch = counted & ((overhead > device) | single)
-    small = np.flatnonzero(by_launch | (counted & (idle > device)))
+    is_counted = (launches.step >= 0) & (launches.program >= 0)
+    is_counted[find_early_executions(trace).launch] = False
+    is_single_op = _is_single_op(trace) & is_counted
+    small_without_idle = is_counted & ((overhead > device) | is_single_op)
+    small = np.flatnonzero(small_without_idle | (is_counted & (idle > device)))
     sums = (int(column[small].sum()) for column in (idle, device, overhead))
     return _SmallLaunches(
-        np.flatnonzero(counted),
+        np.flatnonzero(is_counted),
         small,
-        np.flatnonzero(by_launch),
-        np.flatnonzero(single),
-        _chained(trace, single),
+        np.flatnonzero(small_without_idle),
+        np.flatnonzero(is_single_op),
+        _chained_launches(trace, is_single_op),
         *sums,
     )
 
 
-def _single(trace: Trace) -> NDArray[np.bool_]:
+def _is_single_op(trace: Trace) -> NDArray[np.bool_]:
     """Per launch, whether each of its runs is a single element-wise op; containers of ops (`call`) do not count. If
     devices record no ops, the name of the function that JAX jitted decides."""
     launches = find_launches(trace)
     runs = launches.runs
     if not any(len(device.ops) for device in trace.devices):
-        called = np.array([is_element_wise(name) for name in _jitted_functions(trace)], np.bool_)
-        return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
+        is_element_wise_call = np.array(
+            [is_element_wise(name) for name in _jitted_functions(trace)], np.bool_
+        )
+        return is_element_wise_call & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     element_wise_ops, other_ops = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
-    for number, device in enumerate(trace.devices):
-        run, kind = runs_of_ops(trace, number), trace.map_texts(device.ops.name, _kind)
+    for index, device in enumerate(trace.devices):
+        run, kind = runs_of_ops(trace, index), trace.map_texts(device.ops.name, _op_kind)
         for counts, op_kind in ((element_wise_ops, _ELEMENT_WISE), (other_ops, _OTHER)):
             counts += np.bincount(run[(run >= 0) & (kind == op_kind)], minlength=len(runs))
-    alone = (element_wise_ops == 1) & (other_ops == 0)
-    single_runs, other_runs = (launches.sums(column.astype(np.int64)) for column in (alone, ~alone))
+    is_single_run = (element_wise_ops == 1) & (other_ops == 0)
+    single_runs, other_runs = (
+        launches.sums(column.astype(np.int64)) for column in (is_single_run, ~is_single_run)
+    )
     is_single: NDArray[np.bool_] = (single_runs > 0) & (other_runs == 0)
     return is_single
 
 
-def _kind(op: str) -> int:
+def _op_kind(op: str) -> int:
     return _CONTAINER if is_container(op) else _ELEMENT_WISE if is_element_wise(op) else _OTHER
 
 
@@ -107,14 +110,14 @@ def _jitted_functions(trace: Trace) -> list[str]:
     return [name.partition("(")[2].removesuffix(")") for name in names]
 
 
-def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _chained_launches(trace: Trace, is_single_op: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Launches of a single op directly before or after such a launch of another program or function in the same
     step."""
     launches = find_launches(trace)
     programs = np.append(number_distinct(name for name, _ in launches.programs), -1)[launches.program]
     name = number_distinct(zip(programs.tolist(), _jitted_functions(trace), strict=True))
     step = launches.step
-    linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
+    linked = is_single_op[:-1] & is_single_op[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
     return np.union1d(first, first + 1)
 
@@ -127,13 +130,13 @@ def many_small_executions(facts: Facts) -> Finding | None:
     per_step = count / facts.steps if facts.steps else 0.0
     if per_step < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
-    before_small = index_mask(len(all_launches) + 1, small_launches.small)[facts.ledger.after]
-    taken = facts.ledger.take((*LAUNCHING, "wait"), before_small)
-    cost, idle = int(taken.sum()), small_launches.idle_ps
+    before_small = np.isin(facts.ledger.after, small_launches.small)
+    taken_ps = facts.ledger.take((*LAUNCHING_CLASSES, "wait"), before_small)
+    cost, idle = int(taken_ps.sum()), small_launches.idle_ps
     dynamo = int((all_launches.kind[small_launches.in_steps] == DYNAMO_KIND).sum())
     markers = int((all_launches.marker[small_launches.in_steps] >= 0).sum())
     input_syncs = len(np.intersect1d(find_early_executions(trace).input_syncs, small_launches.in_steps))
-    single, chained = len(small_launches.single), len(small_launches.chained)
+    single_op, chained = len(small_launches.single_op), len(small_launches.chained)
     fixed = fixed_cost(facts.session)
     small_runs = small * max(1, len(trace.devices))
     work = brief_time(small_launches.device_ps // small_runs)
@@ -141,13 +144,13 @@ def many_small_executions(facts: Facts) -> Finding | None:
         f"take less time ({work} on average) than "
         f"{'the idle time before them or ' if idle else ''}their launch"
     )
-    if single == small:
+    if single_op == small:
         description = f"run a single element-wise op each ({work} on average)"
-    elif single:
+    elif single_op:
         description += ", or run a single element-wise op"
     costs = "No device waits for their launches"
     if cost:
-        costs = f"{facts.idle_text(taken, 'every_step')} while they are launched"
+        costs = f"{facts.idle_text(taken_ps, 'every_step')} while they are launched"
     return Finding(
         "many_small_executions",
         f"{mean_text(per_step)} executions a step, most of them small",
@@ -161,7 +164,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "executions_per_step": per_step,
             "executions": count,
             "small": small,
-            "single_op": single,
+            "single_op": single_op,
             "op_by_op": chained,
             "small_idle_ps": idle,
             "small_device_ps": small_launches.device_ps,
@@ -171,9 +174,9 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "input_syncs": input_syncs,
             "fixed_ps": fixed["fixed_ps"] if fixed else None,
         },
-        facts.gap_windows(taken),
+        facts.gap_windows(taken_ps),
         "every_step",
-        _one_program(facts, small_launches),
+        _merging_fix(facts, small_launches),
     )
 
 
@@ -192,19 +195,19 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
             "work is left between the graphs."
         )
     if markers >= (MIN_LAUNCHES_PER_STEP - 1) * facts.steps:
-        return sync_once(facts, markers / facts.steps)
+        return advise_one_sync(facts, markers / facts.steps)
     return facts.words.one_graph
 
 
-def _one_program(facts: Facts, launches: _SmallLaunches) -> Fix:
+def _merging_fix(facts: Facts, launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them. At best, chained element-wise ops are fused
     into the ops that produce or use their values, and a function that JAX compiled runs no Python. Launches that are
     small only by the idle time before them leave it, as their Python may be the reason for that time."""
-    traced_once = ("python",) if facts.framework == "jax" else ()
+    python = ("python",) if facts.framework == "jax" else ()
     return Fix(
-        (*LAUNCHING, "wait", *traced_once),
-        before=launches.by_launch if traced_once else launches.small,
-        merged=launches.small,
-        unknown=launches.chained,
-        moved=("sync_prepare", *traced_once),
+        (*LAUNCHING_CLASSES, "wait", *python),
+        before_launches=launches.small_without_idle if python else launches.small,
+        merged_launches=launches.small,
+        unknown_launches=launches.chained,
+        moved_classes=("sync_prepare", *python),
     )

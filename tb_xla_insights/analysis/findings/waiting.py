@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -23,38 +23,39 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 @dataclass(frozen=True)
 class Waiting:
-    """Idle time of one kind: `taken`, the time from each gap (see `Ledger.take`), and `place`, the name of the event in
-    which the host waits longest (None if unknown)."""
+    """Idle time of one kind: `taken_ps`, the time from each gap (see `Ledger.take`), and `longest_wait`, the name of
+    the event in which the host waits longest (None if unknown)."""
 
-    taken: Int64
-    place: str | None
+    taken_ps: Int64
+    longest_wait: str | None
 
     @property
     def total_ps(self) -> int:
-        return int(self.taken.sum())
+        return int(self.taken_ps.sum())
 
 
 def take_waiting(facts: Facts) -> tuple[Waiting, Waiting]:
     """Takes the remaining waits in starved gaps: those in which nothing is queued, and those in which a launched
     program is in flight but none of its ops runs. Takes nothing of a kind whose time is insignificant.
     (docs/definitions.md, "Why a gap ended")"""
-    in_flight = _in_flight(facts.ledger)
-    unqueued = facts.ledger.left[:, WAIT] - in_flight
-    return _take(facts, unqueued, in_flight=False), _take(facts, in_flight, in_flight=True)
+    in_flight_ps = _in_flight_ps(facts.ledger)
+    unqueued_ps = facts.ledger.left[:, WAIT] - in_flight_ps
+    return _take(facts, unqueued_ps, in_flight=False), _take(facts, in_flight_ps, in_flight=True)
 
 
-def _take(facts: Facts, taken: Int64, in_flight: bool) -> Waiting:
-    if severity_of(facts.share(int(taken.sum()))) is None:
-        return Waiting(np.zeros_like(taken), None)
+def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
+    """Takes waits of one kind, `taken_ps` from each gap, unless they are insignificant in total."""
+    if severity_of(facts.share(int(taken_ps.sum()))) is None:
+        return Waiting(np.zeros_like(taken_ps), None)
     names = Counter[str]()
-    facts.ledger.left[:, WAIT] -= taken
+    facts.ledger.left[:, WAIT] -= taken_ps
     for _, idle, flight in _by_device(facts.ledger):
         names.update(_wait_times(facts.trace, idle.within(flight) if in_flight else idle.without(flight)))
     longest = names.most_common(1)
-    return Waiting(taken, longest[0][0] if longest and longest[0][1] else None)
+    return Waiting(taken_ps, longest[0][0] if longest and longest[0][1] else None)
 
 
-def _in_flight(ledger: Ledger) -> Int64:
+def _in_flight_ps(ledger: Ledger) -> Int64:
     """Per gap, the remaining time in which the host waits while a run of its device is in flight."""
     waits_ps = np.zeros(len(ledger), np.int64)
     for gaps, _, flight in _by_device(ledger):
@@ -96,8 +97,8 @@ def idle_inside_runs(ledger: Ledger) -> Int64:
     runs = find_launches(ledger.trace).runs
     idle_ps = np.zeros(len(runs), np.int64)
     for device in np.unique(ledger.device).tolist():
-        in_device, rows = ledger.device == device, runs.of_device(device)
-        idle = union(ledger.start_ps, ledger.end_ps, in_device)
+        is_of_device, rows = ledger.device == device, runs.of_device(device)
+        idle = union(ledger.start_ps, ledger.end_ps, is_of_device)
         inside = class_times_inside(
             host_class_segments(ledger.trace), idle, runs.start_ps[rows], runs.end_ps[rows]
         )

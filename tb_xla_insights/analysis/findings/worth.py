@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.replay.what_if import Fix, removed_device_ps, step_without
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
@@ -34,7 +35,7 @@ _MIN_GAIN = dict.fromkeys(LIMITS | {"sync_some_steps", "transfer_bound", "host_c
     "input_bound": WARNING_SHARE
 }
 """The minimum gain of a finding to be reported; for limits, the share of the devices' spans suffices as well. Loading
-has a higher threshold because every step includes some. Findings without an entry are always reported."""
+has a higher threshold because every step includes some. All other findings are always reported."""
 
 
 def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
@@ -50,9 +51,9 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
     is the share of the devices' spans that the finding explains.
     """
-    trace, once_fixes = facts.trace, _fixes_of_once(findings)
+    trace, one_time_fixes = facts.trace, _one_time_fixes(findings)
     step = step_without(trace)
-    usual = step_without(trace, *once_fixes) if once_fixes else step
+    usual = step_without(trace, *one_time_fixes) if one_time_fixes else step
     ranked: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed_ps = fixed_at_worst_ps = gain = gain_at_worst = None
@@ -63,7 +64,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
             elif finding.recurs != "once":
-                base_ps, base_fixes = usual, once_fixes
+                base_ps, base_fixes = usual, one_time_fixes
             if base_fixes:
                 base_ps = step_without(trace, *base_fixes) or base_ps
                 fixed = _fixed_steps_ps(trace, base_fixes, finding.fix)
@@ -99,7 +100,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
         return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
     if finding.id in LIMITS or not finding.fix or not step_ps:
         return finding.detail
-    saved_ps = shorter_runs(trace, finding.fix)
+    saved_ps = removed_device_ps(trace, finding.fix)
     if saved_ps < INFO_SHARE * step_ps:
         return finding.detail
     return (
@@ -125,7 +126,7 @@ def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[
     return best_ps, max(best_ps, worst_ps)
 
 
-def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
+def _one_time_fixes(findings: Sequence[Finding]) -> list[Fix]:
     """The fixes of all findings that happened once. A step without them is the usual step."""
     return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
 
@@ -199,14 +200,14 @@ def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     saves; and `step_without_limit_ps`, the step also without the largest limit. Times are None if nothing can be
     replayed."""
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
-    once_fixes, step = _fixes_of_once(findings), step_without(trace)
+    one_time_fixes, step = _one_time_fixes(findings), step_without(trace)
     fixed = step_without(trace, *mistakes) if mistakes else step
     return {
         "count": sum(
             (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding_kind(finding) == "mistake"
         ),
         "step_ps": step,
-        "usual_step_ps": step_without(trace, *once_fixes) if once_fixes else step,
+        "usual_step_ps": step_without(trace, *one_time_fixes) if one_time_fixes else step,
         "step_if_fixed_ps": fixed,
         "step_without_limit_ps": step_without(trace, *mistakes, *limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,

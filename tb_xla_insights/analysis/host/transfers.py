@@ -135,16 +135,16 @@ def _size_in(details: str) -> int:
 
 
 def transfers_report(session: SessionTrace) -> TransfersByDirection:
-    """The report's `transfers`, per direction: `count`, `duration_ps`, `bytes` (None if none are recorded) and `sized`,
-    the number of transfers that record their size. Of the transfers in steps: their number (`in_steps`), their bytes
-    (`bytes_in_steps`, None if none of them records its size), and both per step: `per_step` (None without steps) and
-    `bytes_per_step`."""
+    """The report's `transfers`, per direction: `count`, `duration_ps`, `bytes` (None if none are recorded) and
+    `known_size_count`, the number of transfers that record their size. Of the transfers in steps: their number
+    (`in_steps`), their bytes (`bytes_in_steps`, None if none of them records its size), and both per step: `per_step`
+    (None without steps) and `bytes_per_step`."""
     to_device, from_device = (_direction_sums(session, number) for number in range(len(DIRECTIONS)))
     return {"to_device": to_device, "from_device": from_device}
 
 
 def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
-    count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
+    count = duration = total = known_size_count = in_steps = steps = step_bytes = step_sized = 0
     for trace in session.traces:
         transfers = find_transfers(trace)
         chosen = transfers.direction == direction
@@ -152,7 +152,7 @@ def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
         count += int(chosen.sum())
         duration += int(trace.duration_ps[transfers.row[chosen]].sum())
         total += int(sizes[sizes >= 0].sum())
-        sized += int((sizes >= 0).sum())
+        known_size_count += int((sizes >= 0).sum())
         in_steps += int(transfers.per_step(trace, direction).sum())
         steps += len(find_steps(trace))
         trace_step_bytes, trace_step_sized = transfers.bytes_in_steps(direction)
@@ -160,8 +160,8 @@ def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
     return {
         "count": count,
         "duration_ps": duration,
-        "bytes": total if sized else None,
-        "sized": sized,
+        "bytes": total if known_size_count else None,
+        "known_size_count": known_size_count,
         "in_steps": in_steps,
         "bytes_in_steps": step_bytes if step_sized else None,
         "per_step": in_steps / steps if steps else None,

@@ -34,7 +34,7 @@ whole capture."""
 
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 
-_EXCLUDED = frozenset(
+_EXCLUDED_CATEGORIES = frozenset(
     [
         "infeed", "outfeed", "host send", "host send done", "host recv", "host recv done", "host receive",
         "host receive done", "async done", "megacore fusion",
@@ -54,7 +54,7 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 
 
 def idle(trace: Trace, device: Device, min_ps: int = 1) -> Intervals:
-    """The rest of the device's span: its gaps of at least `min_ps`."""
+    """When the device is idle within its span: its gaps of at least `min_ps`."""
     return busy(trace, device).gaps(*device.span_ps, min_ps)
 
 
@@ -73,11 +73,11 @@ def busy_on_any_device(trace: Trace) -> Intervals:
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
     """The part of busy time in which every innermost op waits for an asynchronous one (`copy-done`, …)."""
-    waited = _waited(trace, _index(trace, device))
-    if not len(waited):
-        return waited
+    waiting = _waiting(trace, _index(trace, device))
+    if not len(waiting):
+        return waiting
     # A waiting op, or one around it, may be excluded from busy time.
-    return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
+    return waiting.without(busy(trace, device, definition).gaps(*device.span_ps))
 
 
 def stall_ops(trace: Trace, device: Device) -> list[Stall]:
@@ -122,15 +122,15 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
 
 
 @memoised
-def _waited(trace: Trace, index: int) -> Intervals:
+def _waiting(trace: Trace, index: int) -> Intervals:
     """When every innermost op waits."""
     ops = trace.devices[index].ops
     waits = _op_flags(trace, index) & _WAIT_FLAG > 0
     if not waits.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-    waiting = waits[op]
-    return union(start, end, waiting).without(union(start, end, ~waiting))
+    is_waiting = waits[op]
+    return union(start, end, is_waiting).without(union(start, end, ~is_waiting))
 
 
 def device_summaries(session: SessionTrace) -> list[DeviceRow]:
@@ -180,11 +180,15 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     ops, categories = trace.devices[index].ops, trace.metadata.text.get("hlo_category")
 
     def flags_of_name(name: str) -> int:
-        return _EXCLUDED_FLAG * (_normalise(opcode(name)) in _EXCLUDED) | _WAIT_FLAG * is_wait(name)
+        return _EXCLUDED_FLAG * (_normalise(opcode(name)) in _EXCLUDED_CATEGORIES) | _WAIT_FLAG * is_wait(
+            name
+        )
 
     def flags_of_category(name: str) -> int:
         normalised = _normalise(name)
-        return _EXCLUDED_FLAG * (normalised in _EXCLUDED) | _WAIT_FLAG * normalised.endswith(" done")
+        return _EXCLUDED_FLAG * (normalised in _EXCLUDED_CATEGORIES) | _WAIT_FLAG * normalised.endswith(
+            " done"
+        )
 
     by_name = trace.map_texts(ops.name, flags_of_name)
     if categories is None or (categories < 0).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,17 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.analysis.time.class_times import overlapping_pairs
 from tb_xla_insights.analysis.time.segments import Segments
-from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
+from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT, ClassName
 from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.name_limit import shorten_name
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.gaps import Link
+    from tb_xla_insights.schema.gaps import Link, Meanwhile
 
-_MIN_PIECE_FRACTION = 1000
-"""A piece of a chain takes at least one part in this many of its gap."""
+_MIN_PIECE_DIVISOR = 1000
+"""A piece of a chain is at least as long as its gap divided by this."""
 
 _NO_EVENT = -1
 """The event of a piece in which nothing is recorded."""
@@ -58,62 +58,63 @@ def find_chains(trace: Trace, gap_indices: NDArray[np.int64]) -> list[list[Link]
     pieces = [
         _pieces_of_source(
             trace,
-            int(source),
+            source,
             *(
                 column[segments.source == source]
                 for column in (segments.gap, segments.start_ps, segments.end_ps)
             ),
         )
-        for source in np.unique(segments.source)
+        for source in np.unique(segments.source).tolist()
     ]
     if not pieces:
         return [[] for _ in gap_indices]
-    gap, begin, finish, class_index, row = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    order = np.lexsort((begin, gap))
-    gap, begin, finish, class_index, row = (
-        column[order] for column in (gap, begin, finish, class_index, row)
-    )
-    return _links(
-        trace, gap_indices, gap, begin, finish, class_index, _naming_events(trace, class_index, row)
-    )
+    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    gap, start, *_ = columns
+    order = np.lexsort((start, gap))
+    return _links(trace, gap_indices, _Pieces(*(column[order] for column in columns)))
 
 
-_Pieces = tuple[Int32, Int64, Int64, NDArray[np.int8], Int32]
-"""Columns of pieces: gap, start, end, class (index into CLASSES) and event."""
+class _Pieces(NamedTuple):
+    """Pieces of chains as columns: `gap` (index into the requested gaps), start and end, class, and `event` (a row).
+    Pieces without an event have RUN, the source that the launch waits for, or _NO_EVENT instead."""
+
+    gap: Int32
+    start_ps: Int64
+    end_ps: Int64
+    class_index: Int8
+    event: Int32
 
 
 def _pieces_of_source(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _Pieces:
-    """The pieces of segments of one source (see `GapSegments`), without holes. Pieces without an event have RUN, the
-    source that the launch waits for, or _NO_EVENT as event."""
+    """The pieces of segments of one source (see `GapSegments`), without holes."""
     waits_for = waiting_line(source)
     if source in (RUN, ENQUEUED):
         class_index = np.full(len(gap), OTHER if source == RUN else WAIT, np.int8)
-        return gap, start, end, class_index, np.full(len(gap), source, np.int32)
+        return _Pieces(gap, start, end, class_index, np.full(len(gap), source, np.int32))
     hole_event, hole_class = (_NO_EVENT, UNRECORDED) if waits_for < 0 else (source, WAIT)
     line = source if waits_for < 0 else waits_for
     segments = host_class_segments(trace) if source == HOST else thread_timeline(trace, line)
-    at, segment = overlapping_pairs(segments.start_ps, segments.end_ps, start, end)
-    begin = np.maximum(segments.start_ps[segment], start[at])
-    finish = np.minimum(segments.end_ps[segment], end[at])
-    # Holes: before each piece, from the end of the piece before, and after the last piece of each segment.
-    previous_end = np.append(np.int64(0), finish[:-1])
-    is_first = np.append(True, at[1:] != at[:-1]) if len(at) else np.zeros(0, np.bool_)
-    previous_end = np.where(is_first, start[at], previous_end)
+    window, segment = overlapping_pairs(segments.start_ps, segments.end_ps, start, end)
+    piece_start = np.maximum(segments.start_ps[segment], start[window])
+    piece_end = np.minimum(segments.end_ps[segment], end[window])
+    # Holes: before each piece, from the end of the piece before, and after the last piece of each window.
+    previous_end = np.append(np.int64(0), piece_end[:-1])
+    previous_end = np.where(_is_first(window), start[window], previous_end[: len(window)])
     last_end = start.copy()
-    last_end[at] = finish  # of repeated indices, numpy keeps the last value
-    hole_gap = np.concatenate((gap[at], gap))
+    last_end[window] = piece_end  # of repeated indices, numpy keeps the last value
+    hole_gap = np.concatenate((gap[window], gap))
     hole_start = np.concatenate((previous_end, last_end))
-    hole_end = np.concatenate((begin, end))
-    hole = hole_end > hole_start
-    holes = int(hole.sum())
+    hole_end = np.concatenate((piece_start, end))
+    is_hole = hole_end > hole_start
+    hole_count = int(is_hole.sum())
     class_index = np.where(segments.class_index[segment] < 0, np.int8(OTHER), segments.class_index[segment])
-    row = np.where(segments.row[segment] < 0, np.int32(hole_event), segments.row[segment])
-    return (
-        np.concatenate((gap[at], hole_gap[hole])),
-        np.concatenate((begin, hole_start[hole])),
-        np.concatenate((finish, hole_end[hole])),
-        np.concatenate((class_index, np.full(holes, hole_class, np.int8))),
-        np.concatenate((row, np.full(holes, hole_event, np.int32))),
+    event = np.where(segments.row[segment] < 0, np.int32(hole_event), segments.row[segment])
+    return _Pieces(
+        np.concatenate((gap[window], hole_gap[is_hole])),
+        np.concatenate((piece_start, hole_start[is_hole])),
+        np.concatenate((piece_end, hole_end[is_hole])),
+        np.concatenate((class_index, np.full(hole_count, hole_class, np.int8))),
+        np.concatenate((event, np.full(hole_count, hole_event, np.int32))),
     )
 
 
@@ -123,102 +124,98 @@ def thread_timeline(trace: Trace, line: int) -> Segments:
     return thread_segments(trace, line)
 
 
-def _naming_events(trace: Trace, class_index: NDArray[np.int8], row: Int32) -> Int32:
-    """The row of the event that names each piece."""
+def _naming_events(trace: Trace, pieces: _Pieces) -> Int32:
+    """The row of the event that names each piece; pieces without an event keep its code."""
+    row, class_index = pieces.event, pieces.class_index
     classes, flags = event_classes(trace)[0], metadata_flags(trace)
     is_step = np.zeros(len(trace), np.bool_)
     is_step[[step.row for step in annotated_steps(trace)]] = True
-    named = row.copy()
-    climbs = np.flatnonzero((row >= 0) & (class_index != PYTHON))
-    climbs = climbs[flags[trace.metadata_index[row[climbs]]] & (ENQUEUE | DISPATCH_END) == 0]
-    ancestor = trace.parent[row[climbs]]
-    while climbs.size:
+    naming_row = row.copy()
+    pending = np.flatnonzero((row >= 0) & (class_index != PYTHON))  # pieces that an ancestor may name
+    pending = pending[flags[trace.metadata_index[row[pending]]] & (ENQUEUE | DISPATCH_END) == 0]
+    ancestor = trace.parent[row[pending]]
+    while pending.size:
         ancestor_class = classes[ancestor]
-        continues = (ancestor_class == class_index[climbs]) | (ancestor_class < 0)
+        continues = (ancestor_class == class_index[pending]) | (ancestor_class < 0)
         continues &= (ancestor >= 0) & ~is_step[ancestor]
-        climbs, ancestor, ancestor_class = climbs[continues], ancestor[continues], ancestor_class[continues]
-        same_class = ancestor_class == class_index[climbs]
-        named[climbs[same_class]] = ancestor[same_class]
+        pending, ancestor, ancestor_class = pending[continues], ancestor[continues], ancestor_class[continues]
+        same_class = ancestor_class == class_index[pending]
+        naming_row[pending[same_class]] = ancestor[same_class]
         ancestor = trace.parent[ancestor]
-    return named
+    return naming_row
 
 
-def _links(
-    trace: Trace,
-    gap_indices: NDArray[np.int64],
-    gap: Int32,
-    begin: Int64,
-    finish: Int64,
-    class_index: NDArray[np.int8],
-    row: Int32,
-) -> list[list[Link]]:
+def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> list[list[Link]]:
     """The chains as in the report, with pieces of the same name merged and short ones left out."""
     gaps = find_gaps(trace)
+    row = _naming_events(trace, pieces)
     line = trace.lines_of(row)
     name = np.where(row >= 0, trace.metadata.name[trace.metadata_index[np.maximum(row, 0)]], row)
-    keys = gap, name, class_index, line
-    keep = _changes(*keys)
-    length = finish[np.append(keep[1:], len(finish)) - 1] - begin[keep]
-    min_length = gaps.duration_ps[gap_indices][gap[keep]] // _MIN_PIECE_FRACTION
-    keep = keep[_is_first(gap[keep]) | (length >= min_length)]
-    keep = keep[_changes(*(key[keep] for key in keys))]
-    gap, begin = gap[keep], begin[keep]
-    last = np.append(gap[1:] != gap[:-1], True)
-    until = np.where(last, gaps.end_ps[gap_indices][gap], np.append(begin[1:], 0))
-    name, class_index, line, row = name[keep], class_index[keep], line[keep], row[keep]
-    meanwhile = _meanwhile(trace, np.flatnonzero(row <= ENQUEUED), begin, until)
+    keys = pieces.gap, name, pieces.class_index, line
+    first = _changes(*keys)  # the first piece of each link
+    length = pieces.end_ps[np.append(first[1:], len(row)) - 1] - pieces.start_ps[first]
+    min_length = gaps.duration_ps[gap_indices][pieces.gap[first]] // _MIN_PIECE_DIVISOR
+    first = first[_is_first(pieces.gap[first]) | (length >= min_length)]
+    first = first[_changes(*(key[first] for key in keys))]
+    gap, start = pieces.gap[first], pieces.start_ps[first]
+    is_last = np.append(gap[1:] != gap[:-1], True)
+    end = np.where(is_last, gaps.end_ps[gap_indices][gap], np.append(start[1:], 0))
+    name, class_index, line, row = name[first], pieces.class_index[first], line[first], row[first]
+    is_waiting = row <= ENQUEUED  # for its run, or for the thread of `waiting_line`
+    meanwhile = _meanwhile(trace, np.flatnonzero(is_waiting), start, end)
     chains: list[list[Link]] = [[] for _ in gap_indices]
     labels = thread_labels(trace)
-    columns = (gap, name, class_index, line, begin, until - begin, row)
-    for piece, (number, text, class_, thread, start, duration, event) in enumerate(
+    columns = (gap, name, class_index, line, start, end - start, row)
+    for link, (position, text, class_, thread, start_ps, duration_ps, event) in enumerate(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
         if text >= 0:
-            label, place = shorten_name(trace.strings[text]), shorten_name(labels[thread])
+            label, thread_label = shorten_name(trace.strings[text]), shorten_name(labels[thread])
         else:
-            label, place = _label_without_event(
-                trace, labels, text, CLASSES[class_], int(gap_indices[number])
+            label, thread_label = _label_without_event(
+                trace, labels, text, CLASSES[class_], int(gap_indices[position])
             )
-        chains[number].append(
+        chains[position].append(
             {
                 "name": label,
                 "class": CLASSES[class_],
-                "thread": place,
-                "start_ps": start,
-                "duration_ps": duration,
+                "thread": thread_label,
+                "start_ps": start_ps,
+                "duration_ps": duration_ps,
                 "event": event if event >= 0 else None,
-                "meanwhile": meanwhile.get(piece, []),
+                "meanwhile": meanwhile.get(link, []),
             }
         )
     return chains
 
 
-def _meanwhile(
-    trace: Trace, pieces: NDArray[np.intp], begin: Int64, until: Int64
-) -> dict[int, list[dict[str, Any]]]:
-    """What the driving thread did during some pieces (indices), by piece."""
-    sums: dict[int, dict[tuple[str, str], int]] = {piece: {} for piece in pieces.tolist()}
-    piece_of_part, start, end, class_index, row = _pieces_of_source(
-        trace, HOST, pieces.astype(np.int32), begin[pieces], until[pieces]
+def _meanwhile(trace: Trace, links: NDArray[np.intp], start: Int64, end: Int64) -> dict[int, list[Meanwhile]]:
+    """What the driving thread did during some links (indices), by link."""
+    sums: dict[int, dict[tuple[str, ClassName], int]] = {link: {} for link in links.tolist()}
+    pieces = _pieces_of_source(trace, HOST, links.astype(np.int32), start[links], end[links])
+    columns = (
+        pieces.gap,
+        pieces.class_index,
+        _naming_events(trace, pieces),
+        pieces.end_ps - pieces.start_ps,
     )
-    columns = (piece_of_part, class_index, _naming_events(trace, class_index, row), end - start)
-    for piece, class_, event, ps in zip(*(column.tolist() for column in columns), strict=True):
+    for link, class_, event, ps in zip(*(column.tolist() for column in columns), strict=True):
         label = trace.name(event) if event >= 0 else class_label(CLASSES[class_])
         key = label, CLASSES[class_]
-        sums[piece][key] = sums[piece].get(key, 0) + ps
+        sums[link][key] = sums[link].get(key, 0) + ps
     return {
-        piece: [
+        link: [
             {"name": name, "class": class_, "duration_ps": ps}
             for (name, class_), ps in sorted(times.items(), key=lambda item: -item[1])
         ]
-        for piece, times in sums.items()
+        for link, times in sums.items()
     }
 
 
 def _label_without_event(
     trace: Trace, labels: list[str], code: int, class_: str, gap: int
 ) -> tuple[str, str]:
-    """The name of a piece without an event, and its thread or device."""
+    """The name of a link without an event, and its thread or device. `code`: its source, or _NO_EVENT."""
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
@@ -239,5 +236,5 @@ def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _is_first(key: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each entry differs from the entry before."""
+    """Whether each value differs from the value before."""
     return np.append(np.ones(min(1, len(key)), np.bool_), key[1:] != key[:-1])

@@ -51,18 +51,19 @@ def find_gap_segments(trace: Trace, gap_indices: NDArray[np.int64]) -> GapSegmen
     enqueue = gaps.enqueue_row[gap_indices]
     has_launch = (run >= 0) & (enqueue >= 0) & (gaps.kind[gap_indices] != QUEUED)
     paths = causal_paths(trace, np.where(has_launch, enqueue, -1).astype(np.int32))
-    handed_ps, taken_ps, lines = _hand_overs(trace, paths, enqueue, has_launch, end)
-    by_driver = has_launch & (paths.hops < 0).all(axis=1)
-    returned = np.where(by_driver & (paths.launch >= 0), trace.end_ps[paths.launch], trace.end_ps[enqueue])
-    launched = np.where(by_driver, returned, _outermost_end_ps(trace, enqueue))
-    launched = np.where(has_launch, np.minimum(np.maximum(launched, start), end), end)
-    begun = np.where(gaps.inside[gap_indices], end, np.append(launches.runs.start_ps, 0)[run])
-    begun = np.where(has_launch, begun, end)
-    count, hops = taken_ps.shape
+    hand_over_ps, take_up_ps, lines = _hand_overs(trace, paths, enqueue, has_launch, end)
+    by_driving_thread = has_launch & (paths.hops < 0).all(axis=1)
+    has_call = by_driving_thread & (paths.launch >= 0)
+    call_end_ps = np.where(has_call, trace.end_ps[paths.launch], trace.end_ps[enqueue])
+    launch_end_ps = np.where(by_driving_thread, call_end_ps, _outermost_end_ps(trace, enqueue))
+    launch_end_ps = np.where(has_launch, np.minimum(np.maximum(launch_end_ps, start), end), end)
+    run_start_ps = np.where(gaps.inside[gap_indices], end, np.append(launches.runs.start_ps, 0)[run])
+    run_start_ps = np.where(has_launch, run_start_ps, end)
+    count, hops = take_up_ps.shape
     bounds = np.empty((count, 2 * hops + 4), np.int64)
     bounds[:, 0], bounds[:, -1] = start, end
-    bounds[:, 1:-3:2], bounds[:, 2:-3:2] = handed_ps, taken_ps
-    bounds[:, -3], bounds[:, -2] = np.minimum(launched, begun), begun
+    bounds[:, 1:-3:2], bounds[:, 2:-3:2] = hand_over_ps, take_up_ps
+    bounds[:, -3], bounds[:, -2] = np.minimum(launch_end_ps, run_start_ps), run_start_ps
     bounds = np.minimum(np.maximum(np.maximum.accumulate(bounds, axis=1), start[:, None]), end[:, None])
     source = np.empty((count, 2 * hops + 3), np.int32)
     source[:, 0], source[:, -2], source[:, -1] = HOST, ENQUEUED, RUN
@@ -85,18 +86,21 @@ def _hand_overs(
     hops = paths.hops[:, ::-1]
     lines = trace.lines_of(hops)
     never = np.iinfo(np.int64).max
-    taken_ps = np.where(hops >= 0, trace.start_ps[hops], never)
+    take_up_ps = np.where(hops >= 0, trace.start_ps[hops], never)
     producer = trace.flows.producers(hops.ravel()).reshape(hops.shape)
-    handed_ps = np.where(producer >= 0, np.minimum(trace.end_ps[producer], taken_ps), taken_ps)
+    hand_over_ps = np.where(producer >= 0, np.minimum(trace.end_ps[producer], take_up_ps), take_up_ps)
     # Without a thread that took over, the driving thread launched the work itself.
-    by_driver = has_launch & (hops < 0).all(axis=1)
-    lines[by_driver, -1] = trace.lines_of(enqueue[by_driver])
-    handed_ps[by_driver, -1] = taken_ps[by_driver, -1] = trace.start_ps[enqueue[by_driver]]
-    first = handed_ps.min(axis=1, keepdims=True)
-    handed_ps, taken_ps = (np.where(times == never, first, times) for times in (handed_ps, taken_ps))
+    by_driving_thread = has_launch & (hops < 0).all(axis=1)
+    lines[by_driving_thread, -1] = trace.lines_of(enqueue[by_driving_thread])
+    enqueue_start_ps = trace.start_ps[enqueue[by_driving_thread]]
+    hand_over_ps[by_driving_thread, -1] = take_up_ps[by_driving_thread, -1] = enqueue_start_ps
+    first = hand_over_ps.min(axis=1, keepdims=True)
+    hand_over_ps, take_up_ps = (
+        np.where(times == never, first, times) for times in (hand_over_ps, take_up_ps)
+    )
     return (
-        np.where(has_launch[:, None], handed_ps, end[:, None]),
-        np.where(has_launch[:, None], taken_ps, end[:, None]),
+        np.where(has_launch[:, None], hand_over_ps, end[:, None]),
+        np.where(has_launch[:, None], take_up_ps, end[:, None]),
         lines,
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MAX_LISTED_GAPS = 1000
-"""The most gaps that the report lists, unless all are requested."""
+"""The maximum number of gaps that the report lists, unless all are requested."""
 
 
 def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = MAX_LISTED_GAPS) -> GapsPart:
@@ -37,7 +37,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
     the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`). `in_steps_ps` is the
     part of its time in whole steps, `per_step_ps` that time per step and core as in `step_idle`, None without steps.
-    All other times are sums over all cores. `explained_by` is filled in when the findings are known."""
+    All other times are sums over all cores. `by_finding_ps` is filled in when the findings are known."""
     gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
     host = np.repeat(np.arange(len(gaps_of_hosts)), [len(gaps) for gaps in gaps_of_hosts])
@@ -47,13 +47,13 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:max_items]
     items_by_position: dict[int, Gap] = {}
-    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        positions = longest[host[longest] == number]
+    for host_index, (trace, offset) in enumerate(traces_with_step_offsets(session)):
+        positions = longest[host[longest] == host_index]
         chains = find_chains(trace, index_in_host[positions])
         for position, gap, chain in zip(
             positions.tolist(), index_in_host[positions].tolist(), chains, strict=True
         ):
-            items_by_position[position] = _item(trace, gaps_of_hosts[number], gap, offset, chain)
+            items_by_position[position] = _item(trace, gaps_of_hosts[host_index], gap, offset, chain)
     starved, queued, unknown = (
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))
@@ -72,7 +72,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
 
 @memoised
 def _program_names(trace: Trace) -> list[str | None]:
-    """The name of each program, as all rows share it; at -1 None, of an unknown program."""
+    """The name of each program, shortened; the last element (index -1) is None, for an unknown program."""
     return [*(shorten_name(name) for name, _ in find_launches(trace).programs), None]
 
 
@@ -92,7 +92,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "all_cores_idle_ps": int(gaps.all_cores_idle_ps[gap]),
         "by_class_ps": times_by_class(gaps.shares[gap]),
         "chain": chain,
-        "explained_by": {},
+        "by_finding_ps": {},
     }
 
 
@@ -126,7 +126,8 @@ class _Pattern:
         self._per_core = Fraction()
 
     def add(self, gaps: Gaps, rows: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
-        """Adds gaps (`rows`) of one host; `in_steps_ps`: their time in whole steps; `cores`: the host's."""
+        """Adds gaps (`rows`) of one host; `in_steps_ps`: their time in whole steps; `cores`: the host's
+        number of cores with work."""
         duration = gaps.duration_ps[rows]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[rows], duration)

@@ -70,9 +70,9 @@ class Gaps:
 
 
 @memoised
-def listed_idle(trace: Trace, number: int) -> Intervals:
+def listed_idle(trace: Trace, index: int) -> Intervals:
     """When a device (an index into the trace's devices) is idle for MIN_GAP_PS or longer at a time."""
-    return idle(trace, trace.devices[number], MIN_GAP_PS)
+    return idle(trace, trace.devices[index], MIN_GAP_PS)
 
 
 @memoised
@@ -85,7 +85,7 @@ def find_gaps(trace: Trace) -> Gaps:
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time.
     """
-    idles = [listed_idle(trace, number) for number in range(len(trace.devices))]
+    idles = [listed_idle(trace, index) for index in range(len(trace.devices))]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(idle) for idle in idles])
     empty = np.zeros(0, np.int64)
     start = np.concatenate([idle.start_ps for idle in idles] or [empty])
@@ -97,25 +97,28 @@ def find_gaps(trace: Trace) -> Gaps:
     row = np.append(runs.enqueue_row, np.int32(-1))[run]
     enqueue = np.append(runs.enqueue_ps, -1)[run]
     # Gaps before a kernel that is not the first of its run.
-    later = (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
-    row[later] = trace.flows.producers(kernel[later])
-    enqueue[later] = np.minimum(trace.end_ps[row[later]], end[later])
+    before_later_kernel = (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
+    row[before_later_kernel] = trace.flows.producers(kernel[before_later_kernel])
+    enqueue[before_later_kernel] = np.minimum(
+        trace.end_ps[row[before_later_kernel]], end[before_later_kernel]
+    )
     kind = np.where(
         enqueue > start + CLOCK_SLACK_PS, STARVED, np.where(enqueue < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN)
     )
     kind = np.where(row >= 0, kind, UNKNOWN)
-    kind = np.where(inside & ~later, QUEUED, kind).astype(np.int8)
+    kind = np.where(inside & ~before_later_kernel, QUEUED, kind).astype(np.int8)
     segments = host_class_segments(trace)
     shares = class_times(segments, start, end)
-    until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
-    largest = class_times(segments, start, until).argmax(axis=1)
-    cause = np.where(kind == QUEUED, WAIT, largest).astype(np.int8)
+    cause_end = np.where(kind == STARVED, np.minimum(enqueue, end), end)
+    largest_class = class_times(segments, start, cause_end).argmax(axis=1)
+    cause = np.where(kind == QUEUED, WAIT, largest_class).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
     step = np.append(launches.step_of_run, np.int32(-1))[run]
     busy = busy_on_any_device(trace)
-    together = end - start - covered_times(busy.start_ps, busy.end_ps, start, end)
+    all_cores_idle_ps = end - start - covered_times(busy.start_ps, busy.end_ps, start, end)
     return Gaps(
-        device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause, together,
+        device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause,
+        all_cores_idle_ps,
     )  # fmt: skip
 
 
@@ -124,22 +127,22 @@ def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[
     ends it if runs are built from kernels (-1: none)."""
     runs = find_launches(trace).runs
     before, after, kernel = np.full((3, len(device)), -1, np.int32)
-    for number in np.unique(device).tolist():
-        core, gaps, rows = trace.devices[number], device == number, runs.of_device(number)
-        begins = runs.start_ps[rows]
-        if not len(begins):
+    for index in np.unique(device).tolist():
+        core, gaps, rows = trace.devices[index], device == index, runs.of_device(index)
+        run_start = runs.start_ps[rows]
+        if not len(run_start):
             continue
-        last = np.searchsorted(begins, start[gaps], "left") - 1
+        last = np.searchsorted(run_start, start[gaps], "left") - 1
         # No run ends a gap at the end of the span. A gap that ends outside of runs is ended by an op without a program.
-        has_end = end[gaps] < core.span_ps[1]
-        run = np.searchsorted(begins, end[gaps], "right") - 1
-        run = np.where(has_end & (runs.end_ps[rows][run] >= end[gaps]), run, -1)
+        is_inside_span = end[gaps] < core.span_ps[1]
+        run = np.searchsorted(run_start, end[gaps], "right") - 1
+        run = np.where(is_inside_span & (runs.end_ps[rows][run] >= end[gaps]), run, -1)
         if core.run_of_op is not None:
             op = np.minimum(np.searchsorted(core.ops.start_ps, end[gaps]), len(core.ops) - 1)
             kernel[gaps] = core.ops.row[op]
             run_of_kernel = core.run_of_op[op]  # -1 for a kernel without a program, even inside a run
-            run = np.where(has_end & (run_of_kernel >= 0), run_of_kernel, run)
-            last = np.where((run >= 0) & (begins[run] < start[gaps]), run, last)
+            run = np.where(is_inside_span & (run_of_kernel >= 0), run_of_kernel, run)
+            last = np.where((run >= 0) & (run_start[run] < start[gaps]), run, last)
         before[gaps] = np.where(last >= 0, last + rows.start, -1)
         after[gaps] = np.where(run >= 0, run + rows.start, -1)
     return before, after, kernel

@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import brief_times, share
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import Outside as OutsidePart
+    from tb_xla_insights.schema.feeding import TimeOutsideSpan
 
 _MIN_LISTED_SHARE = 0.01
 """The sentence omits a part with a smaller share of the capture."""
@@ -60,8 +60,8 @@ class OutsideSpan:
 def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     """The parts outside the devices' span; None if no device recorded work."""
     spans = {
-        number: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
-        for number, trace in enumerate(session.traces)
+        index: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
+        for index, trace in enumerate(session.traces)
     }
     all_spans = [span for host_spans in spans.values() for span in host_spans]
     if not all_spans:
@@ -72,8 +72,8 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
-            class_times(host_class_segments(session.traces[number]), starts, ends)
-            for number, host_spans in spans.items()
+            class_times(host_class_segments(session.traces[index]), starts, ends)
+            for index, host_spans in spans.items()
             if host_spans
         ),
         np.zeros((2, len(CLASSES)), np.int64),
@@ -91,15 +91,15 @@ def _profiler_stops(session: SessionTrace, after_ps: int) -> list[int]:
     return stops
 
 
-def outside_span_report(session: SessionTrace) -> OutsidePart | None:
-    """The report's `outside`; None if no device recorded work."""
+def outside_span_report(session: SessionTrace) -> TimeOutsideSpan | None:
+    """The report's `outside_span`; None if no device recorded work."""
     outside = find_outside_span(session)
     if outside is None:
         return None
     return outside_span_json(outside, len(session.devices), framework_of(session))
 
 
-def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> OutsidePart:
+def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> TimeOutsideSpan:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
     `capture_ps`, and `text`, the sentence if they are significant."""
     activities = host_activities(framework)

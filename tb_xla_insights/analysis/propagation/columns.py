@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,15 @@ _NO_PROGRAM = -1
 
 _NONE = -1
 
-Columns = tuple[Int32, Int32, "Int32 | None", "Int32 | None"]
-"""Per op: program, name, `tf_op` and stored scope; see `columns_of`."""
+
+class PropertyColumns(NamedTuple):
+    """Per op: its program's number, and its name, `tf_op` and stored scope (indices into the trace's strings); -1:
+    none. The latter two are None if no op has them."""
+
+    program: Int32
+    name: Int32
+    tf_op: Int32 | None
+    scope: Int32 | None
 
 
 class ProgramNumbers:
@@ -46,9 +53,8 @@ class ProgramNumbers:
         return [*(str(id_ % 2**64) for id_ in self._numbers), ""]
 
 
-def columns_of(trace: Trace, device: Device, run: Int32, programs: ProgramNumbers) -> Columns:
-    """Per op: its program's number, its name, its `tf_op`, and its stored scope (indices into the trace's strings); -1:
-    none. The latter two are None if no op has them."""
+def property_columns(trace: Trace, device: Device, run: Int32, programs: ProgramNumbers) -> PropertyColumns:
+    """The properties of a device's ops. `run`: per op, its run (`runs_of_ops`). Numbers new programs in `programs`."""
     rows = device.ops.row
     stats = _EventStats(trace, rows)
     program = stats.get("program_id", programs.numbers)
@@ -68,7 +74,7 @@ def columns_of(trace: Trace, device: Device, run: Int32, programs: ProgramNumber
     tf_op, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
     if texts is not None and (texts >= 0).any():
         tf_op = _fill_missing(tf_op, texts[trace.metadata_index[rows]])
-    return program, name, tf_op, stored_scopes(trace, device)
+    return PropertyColumns(program, name, tf_op, stored_scopes(trace, device))
 
 
 class _EventStats:
@@ -110,24 +116,36 @@ def _signed_id(id_: str) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def concatenate_column(columns: list[Columns], index: int) -> Int32 | None:
-    """One column over all devices, one device after the other; None if no device has it."""
-    parts = [column[index] for column in columns]
-    if all(part is None for part in parts):
+def concatenate_columns(devices: Sequence[PropertyColumns]) -> PropertyColumns:
+    """The columns over the ops of all devices, one device after the other."""
+    return PropertyColumns(
+        _concatenate([columns.program for columns in devices]),
+        _concatenate([columns.name for columns in devices]),
+        _concatenate_optional([(len(columns.name), columns.tf_op) for columns in devices]),
+        _concatenate_optional([(len(columns.name), columns.scope) for columns in devices]),
+    )
+
+
+def _concatenate(columns: Sequence[Int32]) -> Int32:
+    return columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0, np.int32), *columns])
+
+
+def _concatenate_optional(columns: Sequence[tuple[int, Int32 | None]]) -> Int32 | None:
+    """Concatenates columns given with their lengths, with -1 for those that are None; None if all are."""
+    if all(column is None for _, column in columns):
         return None
-    lengths = [len(column[0]) for column in columns]
-    filled = [
-        np.full(n, _NONE, np.int32) if part is None else part for n, part in zip(lengths, parts, strict=True)
-    ]
-    return filled[0] if len(filled) == 1 else np.concatenate(filled)
+    return _concatenate(
+        [np.full(length, _NONE, np.int32) if column is None else column for length, column in columns]
+    )
 
 
-def distinct_keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
+def distinct_keys(columns: PropertyColumns) -> tuple[Int32, Int32]:
     """The first op of each distinct op, and the index of the distinct op per op. Ops are the same distinct op if they
     agree in all columns."""
     first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
-    present = [column for column in columns if column is not None and len(column)]
-    for column in [column for column in present if column.min() < column.max()] or present[:1]:
+    nonempty = [column for column in columns if column is not None and len(column)]
+    varying = [column for column in nonempty if column.min() < column.max()]
+    for column in varying or nonempty[:1]:
         key = number.astype(np.int64) if len(first) > 1 else np.zeros(len(column), np.int64)
         key *= int(column.max()) + 2
         key += column
@@ -135,23 +153,36 @@ def distinct_keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
     return first, number
 
 
-def texts_of_ops(
-    trace: Trace, columns: list[Int32 | None], first: Int32, programs: ProgramNumbers
-) -> tuple[list[str], list[str], list[str]]:
-    """Of the distinct ops (`first`: their first ops): program ids as decimal strings, names as in the programs, and op
-    names from the ops' metadata or from stored scopes."""
-    chosen = [[_NONE] * len(first) if column is None else column[first].tolist() for column in columns]
+class OpTexts(NamedTuple):
+    """Per distinct op: its program's id as a decimal string, its name as in the program, and its op name, from its
+    metadata or from a stored scope; empty if unknown."""
+
+    program: list[str]
+    name: list[str]
+    op_name: list[str]
+
+
+def texts_of_ops(trace: Trace, columns: PropertyColumns, first: Int32, programs: ProgramNumbers) -> OpTexts:
+    """The texts of the distinct ops; `first`: their first ops (`distinct_keys`)."""
     ids = programs.texts()
-    program = [ids[number] for number in chosen[0]]
-    name = [instruction_name(trace.strings[text]) for text in chosen[1]]
-    from_metadata = [op_name_in_tf_op(trace.strings[text]) if text >= 0 else "" for text in chosen[2]]
-    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in chosen[3]]
+    program = [ids[number] for number in columns.program[first].tolist()]
+    name = [instruction_name(trace.strings[text]) for text in columns.name[first].tolist()]
+    from_metadata = [
+        op_name_in_tf_op(trace.strings[text]) if text >= 0 else ""
+        for text in _values_at(columns.tf_op, first)
+    ]
+    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in _values_at(columns.scope, first)]
     # A stored row holds only the scope; the op's name completes it to an op name.
     op_names = [
         op_name or (f"{scope}{op}" if scope else "")
         for op_name, scope, op in zip(from_metadata, scopes, name, strict=True)
     ]
-    return program, name, op_names
+    return OpTexts(program, name, op_names)
+
+
+def _values_at(column: Int32 | None, rows: Int32) -> list[int]:
+    values: list[int] = [_NONE] * len(rows) if column is None else column[rows].tolist()
+    return values
 
 
 def runs_of_ops(trace: Trace, index: int) -> Int32:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_number
+from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_position
 from tb_xla_insights.xplane.hlo_amounts import (
     UNKNOWN_AMOUNTS,
     InstructionAmounts,
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 STATES = ("direct", "recovered", "bare", "none")
 DIRECT, RECOVERED, BARE, NONE = range(4)
+"""States of an op: its scope is in its own metadata, or recovered from the computations it calls or its neighbours; it
+or its parts have only op names without a scope; nothing is known. (docs/definitions.md, "Propagation")"""
 
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
 """Instructions that do no work. They do not count as parts of the instruction that calls them."""
@@ -35,7 +37,7 @@ _WITHOUT_CALLS = _WEIGHTLESS | frozenset(
         "subtract", "tanh", "transpose",
     )
 )  # fmt: skip
-"""Frequent instructions that never call computations. Skipping the field for them halves the time of reading."""
+"""Frequent instructions that never call computations. Not reading their calls halves the time of reading."""
 
 _MOVES = frozenset(
     (
@@ -54,15 +56,16 @@ _MAX_COUNT = 1 << 40
 Without them, n computations that call each other could take memory quadratic in n and reach counts of 2^n."""
 
 Parts = dict[str, int]
-"""The number of instructions by scope, with positions; without a scope under the empty text."""
+"""The number of instructions by scope (with positions); the empty text counts instructions without a scope."""
 
 
 @dataclass(slots=True)
 class Origin:
-    """The origin of an op: its state, the scopes to which its time is attributed with their weights, in host order, and
-    `unscoped`, the share of its parts without a scope (if other parts have one, these get no time, but the share is
-    shown). `op_name`: the op name in its own metadata. `amounts`: what it computes and moves according to the shapes in
-    the program; `shape`: the shape of its result. `in_program`: whether the program has the op."""
+    """The origin of an op: its `state`; its `parts`, the scopes to which its time is attributed with their weights, in
+    host order; and `unscoped`, the share of its instructions without a scope (these get no time if others have a
+    scope). `op_name`: the op name in its own metadata; `source`: `file:line` there; `frame`: its `stack_frame_id`, 0:
+    none. `in_program`: whether the program has the op. `amounts`: what it computes and moves according to the shapes in
+    the program; `shape`: the shape of its result."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
@@ -74,10 +77,6 @@ class Origin:
     in_program: bool = False
     amounts: InstructionAmounts = UNKNOWN_AMOUNTS
     shape: str = ""
-
-    @property
-    def mixed(self) -> bool:
-        return len(self.parts) > 1
 
 
 def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
@@ -136,24 +135,24 @@ class Program:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
-        scoped = {scope: count for scope, count in inner.items() if scope}
+        scope_counts = {scope: count for scope, count in inner.items() if scope}
         if own_scope:
             origin.state = DIRECT
-            if opcode in _CONTAINERS or not scoped:
-                scoped = {own_scope: 1}
+            if opcode in _CONTAINERS or not scope_counts:
+                scope_counts = {own_scope: 1}
             else:
-                scoped.setdefault(own_scope, 1)
+                scope_counts.setdefault(own_scope, 1)
         elif op_name:
             origin.state = BARE
-        elif scoped:
+        elif scope_counts:
             origin.state = RECOVERED
         elif inner:
             origin.state = BARE
         elif opcode in _MOVES and (neighbour := self._scope_of_neighbours(computation, instruction.id)):
-            origin.state, scoped = RECOVERED, {neighbour: 1}
+            origin.state, scope_counts = RECOVERED, {neighbour: 1}
         if origin.state in (DIRECT, RECOVERED):
-            origin.parts = list(scoped.items())
-            if len(scoped) > 1:
+            origin.parts = list(scope_counts.items())
+            if len(scope_counts) > 1:
                 origin.parts.sort(key=lambda part: _host_order(part[0]))
         if inner:
             origin.unscoped = inner.get("", 0) / sum(inner.values())
@@ -174,16 +173,16 @@ class Program:
     def containers(self, names: Iterable[str]) -> dict[str, str]:
         """For each given instruction inside a computation that another given instruction calls, directly or not, the
         nearest such instruction."""
-        chosen = dict.fromkeys(names)
+        given_names = dict.fromkeys(names)
         caller: dict[int, str] = {}
         for body in self._bodies.values():
             for name, calls in zip(body.names, body.calls, strict=True):
                 for called in calls:
-                    if called not in caller or name in chosen:
+                    if called not in caller or name in given_names:
                         caller[called] = name
         nearest: dict[int, str | None] = {}  # by computation
         containers = {}
-        for name in chosen:
+        for name in given_names:
             if name not in self._computation_of:
                 continue
             visited: list[int] = []
@@ -193,7 +192,7 @@ class Program:
                 nearest[computation] = None  # ends the loop for a computation that calls itself
                 visited.append(computation)
                 container = caller.get(computation)
-                if container is None or container in chosen:
+                if container is None or container in given_names:
                     break
                 computation = self._computation_of[container]
             else:
@@ -227,7 +226,7 @@ class Program:
                 self._parts[computation] = self._sum(body)
         if computation in self._parts:
             return self._parts[computation]
-        pending, open_ = [computation], set[int]()
+        pending, in_progress = [computation], set[int]()
         while pending:
             current = pending[-1]
             if current in self._parts:
@@ -238,20 +237,21 @@ class Program:
                 self._parts[current] = {}
                 continue
             body = self._bodies[current]
-            missing = []
-            if current not in open_:
-                open_.add(current)
-                missing = [inner for inner in body.called if inner not in self._parts]
-                if any(inner in open_ for inner in missing):
+            unvisited = []
+            if current not in in_progress:
+                in_progress.add(current)
+                unvisited = [inner for inner in body.called if inner not in self._parts]
+                if any(inner in in_progress for inner in unvisited):
                     self.damaged = True
-                    missing = [inner for inner in missing if inner not in open_]
-            if missing:
-                pending += missing
+                    unvisited = [inner for inner in unvisited if inner not in in_progress]
+            if unvisited:
+                pending += unvisited
             else:
                 self._parts[current] = self._sum(body)
         return self._parts[computation]
 
     def _sum(self, body: _Body) -> Parts:
+        """The scopes of a computation's instructions; those of the computations that it calls must be in `_parts`."""
         total: Parts = {}
         for opcode, op_name, calls in zip(body.opcodes, body.op_names, body.calls, strict=True):
             if opcode in _WEIGHTLESS:
@@ -294,8 +294,8 @@ class Program:
                 if scope := self._scope(body.op_names[position]):
                     return scope
                 inner = self._parts_of(body.calls[position])
-                if scoped := {scope: count for scope, count in inner.items() if scope}:
-                    return max(scoped, key=lambda scope: (scoped[scope], scope))
+                if scope_counts := {scope: count for scope, count in inner.items() if scope}:
+                    return max(scope_counts, key=lambda scope: (scope_counts[scope], scope))
                 if body.opcodes[position] in _MOVES and not body.op_names[position]:
                     level.append(candidate)
         return ""
@@ -307,8 +307,8 @@ def _limit(parts: Parts) -> Parts:
         min_count = sorted((count for scope, count in parts.items() if scope), reverse=True)[_MAX_SCOPES - 1]
         scopes = [scope for scope, count in parts.items() if not scope or count > min_count]
         scopes += [scope for scope, count in parts.items() if scope and count == min_count]
-        chosen = set(scopes[:_MAX_SCOPES])
-        parts = {scope: count for scope, count in parts.items() if scope in chosen}
+        included = set(scopes[:_MAX_SCOPES])
+        parts = {scope: count for scope, count in parts.items() if scope in included}
     if parts and max(parts.values()) > _MAX_COUNT:
         return {scope: min(count, _MAX_COUNT) for scope, count in parts.items()}
     return parts
@@ -355,4 +355,4 @@ class _Neighbours:
 
 def _host_order(scope: str) -> list[tuple[int, str]]:
     """The sort key of scopes by their positions, which follow the order of the host."""
-    return [(scope_number(segment), segment) for segment in scope.split("/")]
+    return [(scope_position(segment), segment) for segment in scope.split("/")]

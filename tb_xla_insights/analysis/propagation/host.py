@@ -85,7 +85,7 @@ class _PathBuilder:
         self.path = np.full(len(parent), -1, np.int32)
         self.names: list[str] = []
         self.parent_path: list[int] = []
-        self._number: dict[str, int] = {}
+        self._path_index: dict[str, int] = {}
         self._segments: dict[int, str] = {}
         self._strings, self._parent, self._text = trace.strings, parent, text
 
@@ -99,7 +99,7 @@ class _PathBuilder:
             pairs, inverse = np.unique((parent_path + 1) * width + self._text[level], return_inverse=True)
             paths = [self._add(pair // width - 1, pair % width, outer_path) for pair in pairs.tolist()]
             self.path[level] = np.array(paths, np.int32)[inverse]
-            in_level = np.zeros(len(self._parent) + 1, np.bool_)  # the last entry: no parent
+            in_level = np.zeros(len(self._parent) + 1, np.bool_)  # the last element: no parent
             in_level[level] = self.path[level] >= 0
             level = np.flatnonzero(in_level[self._parent])
 
@@ -109,11 +109,11 @@ class _PathBuilder:
         full = f"{self.names[outer]}/{segment}" if outer >= 0 else segment
         if not fits_limits(full):
             return -1
-        if full not in self._number:
-            self._number[full] = len(self.names)
+        if full not in self._path_index:
+            self._path_index[full] = len(self.names)
             self.names.append(full)
             self.parent_path.append(outer)
-        return self._number[full]
+        return self._path_index[full]
 
     def _segment(self, text: int) -> str:
         """An annotation's name as a segment of a path."""

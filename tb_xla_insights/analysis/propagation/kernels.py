@@ -35,13 +35,13 @@ def find_distinct(values: Int64) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The index of the first occurrence of each distinct value, in order of occurrence, and per value, the number of
     its distinct value."""
     number = np.empty(len(values), np.int32)
-    first, capacity, at, count = np.zeros(0, np.int32), 512, 0, 0
+    first, capacity, begin, count = np.zeros(0, np.int32), 512, 0, 0
     while True:
         first = np.append(first, np.zeros(capacity - len(first), np.int32))
         slots, distinct_values = np.full(4 * capacity, -1, np.int32), np.empty(capacity, np.int64)
         successors = np.zeros(capacity, np.int32)
-        at, count = _number_values(values, at, count, first, number, slots, distinct_values, successors)
-        if at == len(values):
+        begin, count = _number_values(values, begin, count, first, number, slots, distinct_values, successors)
+        if begin == len(values):
             return first[:count], number
         capacity *= 4
 
@@ -58,34 +58,34 @@ def _number_values(
     value, the value and the number of the value that followed it last.
     """
     size: cython.Py_ssize_t = len(slots)
-    upto: cython.Py_ssize_t = len(values)
+    end: cython.Py_ssize_t = len(values)
     with cython.nogil:
-        for old in range(count):
-            distinct_values[old] = values[first[old]]
-            at = _slot(distinct_values[old], size)
-            while slots[at] >= 0:
-                at = (at + 1) & (size - 1)
-            slots[at] = old
+        for index in range(count):
+            distinct_values[index] = values[first[index]]
+            slot = _slot(distinct_values[index], size)
+            while slots[slot] >= 0:
+                slot = (slot + 1) & (size - 1)
+            slots[slot] = index
         last: int32_t = number[begin - 1] if begin else -1
         for i in range(begin, len(values)):
             value = values[i]
             candidate: int32_t = successors[last] if last >= 0 else -1
             if candidate < 0 or distinct_values[candidate] != value:
-                at = _slot(value, size)
-                while slots[at] >= 0 and distinct_values[slots[at]] != value:
-                    at = (at + 1) & (size - 1)
-                if slots[at] < 0:
+                slot = _slot(value, size)
+                while slots[slot] >= 0 and distinct_values[slots[slot]] != value:
+                    slot = (slot + 1) & (size - 1)
+                if slots[slot] < 0:
                     if count == len(first):
-                        upto = i
+                        end = i
                         break
-                    slots[at], first[count], distinct_values[count] = count, i, value
+                    slots[slot], first[count], distinct_values[count] = count, i, value
                     count += 1
-                candidate = slots[at]
+                candidate = slots[slot]
                 if last >= 0:
                     successors[last] = candidate
             number[i] = candidate
             last = candidate
-    return upto, count
+    return end, count
 
 
 def own_times(
@@ -116,25 +116,26 @@ def own_times(
 
 
 def sum_by_part(
-    key: Int32, self_ps: Int64, first: Int32, upto: Int64, time: OutInt64, count: OutInt64
+    key: Int32, self_ps: Int64, first_part: Int32, cumulative_weights: Int64, time: OutInt64, count: OutInt64
 ) -> None:
     """Sums ops: adds own time to `time` per part of each distinct op, and the number of ops to `count` per distinct op.
 
-    The parts of distinct op k are `first[k]` to `first[k + 1] - 1`; `upto` has their weights, accumulated from the op's
-    first part on. Each op's time is divided exactly, so that the parts add up to any selection of ops.
+    The parts of distinct op k are `first_part[k]` to `first_part[k + 1] - 1`. `cumulative_weights`, per part: the sum
+    of the weights from the op's first part up to this one. Each op's time is divided exactly, so that the parts add up
+    to any selection of ops.
     """
     with cython.nogil:
         for i in range(len(key)):
             k = key[i]
             count[k] += 1
-            low, high = first[k], first[k + 1]
+            low, high = first_part[k], first_part[k + 1]
             if high - low == 1:
                 time[low] += self_ps[i]
                 continue
-            total = upto[high - 1]
+            total = cumulative_weights[high - 1]
             previous: int64_t = 0
             for part in range(low, high):
-                accumulated = self_ps[i] * upto[part] // total
+                accumulated = self_ps[i] * cumulative_weights[part] // total
                 time[part] += accumulated - previous
                 previous = accumulated
 
@@ -145,35 +146,36 @@ def phase_segments(
     start_ps: Int64,
     end_ps: Int64,
     run: Int32,
-    first: Int32,
-    upto: Int64,
+    first_part: Int32,
+    cumulative_weights: Int64,
     phase: Int32,
 ) -> tuple[NDArray[Any], ...]:
     """Consecutive ops of one device, joined while run and phase stay the same: run, phase, time, start, end, number of
-    ops, and whether a later phase began before in that run. `first` and `upto` as in `sum_by_part`; `phase` per part,
-    -1: none. The parts of one op follow each other in time."""
+    ops, and whether a later phase began before in that run. `first_part` and `cumulative_weights` as in `sum_by_part`;
+    `phase` per part, -1: none. The parts of one op follow each other in time."""
     columns = empty_columns(
-        _count_segments(key, own_ps, run, first, phase), "i4", "i4", "i8", "i8", "i8", "i4", "?"
+        _count_segments(key, own_ps, run, first_part, phase), "i4", "i4", "i8", "i8", "i8", "i4", "?"
     )
-    _fill_segments(key, own_ps, start_ps, end_ps, run, first, upto, phase, *columns)
+    _fill_segments(key, own_ps, start_ps, end_ps, run, first_part, cumulative_weights, phase, *columns)
     return columns
 
 
-def _count_segments(key: Int32, self_ps: Int64, run: Int32, first: Int32, phase: Int32) -> int:
+def _count_segments(key: Int32, self_ps: Int64, run: Int32, first_part: Int32, phase: Int32) -> int:
     count: cython.Py_ssize_t = 0
     current_run: int32_t = -1
     current_phase: int32_t = -2
     with cython.nogil:
         for i in range(len(key)):
             if self_ps[i] > 0 and run[i] >= 0:
-                for part in range(first[key[i]], first[key[i] + 1]):
+                for part in range(first_part[key[i]], first_part[key[i] + 1]):
                     count += run[i] != current_run or phase[part] != current_phase
                     current_run, current_phase = run[i], phase[part]
     return count
 
 
 def _fill_segments(
-    key: Int32, self_ps: Int64, start: Int64, end: Int64, run: Int32, first: Int32, upto: Int64, phase: Int32,
+    key: Int32, self_ps: Int64, start: Int64, end: Int64, run: Int32,
+    first_part: Int32, cumulative_weights: Int64, phase: Int32,
     out_run: OutInt32, out_phase: OutInt32, out_time: OutInt64, out_start: OutInt64, out_end: OutInt64,
     out_ops: OutInt32, out_inverted: OutBools,
 ) -> None:  # fmt: skip
@@ -186,16 +188,16 @@ def _fill_segments(
                 continue
             if run[i] != current_run:
                 current_run, latest_phase = run[i], -1
-            low, high = first[key[i]], first[key[i] + 1]
-            total = upto[high - 1]
+            low, high = first_part[key[i]], first_part[key[i] + 1]
+            total = cumulative_weights[high - 1]
             previous: int64_t = 0
             weight_before: int64_t = 0
             for part in range(low, high):
                 begin, until, accumulated = start[i], end[i], self_ps[i]
                 if high - low > 1:
-                    accumulated = self_ps[i] * upto[part] // total
+                    accumulated = self_ps[i] * cumulative_weights[part] // total
                     begin = start[i] + (end[i] - start[i]) * weight_before // total
-                    weight_before = upto[part]
+                    weight_before = cumulative_weights[part]
                     until = start[i] + (end[i] - start[i]) * weight_before // total
                 if count and out_run[count - 1] == current_run and out_phase[count - 1] == phase[part]:
                     out_time[count - 1] += accumulated - previous

@@ -32,11 +32,11 @@ OPTIMISED: Final = "optimised away"
 ADVICE = {
     FLAG_OFF: "Ops were traced without scopes: set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the "
     "training script starts, and capture again.",
-    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on its own: its ops are the bare ones. "
+    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on a thread of its own, where ops are bare. "
     "Annotate where that thread runs your code: in module backward hooks or an autograd.Function's backward.",
     DYNAMO: "Dynamo keeps only the outermost scope: put the annotation around the compiled call, or compile its parts "
     "one by one.",
-    NO_OPS: "Nothing to do: no op was traced inside of it; it works on the host only, or hands tensors over.",
+    NO_OPS: "Nothing to do: no op was traced inside it; it works on the host only, or hands tensors over.",
     OPTIMISED: "Nothing to do: the compiler merged its ops with others or removed them.",
 }
 
@@ -81,15 +81,17 @@ def lost_annotations(trace: Trace) -> dict[str, Lost]:
     if is_flag_off(trace):
         return dict.fromkeys(lost, FLAG_OFF)
     backward = _backward_paths(trace, lost, ops)
-    dynamo = _dynamo_paths(trace)
-    compiled = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
+    dynamo_paths = _dynamo_paths(trace)
+    working_paths = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
     reasons: dict[str, Lost] = {}
     for path in lost:
         if any(_contains(outer, path) for outer in backward):
             reasons[path] = AUTOGRAD
-        elif any(_contains(path, launching) or _contains(launching, path) for launching in dynamo):
+        elif any(
+            _contains(path, dynamo_path) or _contains(dynamo_path, path) for dynamo_path in dynamo_paths
+        ):
             reasons[path] = DYNAMO
-        elif path in compiled:
+        elif path in working_paths:
             reasons[path] = OPTIMISED
         elif not ops.diagnostics:  # otherwise, a program that could not be read may have its ops
             reasons[path] = NO_OPS
@@ -106,9 +108,9 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     Empty if no op is without a scope: the ops of a backward pass on its own thread are."""
     if not (ops.state == BARE).any():
         return []
-    named = [path for path in lost if _BACKWARD.search(path.rpartition("/")[2])]
-    if named:
-        return named
+    backward = [path for path in lost if _BACKWARD.search(path.rpartition("/")[2])]
+    if backward:
+        return backward
     host = host_annotations(trace)
     rows = [trace.lines[line].rows for line in trace.lines_with("autograd")]
     starts = np.sort(
@@ -117,8 +119,8 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
     is_loading = is_loading_annotation(trace)[trace.metadata_index[host.row]]
-    with_work = {host.names[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
-    return [path for path in lost if path in with_work]
+    paths = {host.names[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
+    return [path for path in lost if path in paths]
 
 
 def _dynamo_paths(trace: Trace) -> set[str]:

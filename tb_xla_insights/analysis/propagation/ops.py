@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.columns import (
+    OpTexts,
     ProgramNumbers,
-    columns_of,
-    concatenate_column,
+    concatenate_columns,
     distinct_keys,
+    property_columns,
     runs_of_ops,
     texts_of_ops,
 )
@@ -46,13 +48,22 @@ class DeviceOps:
     run: Int32
 
 
+class OpSums(NamedTuple):
+    """Sums of ops: time per part, time per distinct op, and the number of ops per distinct op."""
+
+    part_ps: Int64
+    op_ps: Int64
+    op_count: Int64
+
+
 @dataclass(frozen=True)
 class Ops:
     """The ops of one host. Columns per distinct op: `program` (its id, empty if unknown), `name`, `origin`, `state`,
     `caller` (the distinct op whose called computations contain it, -1: none), `in_program` (whether its program is
     known to have it), and `event`, its first op: an index into the ops of all devices, one device after the other. The
-    parts of distinct op k are `first[k]` to `first[k + 1] - 1`, each with a `scope` (index into `scopes`, -1: none) and
-    `upto`, the weights accumulated from the op's first part on. An op without a scope has one part of scope -1.
+    parts of distinct op k are `first_part[k]` to `first_part[k + 1] - 1`, each with a `scope` (index into `scopes`, -1:
+    none) and `cumulative_weights`, the sum of the weights from the op's first part up to this one. An op without a
+    scope has one part of scope -1.
 
     `mentioned`: all scopes in the programs that ran; `working`: those of instructions that do work.
     """
@@ -65,9 +76,9 @@ class Ops:
     caller: Int32
     in_program: NDArray[np.bool_]
     event: Int32
-    first: Int32
+    first_part: Int32
     scope: Int32
-    upto: Int64
+    cumulative_weights: Int64
     scopes: list[str]
     mentioned: frozenset[str]
     working: frozenset[str]
@@ -75,29 +86,31 @@ class Ops:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @cached_property
-    def whole(self) -> OpSelection:
-        """All ops of all devices."""
+    def all_ops(self) -> OpSelection:
+        """The selection of all ops of all devices."""
         return [(device, slice(None)) for device in range(len(self.devices))]
 
     @cached_property
-    def totals(self) -> tuple[Int64, Int64, Int64]:
-        """`sums` for all ops of all devices."""
-        return self._sums(self.whole)
+    def totals(self) -> OpSums:
+        """The sums of all ops of all devices."""
+        return self._sums(self.all_ops)
 
-    def sums(self, selection: OpSelection) -> tuple[Int64, Int64, Int64]:
-        """Of selected ops: time per part, time per distinct op, and number of ops per distinct op."""
-        return self.totals if selection is self.whole else self._sums(selection)
+    def sums(self, selection: OpSelection) -> OpSums:
+        """The sums of selected ops; memoised for `all_ops`."""
+        return self.totals if selection is self.all_ops else self._sums(selection)
 
-    def _sums(self, selection: OpSelection) -> tuple[Int64, Int64, Int64]:
+    def _sums(self, selection: OpSelection) -> OpSums:
         time, count = np.zeros(len(self.scope), np.int64), np.zeros(len(self.name), np.int64)
         for device, rows in selection:
             ops = self.devices[device]
-            sum_by_part(ops.key[rows], ops.own_ps[rows], self.first, self.upto, time, count)
-        return time, np.add.reduceat(time, self.first[:-1]) if len(self.name) else count.copy(), count
+            key, own_ps = ops.key[rows], ops.own_ps[rows]
+            sum_by_part(key, own_ps, self.first_part, self.cumulative_weights, time, count)
+        op_ps = np.add.reduceat(time, self.first_part[:-1]) if len(self.name) else np.zeros(0, np.int64)
+        return OpSums(time, op_ps, count)
 
     def of_runs(self, runs: NDArray[np.bool_], device: int | None = None) -> OpSelection:
         """The ops of the runs that a mask over Launches.runs selects, of one device or of all."""
-        mask = np.append(runs, False)  # the last entry: no run
+        mask = np.append(runs, False)  # the last element: no run
         indices = range(len(self.devices)) if device is None else [device]
         return [(index, mask[self.devices[index].run]) for index in indices]
 
@@ -108,15 +121,15 @@ def find_ops(trace: Trace) -> Ops:
     the scopes from their own metadata, and one diagnostic reports it."""
     devices = trace.devices
     bounds = np.cumsum([0, *(len(device.ops) for device in devices)])
-    runs = [runs_of_ops(trace, number) for number in range(len(devices))]
-    key, event, program, name, op_name = _distinct_ops(trace, runs)
+    runs = [runs_of_ops(trace, index) for index in range(len(devices))]
+    distinct = _distinct_ops(trace, runs)
     names = host_annotations(trace).paths.names
     reader = ProgramReader(trace, names, module_names(trace))
-    origin, caller, in_program = _origins(program, name, op_name, reader, names)
+    origin, caller, in_program = _origins(distinct.texts, reader, names)
     parts = _Parts(origin)
     device_ops = []
     for index, device in enumerate(devices):
-        keys = np.ascontiguousarray(key[bounds[index] : bounds[index + 1]])
+        keys = np.ascontiguousarray(distinct.key[bounds[index] : bounds[index + 1]])
         ops = device.ops
         own_ps = (
             own_times(ops.start_ps, ops.end_ps, ops.self_ps, keys, caller, in_program)
@@ -126,16 +139,16 @@ def find_ops(trace: Trace) -> Ops:
         device_ops.append(DeviceOps(keys, own_ps, runs[index]))
     return Ops(
         devices=device_ops,
-        program=program,
-        name=name,
+        program=distinct.texts.program,
+        name=distinct.texts.name,
         origin=origin,
         state=np.array([scope_origin.state for scope_origin in origin], np.int8),
         caller=caller,
         in_program=in_program,
-        event=event,
-        first=parts.first,
+        event=distinct.first,
+        first_part=parts.first_part,
         scope=parts.scope,
-        upto=parts.upto,
+        cumulative_weights=parts.cumulative_weights,
         scopes=parts.scopes,
         mentioned=frozenset(reader.mentioned),
         working=frozenset(reader.working),
@@ -144,28 +157,38 @@ def find_ops(trace: Trace) -> Ops:
     )
 
 
-def _distinct_ops(trace: Trace, runs: list[Int32]) -> tuple[Int32, Int32, list[str], list[str], list[str]]:
-    """The index of the distinct op of each op of all devices; of the distinct ops, first op, program, name and op
-    name."""
+class _DistinctOps(NamedTuple):
+    """The distinct ops of all devices: `key`, per op, the index of its distinct op; and per distinct op, the index of
+    its `first` op, and its `texts`."""
+
+    key: Int32
+    first: Int32
+    texts: OpTexts
+
+
+def _distinct_ops(trace: Trace, runs: list[Int32]) -> _DistinctOps:
+    """The distinct ops of all devices, one device after the other. `runs`: per device, the run of each op."""
     programs = ProgramNumbers()
-    of_devices = [
-        columns_of(trace, device, run, programs) for device, run in zip(trace.devices, runs, strict=True)
-    ]
-    columns = [concatenate_column(of_devices, index) for index in range(4)]
+    columns = concatenate_columns(
+        [
+            property_columns(trace, device, run, programs)
+            for device, run in zip(trace.devices, runs, strict=True)
+        ]
+    )
     first, key = distinct_keys(columns)
-    return key, first, *texts_of_ops(trace, columns, first, programs)
+    return _DistinctOps(key, first, texts_of_ops(trace, columns, first, programs))
 
 
 def _origins(
-    program: list[str], name: list[str], op_names: list[str], reader: ProgramReader, names: frozenset[str]
+    ops: OpTexts, reader: ProgramReader, names: frozenset[str]
 ) -> tuple[list[Origin], Int32, NDArray[np.bool_]]:
     """Per distinct op: its origin, the distinct op whose called computations contain it (-1: none), and whether its
     program is known to have it."""
-    origin_of = {op_name: origin_of_name(op_name, names) for op_name in dict.fromkeys(op_names)}
-    origin = [replace(origin_of[op_name]) for op_name in op_names]
-    caller, in_program = np.full(len(name), -1, np.int32), np.zeros(len(name), np.bool_)
+    origin_of = {op_name: origin_of_name(op_name, names) for op_name in dict.fromkeys(ops.op_name)}
+    origin = [replace(origin_of[op_name]) for op_name in ops.op_name]
+    caller, in_program = np.full(len(origin), -1, np.int32), np.zeros(len(origin), np.bool_)
     ops_of_program: dict[str, list[int]] = {}
-    for key, id_ in enumerate(program):
+    for key, id_ in enumerate(ops.program):
         if id_:
             ops_of_program.setdefault(id_, []).append(key)
     with reader:
@@ -174,14 +197,14 @@ def _origins(
             if hlo is None:
                 continue
             for key in keys:
-                from_hlo = hlo.origin(name[key])
+                from_hlo = hlo.origin(ops.name[key])
                 in_program[key] = from_hlo.in_program
                 if from_hlo.in_program:
                     origin[key] = _combine(origin[key], from_hlo)
-            key_of_name = {name[key]: key for key in keys}
+            key_of_name = {ops.name[key]: key for key in keys}
             for part, container in hlo.containers(key_of_name).items():
                 caller[key_of_name[part]] = key_of_name[container]
-            reader.done(id_, hlo)
+            reader.collect(id_, hlo)
     return origin, caller, in_program
 
 
@@ -199,21 +222,22 @@ class _Parts:
 
     def __init__(self, origins: list[Origin]) -> None:
         self.scopes: list[str] = []
-        number: dict[str, int] = {}
-        first, scope, upto = [0], [], []
+        scope_index: dict[str, int] = {}
+        first_part, scope, cumulative_weights = [0], [], []
         for origin in origins:
             total = sum(weight for _, weight in origin.parts)
             accumulated = 0
             for path, weight in origin.parts:
-                if path not in number:
-                    number[path] = len(self.scopes)
+                if path not in scope_index:
+                    scope_index[path] = len(self.scopes)
                     self.scopes.append(path)
                 accumulated += weight
-                scope.append(number[path])
-                upto.append(accumulated * _MAX_SHARES // total if total > _MAX_SHARES else accumulated)
+                scope.append(scope_index[path])
+                is_limited = total > _MAX_SHARES
+                cumulative_weights.append(accumulated * _MAX_SHARES // total if is_limited else accumulated)
             if not origin.parts:
                 scope.append(-1)
-                upto.append(1)
-            first.append(len(scope))
-        self.first, self.scope = np.array(first, np.int32), np.array(scope, np.int32)
-        self.upto = np.array(upto, np.int64)
+                cumulative_weights.append(1)
+            first_part.append(len(scope))
+        self.first_part, self.scope = np.array(first_part, np.int32), np.array(scope, np.int32)
+        self.cumulative_weights = np.array(cumulative_weights, np.int64)

@@ -17,10 +17,16 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import phase_segments
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import scope_number
+from tb_xla_insights.analysis.propagation.scopes import scope_position
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+
+PhaseKey = tuple[str, int]
+"""A phase: its name, and the repetition of the name within a step (from 0)."""
+
+PhasePosition = tuple[str, int]
+"""A phase's name, and the position of its scope within the step."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,11 @@ class PhaseSegments:
     def __len__(self) -> int:
         return len(self.run)
 
-    def where(self, keep: NDArray[np.bool_] | slice) -> PhaseSegments:
+    def where(self, rows: NDArray[np.bool_] | slice) -> PhaseSegments:
         """The segments that a mask or slice selects."""
         return PhaseSegments(
-            self.run[keep], self.phase[keep], self.time_ps[keep], self.start_ps[keep], self.end_ps[keep],
-            self.ops[keep], self.inverted[keep],
+            self.run[rows], self.phase[rows], self.time_ps[rows], self.start_ps[rows], self.end_ps[rows],
+            self.ops[rows], self.inverted[rows],
         )  # fmt: skip
 
 
@@ -78,19 +84,17 @@ def find_phases(trace: Trace) -> Phases:
     """The phases of one host's steps and of its devices' ops."""
     nodes, ops = find_nodes(trace), find_ops(trace)
     roots = {step.name.split("#", 1)[0] for step in annotated_steps(trace)}
-    positions: list[
-        tuple[str, int] | None
-    ] = []  # per scope: the phase's name, and its position within the step
+    position_of_scope: list[PhasePosition | None] = []
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
         path = nodes.path[node].split("/")
         level = 1 if path[0] in roots else 0
         segments = scope.split("/")
         index = level - (len(path) - len(segments))  # the scope may lack outer names of the path
-        has_phase = nodes.kind[node] == "annotation" and level < len(path)
-        positions.append(
-            (path[level], scope_number(segments[index]) if index >= 0 else 0) if has_phase else None
-        )
-    phase_of_part = _repetitions(ops, positions)
+        if nodes.kind[node] == "annotation" and level < len(path):
+            position_of_scope.append((path[level], scope_position(segments[index]) if index >= 0 else 0))
+        else:
+            position_of_scope.append(None)
+    phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
     device_only = {phase for phase in phase_of_part if phase is not None} - set(order)
     phases = [*order, *sorted(device_only, key=lambda phase: (phase[1], phase[0]))]
@@ -102,26 +106,27 @@ def find_phases(trace: Trace) -> Phases:
 
 
 def _nodes_of_scopes(of_part: Int32, ops: Ops) -> list[int]:
+    """Per scope, the index of its path in `Nodes`; `of_part`: that of each part."""
     node_of_scope = np.full(len(ops.scopes), -1, np.int32)
     node_of_scope[ops.scope[ops.scope >= 0]] = of_part[ops.scope >= 0]
     nodes: list[int] = node_of_scope.tolist()
     return nodes
 
 
-def _repetitions(ops: Ops, position_of_scope: list[tuple[str, int] | None]) -> list[tuple[str, int] | None]:
-    """Per part, its phase as (name, repetition). The sorted positions of a name within one program are numbered as
-    repetitions, because positions differ between graphs that were traced in different steps."""
-    program = np.repeat(np.arange(len(ops.program)), np.diff(ops.first)).tolist()
+def _phases_of_parts(ops: Ops, position_of_scope: list[PhasePosition | None]) -> list[PhaseKey | None]:
+    """Per part, its phase. The sorted positions of a name within one program are numbered as repetitions, because
+    positions differ between graphs that were traced in different steps."""
+    program = np.repeat(np.arange(len(ops.program)), np.diff(ops.first_part)).tolist()
     positions: dict[tuple[str, str], set[int]] = {}
     for scope, op in zip(ops.scope.tolist(), program, strict=True):
         if scope >= 0 and (phase := position_of_scope[scope]) is not None:
             name, position = phase
             positions.setdefault((ops.program[op], name), set()).add(position)
     repetition = {
-        key: {position: number for number, position in enumerate(sorted(of_name))}
-        for key, of_name in positions.items()
+        key: {position: index for index, position in enumerate(sorted(positions_of_name))}
+        for key, positions_of_name in positions.items()
     }
-    phases: list[tuple[str, int] | None] = []
+    phases: list[PhaseKey | None] = []
     for scope, op in zip(ops.scope.tolist(), program, strict=True):
         phase = position_of_scope[scope] if scope >= 0 else None
         if phase is None:
@@ -161,8 +166,8 @@ def host_phases(trace: Trace) -> HostPhases:
     return HostPhases(index, step, path, repetition)
 
 
-def _host_order(trace: Trace) -> list[tuple[str, int]]:
-    """Phases as (name, repetition), sorted by their mean position within the steps."""
+def _host_order(trace: Trace) -> list[PhaseKey]:
+    """The host's phases, sorted by their mean position within the steps."""
     host, phases = host_annotations(trace), host_phases(trace)
     position = np.arange(len(phases.step)) - np.searchsorted(phases.step, phases.step)
     width = int(phases.repetition.max(initial=0)) + 1
@@ -190,7 +195,7 @@ def device_phase_segments(trace: Trace, device: int, runs: NDArray[np.bool_] | N
     return PhaseSegments(
         *phase_segments(
             device_ops.key[selected], device_ops.own_ps[selected], spans.start_ps[selected], spans.end_ps[selected],
-            device_ops.run[selected], ops.first, ops.upto, phases.of_part,
+            device_ops.run[selected], ops.first_part, ops.cumulative_weights, phases.of_part,
         )
     )  # fmt: skip
 
@@ -223,9 +228,9 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
     phase_count = has_phase.sum(axis=1)
     program = launches.runs.program[segments.run[first]]
     orders = []
-    for number in np.unique(program).tolist():
-        executions = np.flatnonzero(program == number)
-        name, id_ = launches.programs[number]
+    for program_index in np.unique(program).tolist():
+        executions = np.flatnonzero(program == program_index)
+        name, id_ = launches.programs[program_index]
         device_ps = int(time[executions].sum())
         median = executions[np.argsort(time[executions], kind="stable")[len(executions) // 2]]
         rows = slice(int(first[median]), int(first[median] + count[median]))

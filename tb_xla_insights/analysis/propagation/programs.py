@@ -40,7 +40,7 @@ class ProgramReader:
         # For a TPU's ops, the file itself has bytes and shapes.
         self._with_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
         self._source: Source | None = None
-        self._failed = ""
+        self._open_error = ""
         self._problems: dict[str, list[str]] = {}
 
     def __enter__(self) -> ProgramReader:
@@ -48,9 +48,9 @@ class ProgramReader:
             if self._trace.programs:
                 self._source = open_source(self._trace.path)
                 if self._source.fingerprint != self._trace.fingerprint:
-                    self._failed = "the file has changed since it was read; reload the session"
+                    self._open_error = "the file has changed since it was read; reload the session"
         except InputError as error:
-            self._failed = str(error)
+            self._open_error = str(error)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -63,8 +63,8 @@ class ProgramReader:
         if location is None:
             self._record_problem("are not in the file", id_)
             return None
-        if self._failed or self._source is None:
-            self._record_problem(f"could not be read ({self._failed})", id_)
+        if self._open_error or self._source is None:
+            self._record_problem(f"could not be read ({self._open_error})", id_)
             return None
         try:
             module = read_module(self._source, location)
@@ -76,7 +76,7 @@ class ProgramReader:
             return None
         return Program(module, self._names, self._with_shapes)
 
-    def done(self, id_: str, program: Program) -> None:
+    def collect(self, id_: str, program: Program) -> None:
         """Collects the scopes and frames of a program, so that the program itself can be freed."""
         working, mentioned = program.scopes()
         self.working |= working
@@ -92,7 +92,7 @@ class ProgramReader:
 
     def diagnostics(self) -> list[Diagnostic]:
         """At most one diagnostic, for all programs with problems."""
-        if not self._problems or not (self._trace.programs or self._failed):
+        if not self._problems or not (self._trace.programs or self._open_error):
             return []
         texts = []
         for problem, programs in self._problems.items():

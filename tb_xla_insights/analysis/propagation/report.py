@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.lost import (
-    FLAG_OFF,
-    lost_annotations,
-)
+from tb_xla_insights.analysis.propagation.lost import FLAG_OFF, lost_annotations
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
 from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS, MAX_PATH_LENGTH
-from tb_xla_insights.analysis.propagation.tree import Row, capture_rows, coverage
+from tb_xla_insights.analysis.propagation.tree import AnnotationSums, capture_rows, coverage
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -57,7 +54,7 @@ def propagation_report(session: SessionTrace) -> AnnotationKeys:
     }
 
 
-def annotation_row(row: Row, lost: Lost | None) -> Annotation:
+def annotation_row(row: AnnotationSums, lost: Lost | None) -> Annotation:
     """The report's row of one annotation."""
     return {
         "path": row.path,
@@ -84,18 +81,18 @@ def _order_row(order: ProgramOrder) -> ProgramOrderRow:
     }
 
 
-def session_rows(session: SessionTrace) -> list[Row]:
+def session_rows(session: SessionTrace) -> list[AnnotationSums]:
     """The annotations of all hosts, summed by path."""
-    merged: dict[str, Row] = {}
+    merged: dict[str, AnnotationSums] = {}
     for trace in session.traces:
         for row in capture_rows(trace):
-            merged.setdefault(row.path, Row(row.path, row.kind)).add(row)
+            merged.setdefault(row.path, AnnotationSums(row.path, row.kind)).add(row)
     return list(merged.values())
 
 
 def session_coverage(session: SessionTrace) -> Coverage:
     """Device time of all hosts by the state of its scope."""
-    of_hosts = [coverage(ops, ops.totals[1]) for ops in map(find_ops, session.traces)]
+    of_hosts = [coverage(ops, ops.totals.op_ps) for ops in map(find_ops, session.traces)]
     return {
         "device_ps": sum(times["device_ps"] for times in of_hosts),
         "direct_ps": sum(times["direct_ps"] for times in of_hosts),
@@ -132,8 +129,7 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 def _deep_annotations(trace: Trace) -> Diagnostic:
     text = (
-        f"{host_annotations(trace).too_deep} annotations are nested more than {MAX_LEVELS} deep, or have paths of "
-        "more than "
-        f"{MAX_PATH_LENGTH} characters: the timeline shows them, the table of annotations does not."
+        f"{host_annotations(trace).too_deep} annotations are nested more than {MAX_LEVELS} levels deep, or have paths "
+        f"of more than {MAX_PATH_LENGTH} characters: the timeline shows them, the table of annotations does not."
     )
     return Diagnostic("deep_annotations", "info", text, trace.host)

@@ -20,17 +20,14 @@ def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     rows = trace.lines[line].rows
     start, end = trace.start_ps[rows], trace.end_ps[rows]
     parent = np.where(trace.parent[rows] >= 0, trace.parent[rows] - rows.start, -1)
-    at = np.searchsorted(start, device.ops.start_ps, "right") - 1
-    while True:
-        outside = (at >= 0) & (end[at] < device.ops.end_ps)
-        if not outside.any():
-            break
-        at[outside] = parent[at[outside]]
+    scope = np.searchsorted(start, device.ops.start_ps, "right") - 1  # the event that began last
+    while (ends_inside := (scope >= 0) & (end[scope] < device.ops.end_ps)).any():
+        scope[ends_inside] = parent[scope[ends_inside]]
     path: dict[int, str] = {-1: ""}
     for event in range(rows.stop - rows.start):  # enclosing events come first
         outer, name = path[int(parent[event])], trace.name(rows.start + event)
         full = f"{outer}/{name}".lstrip("/")
         path[event] = full if fits_limits(full) else outer or truncate_path(full)
-    events, index = np.unique(at, return_inverse=True)
+    events, index = np.unique(scope, return_inverse=True)
     texts = [trace.intern(path[event]) if event >= 0 else -1 for event in events.tolist()]
     return np.array(texts, np.int32)[index]

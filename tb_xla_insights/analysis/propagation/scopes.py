@@ -51,7 +51,7 @@ def without_numbers(path: str) -> str:
     return _NUMBERS.sub(lambda match: match[0] if match["inside"] else "", path)
 
 
-def scope_number(segment: str) -> int:
+def scope_position(segment: str) -> int:
     """A scope's position within its parent; 0 if its name has none."""
     digits = segment.rpartition(".")[2]
     return int(digits) if digits != segment and _POSITION.fullmatch(digits) else 0
@@ -75,14 +75,14 @@ def scope_in_op_name(op_name: str, names: frozenset[str] = frozenset()) -> str:
 
 def _is_lowering(segment: str, operation: str) -> bool:
     return bool(_OPERATION.match(segment)) or (
-        bool(scope_number(segment)) and without_numbers(segment) == operation
+        bool(scope_position(segment)) and without_numbers(segment) == operation
     )
 
 
 def scope_kind(scope: str, names: frozenset[str] = frozenset()) -> ScopeKind:
     """The kind of a scope path. A position, or the name of a user's annotation, makes it an `annotation`."""
     segments = scope.split("/")
-    if scope_number(segments[0]) or any(without_numbers(segment) in names for segment in segments):
+    if scope_position(segments[0]) or any(without_numbers(segment) in names for segment in segments):
         return "annotation"
     return "scope"
 

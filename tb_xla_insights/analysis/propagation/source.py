@@ -70,5 +70,5 @@ def _is_user_code(file: str) -> bool:
     return bool(file) and not file.startswith("<") and not any(path in file for path in _LIBRARY_PATHS)
 
 
-def _name(names: list[str], number: int) -> str:
-    return names[number - 1] if 0 < number <= len(names) else ""
+def _name(names: list[str], id_: int) -> str:
+    return names[id_ - 1] if 0 < id_ <= len(names) else ""

@@ -62,8 +62,8 @@ def phase_strips(
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     segments = _with_repetitions_of_host(trace, step, segments)
     host = _host_strip(trace, step)
-    shown, merged = _join_short(segments)
-    run = np.unique(shown.run)
+    strip, segment_counts = _join_short(segments)
+    run = np.unique(strip.run)
     device_strip: list[DevicePhase] = [
         {
             "phase": None if phase < 0 else phase,
@@ -76,12 +76,12 @@ def phase_strips(
             "merged": count,
         }
         for phase, start, end, time, ops, run_index, inverted, count in zip(
-            *(column.tolist() for column in (shown.phase, shown.start_ps, shown.end_ps, shown.time_ps, shown.ops,
-                                             np.searchsorted(run, shown.run), shown.inverted)),
-            merged, strict=True,
+            *(column.tolist() for column in (strip.phase, strip.start_ps, strip.end_ps, strip.time_ps, strip.ops,
+                                             np.searchsorted(run, strip.run), strip.inverted)),
+            segment_counts, strict=True,
         )
     ]  # fmt: skip
-    host_index = {entry["phase"]: index for index, entry in enumerate(host) if entry["phase"] is not None}
+    host_index = {row["phase"]: index for index, row in enumerate(host) if row["phase"] is not None}
     total = int(segments.time_ps.sum())
     has_phases = bool((segments.phase >= 0).any())
     return {
@@ -91,9 +91,9 @@ def phase_strips(
         ],
         "phase_rows": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
         "ribbons": [
-            {"host": host_index[entry["phase"]], "device": index, "inverted": entry["inverted"]}
-            for index, entry in enumerate(device_strip)
-            if entry["phase"] in host_index
+            {"host": host_index[row["phase"]], "device": index, "inverted": row["inverted"]}
+            for index, row in enumerate(device_strip)
+            if row["phase"] in host_index
         ],
         "order": {
             "runs": len(segments) if has_phases else 0,
@@ -106,8 +106,8 @@ def phase_strips(
 
 def _with_repetitions_of_host(trace: Trace, step: int, segments: PhaseSegments) -> PhaseSegments:
     """The segments of one step with the repetitions of the host's step. Each run numbers its phases from 0, although
-    the step may launch several runs for the same phases, for example to accumulate gradients: those of a run are the
-    phases in which the host was longest between the synchronisations of the previous launch and of its own."""
+    the step may launch several runs for the same phases, for example to accumulate gradients. A run gets the
+    repetitions in which the host was longest between the synchronisations of the previous launch and of its own."""
     times = _repetition_times(trace, step)
     if all(len(repetitions) < 2 for repetitions in times.values()):
         return segments
@@ -116,31 +116,31 @@ def _with_repetitions_of_host(trace: Trace, step: int, segments: PhaseSegments) 
     sync_times = np.unique(sync_ps[launches.step == step])
     phase_of_segment = segments.phase.copy()
     for run in np.unique(segments.run).tolist():
-        of_run = segments.run == run
+        is_of_run = segments.run == run
         sync = int(sync_ps[launches.runs.launch[run]])
-        place = int(np.searchsorted(sync_times, sync))
-        traced = int(sync_times[place - 1]) if place else 0, sync
+        index = int(np.searchsorted(sync_times, sync))
+        tracing_interval = int(sync_times[index - 1]) if index else 0, sync
         phases_of_name: dict[str, list[int]] = {}
-        for phase in np.unique(segments.phase[of_run & (segments.phase >= 0)]).tolist():
+        for phase in np.unique(segments.phase[is_of_run & (segments.phase >= 0)]).tolist():
             phases_of_name.setdefault(phases.name[phase], []).append(phase)
-        for name, of_name in phases_of_name.items():
-            of_name.sort(key=lambda phase: phases.repetition[phase])
-            repetitions = _longest_within(times.get(name, {}), traced, len(of_name))
-            for phase, repetition in zip(of_name, repetitions, strict=False):
-                phase_of_segment[of_run & (segments.phase == phase)] = index_of_phase[name, repetition]
+        for name, run_phases in phases_of_name.items():
+            run_phases.sort(key=lambda phase: phases.repetition[phase])
+            repetitions = _longest_within(times.get(name, {}), tracing_interval, len(run_phases))
+            for phase, repetition in zip(run_phases, repetitions, strict=False):
+                phase_of_segment[is_of_run & (segments.phase == phase)] = index_of_phase[name, repetition]
     return replace(segments, phase=phase_of_segment)
 
 
 def _longest_within(
-    times: Mapping[int, tuple[int, int]], interval: tuple[int, int], number: int
+    times: Mapping[int, tuple[int, int]], interval: tuple[int, int], max_count: int
 ) -> list[int]:
-    """The `number` repetitions with most time in an interval, in their order; fewer if fewer overlap it."""
+    """The repetitions with most time in an interval, at most `max_count`, in their order."""
     overlaps = {
         repetition: min(end, interval[1]) - max(start, interval[0])
         for repetition, (start, end) in times.items()
     }
     overlapping = [repetition for repetition, overlap in overlaps.items() if overlap > 0]
-    return sorted(sorted(overlapping, key=lambda repetition: -overlaps[repetition])[:number])
+    return sorted(sorted(overlapping, key=lambda repetition: -overlaps[repetition])[:max_count])
 
 
 def _repetition_times(trace: Trace, step: int) -> dict[str, dict[int, tuple[int, int]]]:
@@ -184,12 +184,12 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     )
     rows = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
     columns = (phases.index[rows].tolist(), phases.path[rows].tolist(), phases.repetition[rows].tolist())
-    entries = [
+    events = [
         (int(host.row[index]), index_of_phase[host.names[path].rpartition("/")[2], repetition])
         for index, path, repetition in zip(*columns, strict=True)
     ]
     markers = np.unique(launches.marker[launches.step == step])
-    entries += [(row, -1) for row in markers[markers >= 0].tolist()]
+    events += [(row, -1) for row in markers[markers >= 0].tolist()]
     return sorted(
         (
             {
@@ -198,9 +198,9 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
                 "start_ps": int(trace.start_ps[row]),
                 "end_ps": int(trace.end_ps[row]),
             }
-            for row, phase in entries
+            for row, phase in events
         ),
-        key=lambda entry: (entry["start_ps"], -entry["end_ps"]),
+        key=lambda row: (row["start_ps"], -row["end_ps"]),
     )
 
 

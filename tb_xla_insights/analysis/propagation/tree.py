@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_number
+from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Nodes:
 
 
 @dataclass
-class Row:
+class AnnotationSums:
     """The sums of one annotation path. Device times and counts include nested paths, except `own_device_ps`.
     `device_ops`: ops that ran; `executions`: launches of the `programs` that have ops of the path."""
 
@@ -82,7 +82,7 @@ class Row:
     executions: int = 0
     programs: set[str] = field(default_factory=set)
 
-    def add(self, other: Row) -> None:
+    def add(self, other: AnnotationSums) -> None:
         """Adds the sums of the same path on another host."""
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -93,7 +93,9 @@ class Row:
 def find_nodes(trace: Trace) -> Nodes:
     """All annotation paths of one host, including those of its ops' scopes."""
     host, ops = host_annotations(trace), find_ops(trace)
-    path, parent, kind = [], [], []  # type: list[str], list[int], list[ScopeKind]
+    path: list[str] = []
+    parent: list[int] = []
+    kind: list[ScopeKind] = []
     index: dict[str, int] = {}
 
     def add(text: str, text_kind: ScopeKind, outer: str) -> int:
@@ -115,7 +117,7 @@ def find_nodes(trace: Trace) -> Nodes:
     of_host = np.array([index[text] for text in host.names], np.int32)
     position = [float("inf")] * len(path)
     for node, scope in zip(of_scope, ops.scopes, strict=True):
-        position[node] = min(position[node], _AFTER_HOST_PATHS + scope_number(scope.rpartition("/")[2]))
+        position[node] = min(position[node], _AFTER_HOST_PATHS + scope_position(scope.rpartition("/")[2]))
     complete = ~host.cut
     start, parents = trace.start_ps[host.row], host.parent[complete]
     relative = (
@@ -130,7 +132,7 @@ def find_nodes(trace: Trace) -> Nodes:
 
 def annotation_rows(
     trace: Trace, step: int | None = None, device: int | None = None, runs: NDArray[np.bool_] | None = None
-) -> list[Row]:
+) -> list[AnnotationSums]:
     """A row per path, of one step or of the whole capture, of one device (index) or of all. `runs`: a mask over
     Launches.runs that limits the device work.
 
@@ -138,29 +140,29 @@ def annotation_rows(
     step's launches, never by time.
     """
     nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
-    limited = step is not None or runs is not None
+    is_limited = step is not None or runs is not None
     runs = select_runs(trace, step, device) if runs is None else runs
-    if limited:
-        time, _, count = ops.sums(ops.of_runs(runs, device))
+    if is_limited:
+        sums = ops.sums(ops.of_runs(runs, device))
     else:
-        time, _, count = ops.sums(ops.whole if device is None else [(device, slice(None))])
-    rows = [Row(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
+        sums = ops.sums(ops.all_ops if device is None else [(device, slice(None))])
+    rows = [AnnotationSums(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
     host_ps, host_count = host.times(trace, step)
-    for node, ps, number in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
+    for node, ps, count in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
         rows[node].host_ps += ps
-        rows[node].count += number
-    scoped = nodes.of_part >= 0
+        rows[node].count += count
+    has_path = nodes.of_part >= 0
     own_ps = np.zeros(len(rows), np.int64)
-    np.add.at(own_ps, nodes.of_part[scoped], time[scoped])
+    np.add.at(own_ps, nodes.of_part[has_path], sums.part_ps[has_path])
     for node in range(len(rows) - 1, -1, -1):
         rows[node].own_device_ps = int(own_ps[node])
         for outer in nodes.with_enclosing(node):
             rows[outer].device_ps += int(own_ps[node])
     launches = _launches_by_program(trace, runs)
-    for key in np.flatnonzero(count).tolist():
-        innermost = set(nodes.of_part[ops.first[key] : ops.first[key + 1]].tolist()) - {-1}
+    for key in np.flatnonzero(sums.op_count).tolist():
+        innermost = set(nodes.of_part[ops.first_part[key] : ops.first_part[key + 1]].tolist()) - {-1}
         for node in {outer for inner in innermost for outer in nodes.with_enclosing(inner)}:
-            rows[node].device_ops += int(count[key])
+            rows[node].device_ops += int(sums.op_count[key])
             rows[node].programs.add(ops.program[key])
     for row in rows:
         row.executions = sum(launches.get(program, 0) for program in row.programs)
@@ -168,7 +170,7 @@ def annotation_rows(
 
 
 @memoised
-def capture_rows(trace: Trace) -> list[Row]:
+def capture_rows(trace: Trace) -> list[AnnotationSums]:
     """The rows of the whole capture on all devices. Memoised: callers must not change them."""
     return annotation_rows(trace)
 

@@ -38,20 +38,20 @@ def propagation_view(
     step: int | None = None,
     device: str | None = None,
     step_number: str | None = None,
-    usual: int | None = None,
+    usual_step: int | None = None,
 ) -> PropagationView:
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
-    numbers), or else the `usual` step, also an index (see `_find_step`). Raises InputError if the session has no such
-    step or device. `schema.propagation_route` documents the keys.
+    numbers), or else the step `usual_step`, also an index (see `_find_step`). Raises InputError if the session has no
+    such step or device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
-    host, step_index = _find_step(session, step, device, step_number, usual)
+    host, step_index = _find_step(session, step, device, step_number, usual_step)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
-    recorded = any(len(device.ops) for device in session.devices)
-    flag_off = FLAG_OFF in lost.values()
+    has_ops = any(len(device.ops) for device in session.devices)
+    is_flag_off = FLAG_OFF in lost.values()
     selection = [] if trace is None or device_index is None else _select_ops(trace, step_index, device_index)
     tree, unannotated, means = tree_rows(session, trace, step_index, device_index, selection, lost)
     unannotated_ops, shared_ops, lines = (
@@ -64,8 +64,8 @@ def propagation_view(
         )
     )
     return {
-        "state": "no_ops" if not recorded else "flag_off" if flag_off else "shown",
-        "hint": _hint(recorded, flag_off),
+        "state": "no_ops" if not has_ops else "flag_off" if is_flag_off else "shown",
+        "hint": _hint(has_ops, is_flag_off),
         "step": None if trace is None or step_index is None else _step_row(session, host, step_index),
         "device": None if trace is None or device_index is None
         else {"id": trace.devices[device_index].id, "name": trace.devices[device_index].name},
@@ -89,17 +89,21 @@ def propagation_view(
     }  # fmt: skip
 
 
-def _hint(recorded: bool, flag_off: bool) -> str | None:
-    if not recorded:
+def _hint(has_ops: bool, is_flag_off: bool) -> str | None:
+    if not has_ops:
         return "No device ops were recorded: capture with host level 2 (on a CPU) or with device tracing."
-    return ADVICE[FLAG_OFF] if flag_off else None
+    return ADVICE[FLAG_OFF] if is_flag_off else None
 
 
 def _find_step(
-    session: SessionTrace, step: int | None, device: str | None, step_number: str | None, usual: int | None
+    session: SessionTrace,
+    step: int | None,
+    device: str | None,
+    step_number: str | None,
+    usual_step: int | None,
 ) -> tuple[int, int | None]:
     """The host and the index within it, of a step index over all hosts, or of a step number. Without either, the
-    `usual` step if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
+    step `usual_step` if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
     those with recorded work on the first host that has any; None if no step's work is known."""
     all_hosts = [
         (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
@@ -120,7 +124,7 @@ def _find_step(
             if step_number == str(offset + index if candidate.number is None else candidate.number):
                 return host, index
     for host, trace, offset in hosts:
-        index = -1 if usual is None else usual - offset
+        index = -1 if usual_step is None else usual_step - offset
         if 0 <= index < len(find_steps(trace)) and (find_launches(trace).step == index).any():
             return host, index
     for host, trace, _ in hosts:
@@ -143,8 +147,8 @@ def _find_device(session: SessionTrace, trace: Trace, step: int | None, device: 
         raise InputError(
             f"{session.path}: no device {device} on {trace.host}; see the report for its devices"
         )
-    with_work = find_launches(trace).runs.device[select_runs(trace, step, None)]
-    return int(with_work.min()) if with_work.size else 0 if trace.devices else None
+    devices = find_launches(trace).runs.device[select_runs(trace, step, None)]
+    return int(devices.min()) if devices.size else 0 if trace.devices else None
 
 
 def _step_row(session: SessionTrace, host: int, index: int) -> PropagationStep:
@@ -172,7 +176,7 @@ def _coverage(trace: Trace | None, selection: OpSelection) -> Coverage:
     if trace is None:
         return {"device_ps": 0, "direct_ps": 0, "recovered_ps": 0, "bare_ps": 0, "none_ps": 0}
     ops = find_ops(trace)
-    return coverage(ops, ops.sums(selection)[1])
+    return coverage(ops, ops.sums(selection).op_ps)
 
 
 def _select_ops(trace: Trace, step: int | None, device: int) -> OpSelection:

@@ -23,7 +23,7 @@ def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[Unannotat
     """Time of selected ops without an annotation by kind of op, line and state: `op`, `source`, `state`, `device_ps`,
     `count`; the longest first."""
     ops = find_ops(trace)
-    _, time, count = ops.sums(selection)
+    sums = ops.sums(selection)
     return [
         {
             "op": row.op,
@@ -32,7 +32,7 @@ def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[Unannotat
             "device_ps": row.device_ps,
             "count": row.count,
         }
-        for row in group_unexplained(ops, time, count)
+        for row in group_unexplained(ops, sums.op_ps, sums.op_count)
     ]
 
 
@@ -40,9 +40,9 @@ def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
     """Selected ops whose parts have several annotations: `op`, `name`, `source`, `device_ps`, `parts` (path and share
     of the op's time), `unscoped_share` (the share of its parts without a scope); the longest first."""
     ops, paths = find_ops(trace), host_annotations(trace).paths
-    _, time, count = ops.sums(selection)
+    sums = ops.sums(selection)
     rows: list[SharedOp] = []
-    for key in np.flatnonzero((np.diff(ops.first) > 1) & (count > 0)).tolist():
+    for key in np.flatnonzero((np.diff(ops.first_part) > 1) & (sums.op_count > 0)).tolist():
         origin = ops.origin[key]
         total = sum(weight for _, weight in origin.parts)
         shares: dict[str, float] = {}
@@ -55,7 +55,7 @@ def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
                     "op": op_kind(ops, key),
                     "name": ops.name[key],
                     "source": op_source(ops, key),
-                    "device_ps": int(time[key]),
+                    "device_ps": int(sums.op_ps[key]),
                     "parts": [{"path": path, "share": share} for path, share in shares.items()],
                     "unscoped_share": origin.unscoped,
                 }
@@ -68,22 +68,22 @@ def source_lines(trace: Trace, selection: OpSelection) -> list[SourceLine]:
     `path` (None: no annotation), `device_ps`, `ops`; the longest first. A mixed op's time is divided by its parts'
     shares, so that the rows add up to the ops' own time; the op counts once for each path."""
     ops, nodes = find_ops(trace), find_nodes(trace)
-    time, _, count = ops.sums(selection)
+    part_ps, _, count = ops.sums(selection)
     sums: dict[tuple[str, str | None], list[int]] = {}
     for key in np.flatnonzero(count).tolist():
         source = op_source(ops, key)
-        parts: dict[str | None, int] = {}
-        for part in range(int(ops.first[key]), int(ops.first[key + 1])):
+        times: dict[str | None, int] = {}
+        for part in range(int(ops.first_part[key]), int(ops.first_part[key + 1])):
             node = int(nodes.of_part[part])
             path = nodes.path[node] if node >= 0 else None
-            parts[path] = parts.get(path, 0) + int(time[part])
-        for path, part_ps in parts.items():
+            times[path] = times.get(path, 0) + int(part_ps[part])
+        for path, path_ps in times.items():
             total = sums.setdefault((source, path), [0, 0])
-            total[0] += part_ps
+            total[0] += path_ps
             total[1] += int(count[key])
     rows: list[SourceLine] = [
-        {"source": source, "path": path, "device_ps": time, "ops": number}
-        for (source, path), (time, number) in sums.items()
+        {"source": source, "path": path, "device_ps": time, "ops": op_count}
+        for (source, path), (time, op_count) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["device_ps"], row["source"], row["path"] or ""))
 
@@ -92,7 +92,7 @@ def session_ops(session: SessionTrace) -> ScopedOps:
     """The keys `unannotated_ops`, `shared_ops` and `lines` of the report's `propagation`, for all ops of all hosts."""
     rows: dict[str, Any] = {"unannotated_ops": [], "shared_ops": [], "lines": []}
     for trace in session.traces:
-        selection = find_ops(trace).whole
+        selection = find_ops(trace).all_ops
         rows["unannotated_ops"] += find_unannotated_ops(trace, selection)
         rows["shared_ops"] += find_shared_ops(trace, selection)
         rows["lines"] += source_lines(trace, selection)

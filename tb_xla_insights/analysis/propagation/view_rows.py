@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.report import annotation_row, session_rows
 from tb_xla_insights.analysis.propagation.step_phases import phase_indices
 from tb_xla_insights.analysis.propagation.tree import (
-    Row,
+    AnnotationSums,
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
@@ -62,15 +62,15 @@ def tree_rows(
             host_in_steps[path] = host_in_steps.get(path, 0) + time
         for path, time in device_ps_in_steps(host_trace).items():
             device_in_steps[path] = device_in_steps.get(path, 0) + time
-        _, time, count = ops.totals
+        _, op_ps, op_count = ops.totals
         has_no_scope = (ops.state == BARE) | (ops.state == NONE)
-        unannotated["device_ps"] += int(time[has_no_scope].sum())
-        unannotated["device_ops"] += int(count[has_no_scope].sum())
-        unannotated_in_steps += int(ops.sums(ops.of_runs(in_step))[1][has_no_scope].sum())
+        unannotated["device_ps"] += int(op_ps[has_no_scope].sum())
+        unannotated["device_ops"] += int(op_count[has_no_scope].sum())
+        unannotated_in_steps += int(ops.sums(ops.of_runs(in_step)).op_ps[has_no_scope].sum())
         if host_trace is trace and device is not None:
-            _, time, count = ops.sums(selection)
-            unannotated["step_device_ps"] = int(time[has_no_scope].sum())
-            unannotated["step_device_ops"] = int(count[has_no_scope].sum())
+            _, op_ps, op_count = ops.sums(selection)
+            unannotated["step_device_ps"] = int(op_ps[has_no_scope].sum())
+            unannotated["step_device_ops"] = int(op_count[has_no_scope].sum())
     per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
     phases = {} if trace is None else phase_indices(trace)
     unannotated["mean_device_ps"] = unannotated_in_steps // per_core
@@ -78,7 +78,7 @@ def tree_rows(
     intervals_on_device = {} if trace is None else device_intervals(trace, selection)
     rows: list[AnnotationNode] = []
     for row in session_rows(session):
-        step_row = step_rows.get(row.path, Row(row.path))
+        step_row = step_rows.get(row.path, AnnotationSums(row.path))
         rows.append(
             {
                 **annotation_row(row, lost.get(row.path)),
@@ -116,7 +116,7 @@ def device_intervals(trace: Trace, selection: OpSelection) -> dict[str, Interval
         start, end = spans.start_ps[rows], spans.end_ps[rows]
         key_of_op = ops.devices[device].key[rows]
         for key, (begin, until) in _first_to_last(len(ops.name), key_of_op, start, end).items():
-            innermost = set(nodes.of_part[ops.first[key] : ops.first[key + 1]].tolist()) - {-1}
+            innermost = set(nodes.of_part[ops.first_part[key] : ops.first_part[key + 1]].tolist()) - {-1}
             for node in {outer for inner in innermost for outer in nodes.with_enclosing(inner)}:
                 first, last = intervals.get(node, (begin, until))
                 intervals[node] = min(first, begin), max(last, until)
@@ -124,7 +124,7 @@ def device_intervals(trace: Trace, selection: OpSelection) -> dict[str, Interval
 
 
 def _first_to_last(count: int, group: NDArray[np.int32], start: Int64, end: Int64) -> dict[int, Interval]:
-    """Per group with entries, the first begin and the last end."""
+    """Per nonempty group, the first begin and the last end."""
     first, last = np.full(count, _INT64.max), np.full(count, _INT64.min)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)

@@ -11,6 +11,7 @@ end. A replay without changes reproduces the capture's times. (docs/definitions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +34,19 @@ _MIN_KNOWN_SHARE = 0.8
 
 _NEVER_PS = np.iinfo(np.int64).max
 
-_WAIT, _LAUNCH, _END = range(3)
-"""The kinds of cuts of the host's work, in the order of cuts at the same instant."""
+_WAIT_CUT, _LAUNCH_CUT, _END_CUT = range(3)
+"""The kinds of cuts of the host's work: the end of a wait, a launch, the end of the last step; in the order of cuts at
+the same instant."""
 
 
 @dataclass(frozen=True)
-class Host:
+class HostWork:
     """One host's work, a row per segment between two cuts.
 
     `start_ps`, `end_ps`: when the segment took place in the capture. `work_ps`: the host's work, a column per class,
-    without the wait at the segment's end. `waits_for`: the run (index into Work) that the wait was for, -1 without one;
-    `delay_ps`: how long after that run's end the wait ended; `read`: whether it was a read from the device; `explicit`:
-    whether the program itself asked to wait (`find_blocking_waits`). `launch`: the launch at the segment's end, -1:
-    none.
+    without the wait at the segment's end. `waits_for`: the run (index into DeviceWork) that the wait was for, -1
+    without one; `delay_ps`: how long after that run's end the wait ended; `is_read`: whether it was a read from the
+    device; `is_blocking`: whether the program itself requested it (`find_blocking_waits`).
     """
 
     start_ps: Int64
@@ -53,13 +54,12 @@ class Host:
     work_ps: Int64
     waits_for: Int32
     delay_ps: Int64
-    read: NDArray[np.bool_]
-    explicit: NDArray[np.bool_]
-    launch: Int32
+    is_read: NDArray[np.bool_]
+    is_blocking: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Work:
+class DeviceWork:
     """The devices' work, a row per run, in the order of enqueuing.
 
     `run`: index into Launches.runs. `launch`: the run's launch. `segment`: the segment of the host's work at whose end
@@ -81,8 +81,8 @@ class Schedule:
     """One host and its devices, from the start of the first step to the end of the last one. `core_free_ps`: until when
     each core is busy with earlier runs, relative to that start; negative if the core's first run began before it."""
 
-    host: Host
-    work: Work
+    host: HostWork
+    work: DeviceWork
     core_free_ps: Int64
 
 
@@ -103,9 +103,9 @@ def find_schedule(trace: Trace) -> Schedule | None:
     np.minimum.at(launch_ps, runs.launch[has_launch], runs.enqueue_ps[has_launch])
     # If the runtime enqueues later by itself, the host is done at the end of the call.
     launch_ps = np.where(launch_ps < _NEVER_PS, np.minimum(launch_ps, trace.end_ps[launches.row]), launch_ps)
-    # Work of a step that was enqueued before the first step (as with steps that are runs) is ready at its begin.
-    ahead = (launches.step >= 0) & (launch_ps < begin)
-    launch_ps = np.where(ahead, begin, launch_ps)
+    # A step's run that was enqueued before the first step began (as happens if steps are runs) is ready at that begin.
+    is_ahead = (launches.step >= 0) & (launch_ps < begin)
+    launch_ps = np.where(is_ahead, begin, launch_ps)
     in_steps = np.flatnonzero((launch_ps >= begin) & (launch_ps < end))
     if not in_steps.size:
         return None
@@ -113,22 +113,24 @@ def find_schedule(trace: Trace) -> Schedule | None:
     if steps[0].on_device:  # runs that begin at or after the end of the last step are in no step
         has_launch &= runs.start_ps < end
     segment = np.full(len(launches), -1, np.int32)  # the segment at whose end each launch is
-    segment[cuts.index[cuts.kind == _LAUNCH]] = np.flatnonzero(cuts.kind == _LAUNCH)
-    launched = np.flatnonzero(has_launch & (segment[runs.launch] >= 0))
-    if not launched.size:
+    segment[cuts.index[cuts.kind == _LAUNCH_CUT]] = np.flatnonzero(cuts.kind == _LAUNCH_CUT)
+    launched_runs = np.flatnonzero(has_launch & (segment[runs.launch] >= 0))
+    if not launched_runs.size:
         return None
-    work = _work(launches, launched, segment, launch_ps)
+    work = _device_work(launches, launched_runs, segment, launch_ps)
     core_free = np.zeros(len(trace.devices), np.int64)
-    ahead_runs = work.run[ahead[work.launch]]  # other cores may begin before the core that defines the steps
+    # Other cores may begin before the core that defines the steps.
+    ahead_runs = work.run[is_ahead[work.launch]]
     np.minimum.at(core_free, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
-    earlier = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[in_steps].min()), work.run)
-    np.maximum.at(core_free, runs.device[earlier], runs.end_ps[earlier] - begin)
-    return Schedule(_host(trace, cuts, work), work, core_free)
+    earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[in_steps].min()), work.run)
+    np.maximum.at(core_free, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
+    return Schedule(_host_work(trace, cuts, work), work, core_free)
 
 
 @dataclass(frozen=True)
 class _Cuts:
-    """Segments of the host's work with the cut at the end of each: its `kind`, and `index`, the launch or the wait."""
+    """Segments of the host's work with the cut at the end of each: its `kind`, and the `index` of the launch or of the
+    wait in `_waits` (-1 for the last cut)."""
 
     start_ps: Int64
     end_ps: Int64
@@ -141,7 +143,8 @@ def _cuts(trace: Trace, begin: int, end: int, launches: NDArray[np.intp], launch
     ends_ps = _waits(trace).end_ps
     waits = np.flatnonzero((ends_ps > begin) & (ends_ps <= end))
     cut_ps = np.concatenate((ends_ps[waits], launch_ps, [end]))
-    kind = np.repeat(np.arange(3, dtype=np.int8), [len(waits), len(launches), 1])
+    kinds = np.array([_WAIT_CUT, _LAUNCH_CUT, _END_CUT], np.int8)
+    kind = np.repeat(kinds, [len(waits), len(launches), 1])
     index = np.concatenate((waits, launches, [-1]))
     order = np.lexsort((kind, cut_ps))
     ends = cut_ps[order]
@@ -155,18 +158,19 @@ def _waits(trace: Trace) -> Segments:
     segments, driving_lines = host_class_segments(trace), trace.lines_with("driving")
     thread = thread_segments(trace, driving_lines[0]) if driving_lines else NO_SEGMENTS
     waits = np.flatnonzero((segments.class_index == WAIT) | (segments.class_index == FROM_DEVICE))
+    if not waits.size:
+        return NO_SEGMENTS
     call = np.searchsorted(thread.start_ps, segments.start_ps[waits], "right")
     other_work = np.append(0, np.cumsum((segments.class_index != WAIT) & (segments.class_index != DISPATCH)))
     continues = (call[:-1] == call[1:]) & (other_work[waits[:-1]] == other_work[waits[1:] + 1])
-    begins, ends = np.append(True, ~continues), np.append(~continues, True)
-    begins, ends = waits[begins[: len(waits)]], waits[ends[-len(waits) or len(ends) :]]
+    first, last = waits[np.append(True, ~continues)], waits[np.append(~continues, True)]
     joined = Segments(
-        segments.start_ps[begins], segments.end_ps[ends], segments.class_index[begins], segments.row[begins]
+        segments.start_ps[first], segments.end_ps[last], segments.class_index[first], segments.row[first]
     )
     return joined.select(joined.end_ps - joined.start_ps >= CLOCK_SLACK_PS)
 
 
-def _work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> Work:
+def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> DeviceWork:
     """The work of some runs (indices into Launches.runs). `segment`: per launch, the segment at whose end it is;
     `launch_ps`: when it was first enqueued. A run was ready when it was enqueued if its core was busy then, and when it
     began if its core was idle."""
@@ -174,50 +178,55 @@ def _work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: 
     run = run[np.lexsort((runs.start_ps[run], segment[runs.launch[run]]))]
     launch = runs.launch[run]
     start, enqueue, free = runs.start_ps[run], runs.enqueue_ps[run], runs.free_ps[run]
-    queued = free > enqueue
-    ready = np.where(queued, enqueue, start) - launch_ps[launch]
-    pause = np.where(queued, start - np.where(queued, free, start), 0)
-    return Work(
+    is_queued = free > enqueue
+    ready = np.where(is_queued, enqueue, start) - launch_ps[launch]
+    pause = np.where(is_queued, start - np.where(is_queued, free, start), 0)
+    return DeviceWork(
         run.astype(np.int32), launch, segment[launch], ready, pause, runs.duration_ps[run], runs.device[run]
     )
 
 
-def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
-    """The host's segments. A wait is attributed to the last run that ended in it and was launched before the last cut
-    in it, or before the wait."""
-    waits, finish = _waits(trace), find_launches(trace).runs.end_ps[work.run]
-    segment = np.flatnonzero(cuts.kind == _WAIT)
+def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
+    """The host's segments. The wait at a segment's end is for the last run that ended before it did, if that run ended
+    during the wait and was launched at the end of an earlier segment."""
+    waits, run_end = _waits(trace), find_launches(trace).runs.end_ps[work.run]
+    segment = np.flatnonzero(cuts.kind == _WAIT_CUT)
     wait_start = np.maximum(waits.start_ps[cuts.index[segment]], cuts.start_ps[segment])
-    order = np.argsort(finish, kind="stable")
-    run = np.append(order, -1)[np.searchsorted(finish[order], cuts.end_ps[segment], "right") - 1]
+    order = np.argsort(run_end, kind="stable")
+    run = np.append(order, -1)[np.searchsorted(run_end[order], cuts.end_ps[segment], "right") - 1]
     ended_in_wait = (
-        (run >= 0) & (np.append(finish, 0)[run] >= wait_start) & (np.append(work.segment, 0)[run] < segment)
+        (run >= 0) & (np.append(run_end, 0)[run] >= wait_start) & (np.append(work.segment, 0)[run] < segment)
     )
     segment, run, wait_start = segment[ended_in_wait], run[ended_in_wait], wait_start[ended_in_wait]
     waits_for, work_end = np.full(len(cuts.kind), -1, np.int32), cuts.end_ps.copy()
-    delay, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
-    explicit, blocks = np.zeros(len(cuts.kind), np.bool_), blocking_intervals(trace)
-    waits_for[segment], work_end[segment], delay[segment] = (
-        run,
-        wait_start,
-        cuts.end_ps[segment] - finish[run],
-    )
-    read[segment] = waits.class_index[cuts.index[segment]] == FROM_DEVICE
-    block = np.searchsorted(blocks.start_ps, cuts.end_ps[segment]) - 1
-    explicit[segment] = (block >= 0) & (cuts.end_ps[segment] <= np.append(blocks.end_ps, 0)[block])
-    shares = class_times(host_class_segments(trace), cuts.start_ps, work_end)
-    launch = np.where(cuts.kind == _LAUNCH, cuts.index, -1).astype(np.int32)
-    return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, delay, read, explicit, launch)
+    delay = np.zeros(len(cuts.kind), np.int64)
+    is_read, is_blocking = np.zeros((2, len(cuts.kind)), np.bool_)
+    waits_for[segment], work_end[segment] = run, wait_start
+    delay[segment] = cuts.end_ps[segment] - run_end[run]
+    is_read[segment] = waits.class_index[cuts.index[segment]] == FROM_DEVICE
+    blocking = blocking_intervals(trace)
+    block = np.searchsorted(blocking.start_ps, cuts.end_ps[segment]) - 1
+    is_blocking[segment] = (block >= 0) & (cuts.end_ps[segment] <= np.append(blocking.end_ps, 0)[block])
+    work_ps = class_times(host_class_segments(trace), cuts.start_ps, work_end)
+    return HostWork(cuts.start_ps, cuts.end_ps, work_ps, waits_for, delay, is_read, is_blocking)
 
 
-def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: Work) -> tuple[int, int, int]:
-    """Replays the schedule with other host work (a sum per segment), waits and device work. Returns when the host and
-    when the devices are done, and the longest time of a core from its first run to the end of its last one. The latter
-    is the duration of the steps if the devices are the bottleneck: the time before the first run is only start-up."""
+class ReplayTimes(NamedTuple):
+    """When the host and when the devices are done, from the start of the first step, and `core_ps`, the longest time of
+    a core from its first run to the end of its last one: the duration of the steps if the devices are the bottleneck,
+    because the time before the first run is only start-up."""
+
+    host_ps: int
+    devices_ps: int
+    core_ps: int
+
+
+def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: DeviceWork) -> ReplayTimes:
+    """Replays the schedule with other host work (a sum per segment), waits and device work."""
     order = np.argsort(work.segment, kind="stable").astype(np.int32)
     first = np.searchsorted(work.segment[order], np.arange(len(host_ps) + 1)).astype(np.int64)
     free, ends = schedule.core_free_ps.copy(), np.zeros(len(order), np.int64)
-    first_start = np.where(free > 0, free, np.iinfo(np.int64).max)
+    first_start = np.where(free > 0, free, _NEVER_PS)
     columns = work.ready_ps, work.pause_ps, work.device_ps, work.core, free, first_start, ends
-    done = kernels.replay(host_ps, waits_for, schedule.host.delay_ps, first, order, *columns)
-    return done, int(free.max()), int(np.maximum(free - first_start, 0).max())
+    host_done_ps = kernels.replay(host_ps, waits_for, schedule.host.delay_ps, first, order, *columns)
+    return ReplayTimes(host_done_ps, int(free.max()), int(np.maximum(free - first_start, 0).max()))

@@ -20,7 +20,14 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, find_schedule, replay_schedule
+from tb_xla_insights.analysis.replay.schedule import (
+    DeviceWork,
+    HostWork,
+    ReplayTimes,
+    Schedule,
+    find_schedule,
+    replay_schedule,
+)
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times_inside
@@ -35,44 +42,44 @@ NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
 class Fix:
     """The time that a fix removes from one host's replay.
 
-    `classes`: host time of these classes, everywhere within steps, or only in some `windows` (starts and ends, without
-    overlaps), or only in the work towards the launches `before` (indices into Launches). `reads`: all waits in reads;
-    `blocks`: all waits that the program itself asks for; `waits`: all waits for runs. `merged`: launches that become
-    part of the next launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device
-    time removed per run of Launches.runs.
+    `classes`: host time of these classes, everywhere within steps, or only in some `windows`, or only in the work
+    towards some launches, `before_launches`. `all_reads`: all waits in reads; `blocking_waits`: all waits that the
+    program itself requests; `all_waits`: all waits for runs. `merged_launches`: launches that become part of the next
+    launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time removed per
+    run of Launches.runs. Launches are indices into Launches.
 
-    Removed only at best: the device time of the launches `repeated`, a subset of `merged`, because the launches that
-    they merge into compute the same again; the device time of the launches `unknown`, whose remaining time the capture
-    does not show; host time of the classes `moved`; and the delays with which `reads`, `blocks` and `waits` return
-    after the runs' ends (`return_delay_ps`). With `aside`, the removed work moves to one other thread, and at worst the
-    steps wait for it.
+    Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
+    that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
+    does not show; host time of `moved_classes`; and the delays with which the removed waits return after the runs' ends
+    (`return_delay_ps`). With `in_other_thread`, the removed work moves to one other thread, and at worst the steps wait
+    for it.
     """
 
     classes: tuple[str, ...] = ()
-    windows: tuple[Int64, Int64] | None = None
-    before: NDArray[np.intp] | None = None
-    reads: bool = False
-    blocks: bool = False
-    waits: bool = False
-    merged: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    windows: Intervals | None = None
+    before_launches: NDArray[np.intp] | None = None
+    all_reads: bool = False
+    blocking_waits: bool = False
+    all_waits: bool = False
+    merged_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     device_ps: Int64 | None = None
-    repeated: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
-    unknown: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
-    moved: tuple[str, ...] = ()
-    aside: bool = False
+    repeated_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    unknown_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    moved_classes: tuple[str, ...] = ()
+    in_other_thread: bool = False
 
 
 @memoised
-def _unchanged(trace: Trace) -> tuple[int, int, int]:
+def _replay_unchanged(trace: Trace) -> ReplayTimes:
+    """The times of a replay without fixes. Requires a schedule."""
     schedule = find_schedule(trace)
-    if schedule is None:
-        return 0, 0, 0
+    assert schedule is not None
     host = schedule.host
     return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
 
 
 @memoised
-def _in_steps(trace: Trace) -> Intervals:
+def _step_intervals(trace: Trace) -> Intervals:
     """When the host is in steps. Time between steps counts only if the steps are handed over and follow each other
     without a break."""
     starts, ends = (times[: len(find_steps(trace))].copy() for times in recorded_times(trace))
@@ -84,49 +91,49 @@ def _in_steps(trace: Trace) -> Intervals:
 
 
 @memoised
-def _shares_in_steps(trace: Trace) -> Int64:
+def _host_ps_in_steps(trace: Trace) -> Int64:
     """The time in steps, per segment of the host's work and class. Requires a schedule."""
     schedule = find_schedule(trace)
     assert schedule is not None
     return class_times_inside(
-        host_class_segments(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps
+        host_class_segments(trace), _step_intervals(trace), schedule.host.start_ps, schedule.host.end_ps
     )
 
 
-def _windows(trace: Trace, fix: Fix) -> Intervals:
+def _fixed_intervals(trace: Trace, fix: Fix) -> Intervals:
     """When a fix removes host time."""
-    inside = _in_steps(trace)
-    return inside if fix.windows is None else Intervals(*fix.windows).within(inside)
+    inside = _step_intervals(trace)
+    return inside if fix.windows is None else fix.windows.within(inside)
 
 
-def _work_towards(trace: Trace, chosen: NDArray[np.intp]) -> Intervals:
-    """When the host works towards some launches: from the end of the step marker, synchronisation or call of the launch
-    before, to the end of that of the launch itself."""
+def _work_towards(trace: Trace, launch_indices: NDArray[np.intp]) -> Intervals:
+    """When the host works towards some launches. The work for a launch ends with its request (its step marker,
+    synchronisation or call) and begins at the end of the previous launch's request."""
     launches = find_launches(trace)
     request = np.where(launches.marker >= 0, launches.marker, launches.sync)
     ends = np.maximum.accumulate(trace.end_ps[np.where(request >= 0, request, launches.row)])
     starts = np.append(np.int64(0), ends)[:-1]
-    return union(starts[chosen], ends[chosen])
+    return union(starts[launch_indices], ends[launch_indices])
 
 
-def _removed_host_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
+def _removed_work_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
     """The removed time per segment of the host's work and class. Time that two fixes remove counts once."""
     host = schedule.host
     windows_by_class: dict[int, dict[int, Intervals]] = {}
     for fix in fixes:
-        windows = _windows(trace, fix)
-        if fix.before is not None:
-            windows = windows.within(_work_towards(trace, fix.before))
+        windows = _fixed_intervals(trace, fix)
+        if fix.before_launches is not None:
+            windows = windows.within(_work_towards(trace, fix.before_launches))
         for name in fix.classes:
             windows_by_class.setdefault(CLASS_INDEX[name], {})[id(windows)] = windows
     removed = np.zeros_like(host.work_ps)
-    shares: dict[tuple[int, ...], Int64] = {(id(_in_steps(trace)),): _shares_in_steps(trace)}
+    times: dict[tuple[int, ...], Int64] = {(id(_step_intervals(trace)),): _host_ps_in_steps(trace)}
     for column, by_id in windows_by_class.items():
-        key = tuple(by_id)
-        if key not in shares:
+        key = tuple(by_id)  # classes with the same windows share one calculation
+        if key not in times:
             windows = union_all([*by_id.values()])
-            shares[key] = class_times_inside(host_class_segments(trace), windows, host.start_ps, host.end_ps)
-        removed[:, column] = shares[key][:, column]
+            times[key] = class_times_inside(host_class_segments(trace), windows, host.start_ps, host.end_ps)
+        removed[:, column] = times[key][:, column]
     return np.minimum(removed, host.work_ps)
 
 
@@ -143,53 +150,57 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
     for fix in fixes:
         columns = np.array([CLASS_INDEX[name] for name in fix.classes], np.intp)
         by_fix = np.zeros_like(removed)
-        windows = _windows(trace, fix)
-        shares = class_times_inside(
+        windows = _fixed_intervals(trace, fix)
+        times = class_times_inside(
             host_class_segments(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside]
         )
-        by_fix[:, columns] = shares[:, columns]
-        if fix.before is not None:
-            by_fix[~np.isin(runs.launch[gaps.run[inside]], fix.before)] = 0
+        by_fix[:, columns] = times[:, columns]
+        if fix.before_launches is not None:
+            by_fix[~np.isin(runs.launch[gaps.run[inside]], fix.before_launches)] = 0
         np.maximum(removed, by_fix, out=removed)
     np.add.at(removed_of_run, gaps.run[inside], removed.sum(axis=1))
     return removed_of_run
 
 
-def _targets(trace: Trace, work: Work, merged: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _merge_targets(trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Per run, its own index, or for a merged run, that of the run it becomes part of: the next unmerged run on its
     core if the same step launched it."""
     step = find_launches(trace).step[work.launch]
-    target = np.arange(len(merged))
-    for core in np.unique(work.core[merged]).tolist():
+    target = np.arange(len(is_merged))
+    for core in np.unique(work.core[is_merged]).tolist():
         rows = np.flatnonzero(work.core == core)
-        unmerged = rows[~merged[rows]]
+        unmerged = rows[~is_merged[rows]]
         following = np.append(unmerged, -1)[np.searchsorted(unmerged, rows)]
         target[rows] = np.where((following >= 0) & (step[following] == step[rows]), following, rows)
     return target
 
 
-def _remaining_device_work(trace: Trace, work: Work, merged: NDArray[np.bool_], fixes: Sequence[Fix]) -> Work:
-    """The devices' remaining work; `merged` runs are launched with the runs that they become part of."""
-    target = _targets(trace, work, merged)
+def _remaining_device_work(
+    trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_], fixes: Sequence[Fix]
+) -> DeviceWork:
+    """The devices' remaining work; runs with `is_merged` are launched with the runs that they become part of."""
+    target = _merge_targets(trace, work, is_merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
     for fix in fixes:
         if fix.device_ps is not None:
             removed_of_run += fix.device_ps
     removed = removed_of_run[work.run]
-    repeated = _is_launched_by(work, [fix.repeated for fix in fixes]) & (target != np.arange(len(target)))
+    repeated = _is_launched_by(work, [fix.repeated_launches for fix in fixes]) & (
+        target != np.arange(len(target))
+    )
     removed = np.where(repeated, np.maximum(removed, work.device_ps[target]), removed)
-    is_unknown = _is_launched_by(work, [fix.unknown for fix in fixes])
+    is_unknown = _is_launched_by(work, [fix.unknown_launches for fix in fixes])
     removed = np.where(is_unknown, work.device_ps, removed)
     return replace(
         work,
         segment=work.segment[target],
         ready_ps=work.ready_ps[target],
-        pause_ps=np.where(merged, np.minimum(work.pause_ps, 0), work.pause_ps),
+        pause_ps=np.where(is_merged, np.minimum(work.pause_ps, 0), work.pause_ps),
         device_ps=work.device_ps - np.minimum(removed, work.device_ps),
     )
 
 
-def _is_launched_by(work: Work, launches: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
+def _is_launched_by(work: DeviceWork, launches: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
     """Per run, whether one of some launches launched it."""
     if not any(map(len, launches)):
         return np.zeros(len(work.launch), np.bool_)
@@ -199,8 +210,8 @@ def _is_launched_by(work: Work, launches: Sequence[NDArray[np.intp]]) -> NDArray
 def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> int | None:
     """The mean step of one host with some fixes applied together, in ps; None if the capture does not allow a replay.
 
-    For the fixes `at_worst`, time that may remain does (see Fix); and if the devices' work runs on the host's
-    processors, host and devices take turns. Without fixes, the result is the mean of the trace's steps.
+    With the fixes `at_worst`, all time that may remain does remain (see `Fix`); and if the devices' work runs on the
+    host's processors, host and devices take turns. Without fixes, the result is the mean of the trace's steps.
     (docs/definitions.md, "What if")
     """
     schedule, steps = find_schedule(trace), find_steps(trace)
@@ -209,86 +220,87 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     host, work = schedule.host, schedule.work
     worst_fixes = [_worst_case(fix) for fix in at_worst]
     fixes = [*at_best, *worst_fixes]
-    merged = _is_launched_by(work, [fix.merged for fix in fixes])
-    no_wait = (host.waits_for >= 0) & (merged[host.waits_for] | _is_wait_removed(host, fixes))
+    is_merged = _is_launched_by(work, [fix.merged_launches for fix in fixes])
+    no_wait = (host.waits_for >= 0) & (is_merged[host.waits_for] | _is_wait_removed(host, fixes))
     waits_for: Int32 = np.where(no_wait, -1, host.waits_for).astype(np.int32)
-    removed = _removed_host_ps(trace, schedule, fixes)
+    removed = _removed_work_ps(trace, schedule, fixes)
     remaining = host.work_ps - removed
-    keeps_delay = no_wait & ~merged[host.waits_for] & ~_is_wait_removed(host, at_best)
+    keeps_delay = no_wait & ~is_merged[host.waits_for] & ~_is_wait_removed(host, at_best)
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
-    changed = _remaining_device_work(trace, work, merged, fixes)
-    host_ps, done_ps, devices_ps = replay_schedule(schedule, remaining.sum(axis=1), waits_for, changed)
+    changed = _remaining_device_work(trace, work, is_merged, fixes)
+    after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, changed)
+    before = _replay_unchanged(trace)
     min_ps = _busiest_core_ps(trace, work, changed.device_ps)
-    before_host_ps, before_done_ps, before_devices_ps = _unchanged(trace)
     steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
-        max_ps, gain = steps_ps, before_done_ps - done_ps
+        max_ps, gain_ps = steps_ps, before.devices_ps - after.devices_ps
     else:
         busy_ps = _busiest_core_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
-        total, before = max(host_ps, devices_ps), before_host_ps
-        if find_launches(trace).handed_over_times is not None:
-            before = max(before_host_ps, _with_lead(before_devices_ps, busy_ps, len(steps)))
-            total = max(host_ps, _with_lead(devices_ps, min_ps, len(steps)))
+        before_ps, after_ps = before.host_ps, max(after.host_ps, after.core_ps)
+        hands_over = find_launches(trace).handed_over_times is not None
+        if hands_over:
+            before_ps = max(before.host_ps, _with_lead_ps(before.core_ps, busy_ps, len(steps)))
+            after_ps = max(after.host_ps, _with_lead_ps(after.core_ps, min_ps, len(steps)))
         if worst_fixes:
-            total = max(total, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
-        gain = before - total
-        if find_launches(trace).handed_over_times is not None:
+            after_ps = max(after_ps, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
+        gain_ps = before_ps - after_ps
+        if hands_over:
             # The steps' time begins with the first run and may be shorter than the host's time for them.
-            min_ps = max(min_ps, total)
-    return round(min(max_ps, max(min_ps, steps_ps - gain)) / len(steps))
+            min_ps = max(min_ps, after_ps)
+    return round(min(max_ps, max(min_ps, steps_ps - gain_ps)) / len(steps))
 
 
-def shorter_runs(trace: Trace, fix: Fix) -> int:
-    """How much shorter the busiest core's runs in the mean step become with a fix at best, in ps; 0 if nothing can be
-    replayed."""
+def removed_device_ps(trace: Trace, fix: Fix) -> int:
+    """How much shorter a fix makes the busiest core's runs in the mean step at best, in ps; 0 if the capture does not
+    allow a replay."""
     schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return 0
     work = schedule.work
     before_ps = _busiest_core_ps(trace, work, work.device_ps)
-    remaining = _remaining_device_work(trace, work, _is_launched_by(work, [fix.merged]), [fix])
+    remaining = _remaining_device_work(trace, work, _is_launched_by(work, [fix.merged_launches]), [fix])
     after_ps = _busiest_core_ps(trace, work, remaining.device_ps)
     return round((before_ps - after_ps) / len(steps))
 
 
-def work_aside_ps(trace: Trace, fix: Fix) -> int:
-    """The host time that a fix removes from the mean step, or moves to another thread, in ps; 0 if nothing can be
-    replayed."""
+def removed_host_ps(trace: Trace, fix: Fix) -> int:
+    """The host time that a fix removes from the mean step, or moves to another thread, in ps; 0 if the capture does not
+    allow a replay."""
     schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return 0
-    return int(_removed_host_ps(trace, schedule, [fix]).sum()) // len(steps)
+    return int(_removed_work_ps(trace, schedule, [fix]).sum()) // len(steps)
 
 
 def return_delay_ps(trace: Trace, fix: Fix) -> int:
     """The total delay, over all steps, between the ends of runs and the ends of the waits for them that a fix removes,
-    in ps. A wait in which no run ends counts in full. 0 if nothing can be replayed."""
+    in ps. A wait in which no run ends counts in full. 0 if the capture does not allow a replay."""
     schedule = find_schedule(trace)
     if schedule is None:
         return 0
     host = schedule.host
-    without_run = _removed_host_ps(trace, schedule, [fix])[:, WAIT]
+    without_run = _removed_work_ps(trace, schedule, [fix])[:, WAIT]
     return int(host.delay_ps[_is_wait_removed(host, [fix])].sum() + without_run.sum())
 
 
-def _is_wait_removed(host: Host, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
+def _is_wait_removed(host: HostWork, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
     """Per segment, whether a fix removes waits of the kind at its end."""
-    reads, blocks = any(fix.reads for fix in fixes), any(fix.blocks for fix in fixes)
-    return (reads & host.read) | (blocks & host.explicit) | any(fix.waits for fix in fixes)
+    reads, blocking = any(fix.all_reads for fix in fixes), any(fix.blocking_waits for fix in fixes)
+    return (reads & host.is_read) | (blocking & host.is_blocking) | any(fix.all_waits for fix in fixes)
 
 
-def _with_lead(devices_ps: int, busy_ps: int, steps: int) -> int:
+def _with_lead_ps(core_ps: int, busy_ps: int, steps: int) -> int:
     """The total time of steps that the host hands over: from the first run to the end of the last one, plus a lead
-    before the first run of the mean idle time between two steps."""
-    return devices_ps + max(devices_ps - busy_ps, 0) // max(steps - 1, 1)
+    before the first run, which is the mean idle time between two steps."""
+    return core_ps + max(core_ps - busy_ps, 0) // max(steps - 1, 1)
 
 
 def _worst_case(fix: Fix) -> Fix:
     """The part of a fix that is certain."""
-    uncertain = (*fix.moved, "wait") if fix.blocks or fix.waits else fix.moved
+    uncertain = (*fix.moved_classes, "wait") if fix.blocking_waits or fix.all_waits else fix.moved_classes
     classes = tuple(name for name in fix.classes if name not in uncertain)
-    return replace(fix, classes=classes, repeated=NO_LAUNCHES, unknown=NO_LAUNCHES)
+    return replace(fix, classes=classes, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
 
 
 def _min_serial_ps(
@@ -296,15 +308,15 @@ def _min_serial_ps(
 ) -> int:
     """The minimum total time of all steps if work that overlaps in the replay does not: loading in one other thread,
     and work of host and devices on the same processors."""
-    columns = [CLASS_INDEX[name] for fix in fixes if fix.aside for name in fix.classes]
-    aside_ps = int(removed[:, sorted(set(columns))].sum())
-    shared = bool(trace.devices) and trace.devices[0].from_host_events
+    columns = [CLASS_INDEX[name] for fix in fixes if fix.in_other_thread for name in fix.classes]
+    other_thread_ps = int(removed[:, sorted(set(columns))].sum())
+    shares_processors = bool(trace.devices) and trace.devices[0].from_host_events
     host_ps = int(remaining.sum() - remaining[:, WAIT].sum())
-    return max(aside_ps, host_ps + device_ps if shared else 0)
+    return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
-def _busiest_core_ps(trace: Trace, work: Work, device_ps: Int64) -> int:
-    """How long the busiest core works. Time in which runs overlap counts once."""
+def _busiest_core_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
+    """How long the busiest core works if its runs take `device_ps`. Time in which runs overlap counts once."""
     runs = find_launches(trace).runs
-    alone = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
-    return int(np.bincount(work.core, np.maximum(alone, 0), minlength=1).max())
+    own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
+    return int(np.bincount(work.core, np.maximum(own_ps, 0), minlength=1).max())

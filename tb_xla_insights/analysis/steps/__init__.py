@@ -1,1 +1,1 @@
-"""The training steps, and how the time of each divides."""
+"""The training steps, and how each of them spends its time."""

@@ -1,4 +1,4 @@
-"""The intervals in which each device worked for a step, whenever that was: a step's device work below its host work."""
+"""The intervals in which each device worked for a step, whenever that was."""
 
 from __future__ import annotations
 
@@ -30,19 +30,22 @@ def step_work_intervals(
     for trace, offset in traces_with_step_offsets(session):
         launches = find_launches(trace)
         runs = launches.runs
-        for number, device in enumerate(trace.devices):
-            of_device = np.arange(len(runs))[runs.of_device(number)]
-            of_device = of_device[np.argsort(runs.start_ps[of_device], kind="stable")]
-            step = launches.step_of_run[of_device]
+        for index, device in enumerate(trace.devices):
+            run = np.arange(len(runs))[runs.of_device(index)]
+            run = run[np.argsort(runs.start_ps[run], kind="stable")]
+            step = launches.step_of_run[run]
             first = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
             if not first.size:
                 continue
-            start = runs.start_ps[of_device][first]
-            end = np.maximum.reduceat(runs.end_ps[of_device], first)
-            chosen = (step[first] >= 0) & np.isin(step[first] + offset, included_steps)
+            start = runs.start_ps[run][first]
+            end = np.maximum.reduceat(runs.end_ps[run], first)
+            is_included = (step[first] >= 0) & np.isin(step[first] + offset, included_steps)
+            step = step[first][is_included] + offset
             host_steps = (offset, offset + len(find_steps(trace)))
-            columns.append((device.id, host_steps, step[first][chosen] + offset, start[chosen], end[chosen]))
-    step_of_interval = np.sort(np.concatenate([column[2] for column in columns] or [np.zeros(0, np.int64)]))
+            columns.append((device.id, host_steps, step, start[is_included], end[is_included]))
+    step_of_interval = np.sort(
+        np.concatenate([step for _, _, step, _, _ in columns] or [np.zeros(0, np.int64)])
+    )
     end_step = int(step_of_interval[max_intervals]) if len(step_of_interval) > max_intervals else np.inf
     return [
         {

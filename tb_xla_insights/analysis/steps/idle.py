@@ -49,20 +49,20 @@ class DeviceTime:
 
 
 @memoised
-def device_time(trace: Trace, number: int) -> DeviceTime:
+def device_time(trace: Trace, index: int) -> DeviceTime:
     """Returns what one device (an index into the trace's devices) did during the whole steps, whichever step launched
     its work."""
-    device = trace.devices[number]
+    device = trace.devices[index]
     start, end = step_times(trace) if find_steps(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, stalled = busy(trace, device), stalls(trace, device)
     work_ps = covered_times(work.start_ps, work.end_ps, start, end)
-    edges = _edges(trace, number, start, end)
+    edges = _edges(trace, index, start, end)
     idle_by_class, edges_by_class = (
         class_times_inside(host_class_segments(trace), intervals, start, end)
-        for intervals in (union_all([*edges, listed_idle(trace, number)]), union_all(edges))
+        for intervals in (union_all([*edges, listed_idle(trace, index)]), union_all(edges))
     )
-    first, last = np.array([device.span_ps], np.int64).T.copy()
-    in_span_ps = covered_times(first, last, start, end)
+    span_start, span_end = np.array([device.span_ps], np.int64).T.copy()
+    in_span_ps = covered_times(span_start, span_end, start, end)
     return DeviceTime(
         end - start,
         work_ps,
@@ -74,16 +74,17 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     )
 
 
-def _edges(trace: Trace, number: int, start: Int64, end: Int64) -> list[Intervals]:
+def _edges(trace: Trace, index: int, start: Int64, end: Int64) -> list[Intervals]:
     """Returns the time before the device's first and after its last work, from the first step to the last one."""
-    first, last = trace.devices[number].span_ps
-    return [span_intervals(*edge) for edge in ((int(start.min()), first), (last, int(end.max())))]
+    span_start, span_end = trace.devices[index].span_ps
+    edges = (int(start.min()), span_start), (span_end, int(end.max()))
+    return [span_intervals(*edge) for edge in edges]
 
 
 def devices_with_work(trace: Trace) -> list[int]:
     """Returns the devices (indices) that recorded work. The others are in no mean."""
     spans = (device.span_ps for device in trace.devices)
-    return [number for number, (start, end) in enumerate(spans) if end > start]
+    return [index for index, (start, end) in enumerate(spans) if end > start]
 
 
 def work_per_core(trace: Trace) -> Int64 | None:
@@ -92,7 +93,7 @@ def work_per_core(trace: Trace) -> Int64 | None:
     cores = devices_with_work(trace)
     if not cores or not find_steps(trace):
         return None
-    total: Int64 = np.sum([device_time(trace, number).work_ps for number in cores], axis=0)
+    total: Int64 = np.sum([device_time(trace, index).work_ps for index in cores], axis=0)
     return total // len(cores)
 
 
@@ -114,7 +115,7 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     included = [
         trace for trace in session.traces if devices_with_work(trace) and (find_steps(trace) or not in_steps)
     ]
-    rows = [_row(trace, number) for trace in included for number in devices_with_work(trace)]
+    rows = [_row(trace, index) for trace in included for index in devices_with_work(trace)]
     durations = [step.duration_ps for trace in included or session.traces for step in find_steps(trace)]
     reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
         trace.host: "no_steps" if devices_with_work(trace) else "no_device_work"
@@ -142,9 +143,9 @@ def step_idle_from_rows(
     }
 
 
-def _row(trace: Trace, number: int) -> DeviceStepTimes:
+def _row(trace: Trace, index: int) -> DeviceStepTimes:
     """Returns one device's sums."""
-    device, time = trace.devices[number], device_time(trace, number)
+    device, time = trace.devices[index], device_time(trace, index)
     return {
         "id": device.id,
         "host": device.host,
@@ -189,8 +190,8 @@ def per_step_and_core(rows: Sequence[DeviceStepTimes]) -> PerStepAndCore:
     names = [name for name in CLASSES if any(name in row["by_class_ps"] for row in rows)]
     parts = [weighted_sum(row[name] for row in rows) for name in ("work_ps", "small_ps")]
     parts += [weighted_sum(row["by_class_ps"].get(name, 0) for row in rows) for name in names]
-    whole = sum(parts) // denominator * denominator
-    work, small, *classes = (part // denominator for part in rounded_parts(parts, whole, denominator))
+    total = sum(parts) // denominator * denominator
+    work, small, *classes = (part // denominator for part in rounded_parts(parts, total, denominator))
     return {
         "work_ps": work,
         "stall_ps": weighted_sum(row["stall_ps"] for row in rows) // denominator,

@@ -31,8 +31,8 @@ def count_partial_steps(trace: Trace) -> int:
         return 0
     driving = trace.lines[lines[0]].rows
     from_markers = steps[0].source == "step_marker"
-    parts = rows_flagged(trace, MARKER) if from_markers else _annotations_of_steps(trace)
-    rows = np.concatenate((find_launches(trace).origin, parts))
+    rows_of_steps = rows_flagged(trace, MARKER) if from_markers else _annotations_of_steps(trace)
+    rows = np.concatenate((find_launches(trace).origin, rows_of_steps))
     start_ps = trace.start_ps[rows[(rows >= driving.start) & (rows < driving.stop)]]
     # The first step from markers begins where the previous marker ends.
     before = int((start_ps < steps[0].start_ps).any())

@@ -20,12 +20,14 @@ from tb_xla_insights.trace.nesting import outermost_rows
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
 _MIN_EQUAL_SHARE = 0.75
-"""Of the intervals between two runs of the program with most time: the share in which the same programs must run."""
+"""The share of the intervals between two runs of a program with at least half of the time in which the same programs
+must run."""
 
 _MIN_EQUAL_INTERVALS = 2
-"""Intervals between two runs of any other program that must be equal: a loop repeats more than once."""
+"""The minimum number of intervals between two runs of any other program, which must all be equal: a loop repeats more
+than once."""
 
-_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
+_STEP_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,13 @@ def recorded_steps(trace: Trace) -> list[Step]:
     the next one's; the rhythm of program runs, where a step lasts from one run to the next of the program that marks
     the loop. (docs/definitions.md, "Step")
     """
-    for find in (_annotated_steps, _steps_line, _step_markers, _modules):
-        steps = sorted(find(trace), key=lambda step: (step.start_ps, -step.duration_ps))
+    for steps_of_source in (
+        _steps_of_annotations,
+        _steps_of_steps_line,
+        _steps_of_markers,
+        _steps_of_modules,
+    ):
+        steps = sorted(steps_of_source(trace), key=lambda step: (step.start_ps, -step.duration_ps))
         if steps:
             return steps
     return []
@@ -91,7 +98,7 @@ def step_annotation_rows(trace: Trace) -> Int32:
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
 
 
-def _annotated_steps(trace: Trace) -> Iterator[Step]:
+def _steps_of_annotations(trace: Trace) -> Iterator[Step]:
     rows = step_annotation_rows(trace)
     is_function = has_tag(trace, "function_run")[trace.metadata_index[rows]]
     rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
@@ -118,17 +125,17 @@ def _outermost(trace: Trace, rows: Int32) -> Int32:
     return on_driving_thread if on_driving_thread.size else rows
 
 
-def _steps_line(trace: Trace) -> Iterator[Step]:
+def _steps_of_steps_line(trace: Trace) -> Iterator[Step]:
     """Yields the steps of the first device plane with a Steps line: the others have the same steps."""
     for line in trace.lines:
         if line.name == "Steps" and line.count and trace.planes[line.plane].name.startswith("/device:"):
             for row in range(line.first, line.rows.stop):
-                match = _NUMBER.search(trace.name(row))
+                match = _STEP_NUMBER.search(trace.name(row))
                 yield _step(trace, row, trace.name(row), int(match[1]) if match else None, "steps_line")
             return
 
 
-def _step_markers(trace: Trace) -> Iterator[Step]:
+def _steps_of_markers(trace: Trace) -> Iterator[Step]:
     marker_metadata = [
         metadata_index
         for metadata_index in np.unique(trace.metadata_index)
@@ -143,7 +150,7 @@ def _step_markers(trace: Trace) -> Iterator[Step]:
         yield Step(trace.name(row), None, "step_marker", trace.host, start, end - start, row)
 
 
-def _modules(trace: Trace) -> Iterator[Step]:
+def _steps_of_modules(trace: Trace) -> Iterator[Step]:
     """Yields the steps of the device with most runs. The marking program's last run begins no step: the capture cuts
     it."""
     device = max(trace.devices, key=lambda device: len(device.modules), default=None)
@@ -161,9 +168,9 @@ def _modules(trace: Trace) -> Iterator[Step]:
 def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
     """Returns the runs (indices, in order of time) of the program that marks a loop; empty if no program does.
 
-    The same programs run between any two runs of such a program: in all intervals, or in most if the program takes most
-    of the time, because a loop may evaluate or save now and then. Of several such programs, the one with most time
-    marks the loop. In a program that runs op by op, an op that occurs in several places marks nothing.
+    The same programs run between any two runs of such a program: in all intervals, or in most if the program takes half
+    of the time or more, because a loop may evaluate or save now and then. Of several such programs, the one with most
+    time marks the loop. In a program that runs op by op, an op that occurs in several places marks nothing.
     """
     runs_of_name: dict[str, list[int]] = {}
     for index, name in enumerate(names):
@@ -173,13 +180,13 @@ def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
         runs = runs_of_name[name]
         intervals = Counter(tuple(names[first + 1 : second]) for first, second in pairwise(runs))
         equal = max(intervals.values(), default=0)
-        takes_most = 2 * time_of_name[name] >= sum(time_of_name.values())
-        needed = (
+        takes_half = 2 * time_of_name[name] >= sum(time_of_name.values())
+        min_equal = (
             _MIN_EQUAL_SHARE * intervals.total()
-            if takes_most
+            if takes_half
             else max(intervals.total(), _MIN_EQUAL_INTERVALS)
         )
-        if equal and equal >= needed:
+        if equal and equal >= min_equal:
             return runs
     return []
 

@@ -42,7 +42,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
         )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
-        for number, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
+        for index, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
             zip(find_steps(trace), columns, strict=True)
         ):
             rows.append(
@@ -54,9 +54,9 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "host": step.host,
                     "start_ps": step.start_ps,
                     "duration_ps": step.duration_ps,
-                    "host_ps": times_by_class(host[number]),
+                    "host_ps": times_by_class(host[index]),
                     "device_busy_ps": device,
-                    "device_work_ps": None if work is None else int(work[number]),
+                    "device_work_ps": None if work is None else int(work[index]),
                     "executions": executions,
                     "compiles": compiles,
                     "early_syncs": early_executions,
@@ -80,16 +80,16 @@ def device_busy_ps(trace: Trace) -> Int64:
     launches, steps = find_launches(trace), find_steps(trace)
     runs = launches.runs
     busiest = np.zeros(len(steps), np.int64)
-    for number, device in enumerate(trace.devices):
-        of_device, busy_times = runs.of_device(number), busy(trace, device)
+    for index, device in enumerate(trace.devices):
+        of_device, busy_times = runs.of_device(index), busy(trace, device)
         start, end = runs.own_start_ps[of_device], runs.end_ps[of_device]
         step = launches.step_of_run[of_device]
         if steps and steps[0].on_device:
             (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
         work = covered_times(busy_times.start_ps, busy_times.end_ps, start, end)
-        of_core = np.zeros(len(steps), np.int64)
-        np.add.at(of_core, step[step >= 0], work[step >= 0])
-        np.maximum(busiest, of_core, out=busiest)
+        core_busy_ps = np.zeros(len(steps), np.int64)
+        np.add.at(core_busy_ps, step[step >= 0], work[step >= 0])
+        np.maximum(busiest, core_busy_ps, out=busiest)
     return busiest
 
 

@@ -1,5 +1,4 @@
-"""An excerpt of a host's trace: everything that is needed for windows within a range of time, independent of the
-trace."""
+"""An excerpt of a host's trace: everything that windows within a range of time need, independent of the trace."""
 
 from __future__ import annotations
 

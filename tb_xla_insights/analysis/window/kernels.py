@@ -13,7 +13,7 @@ def events_by_name(
 ) -> int:  # fmt: skip
     """Sums the events (sorted by start) that touch a window by name, as in `name_times.NameTimes`. `index_of_name`: the
     row of each name; -1 for all on entry. Returns the number of names."""
-    number: cython.Py_ssize_t = 0
+    name_count: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(start)):
             until = start[i] + duration[i]
@@ -23,34 +23,34 @@ def events_by_name(
                 continue
             row = index_of_name[name[i]]
             if row < 0:
-                row = number
+                row = name_count
                 index_of_name[name[i]], names[row], longest[row] = row, name[i], i
                 count[row] = total[row] = 0
-                number += 1
+                name_count += 1
             count[row] += 1
             total[row] += min(until, end_ps) - max(start[i], start_ps)
             if duration[i] > duration[longest[row]]:
                 longest[row] = i
-    return number
+    return name_count
 
 
 def sums_by_name(
     name: Int32, time: Int64, index_of_name: OutInt32, names: OutInt32, count: OutInt64, total: OutInt64
 ) -> int:
-    """Counts entries and sums their time by name. `index_of_name`: the row of each name; -1 for all on entry. Returns
+    """Counts ops and sums their time by name. `index_of_name`: the row of each name; -1 for all on entry. Returns
     the number of names."""
-    number: cython.Py_ssize_t = 0
+    name_count: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(name)):
             row = index_of_name[name[i]]
             if row < 0:
-                row = number
+                row = name_count
                 index_of_name[name[i]], names[row] = row, name[i]
                 count[row] = total[row] = 0
-                number += 1
+                name_count += 1
             count[row] += 1
             total[row] += time[i]
-    return number
+    return name_count
 
 
 def segments_by_name(

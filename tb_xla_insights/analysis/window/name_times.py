@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Int32, Int64
 NO_CLASS = len(CLASSES)
 """The column of time without a class."""
 _OP_COLUMN = NO_CLASS + 1
-"""The column of the part of it that a device's ops take on a thread of the host."""
+"""The column of the part of the time without a class that is in device ops, which run on a thread of the host."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class NameSums:
         max_names = min(len(thread.name), len(self._index_of_name))
         columns = empty_columns(max_names, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
-        number = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
-        name, count, total, longest = trim_columns(number, *columns)
-        own_ps = np.zeros((number, _OP_COLUMN + 1), np.int64)
+        name_count = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
+        name, count, total, longest = trim_columns(name_count, *columns)
+        own_ps = np.zeros((name_count, _OP_COLUMN + 1), np.int64)
         segments = thread.segments
         kernels.segments_by_name(
             segments.start_ps,

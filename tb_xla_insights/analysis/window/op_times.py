@@ -22,7 +22,7 @@ from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.window import More, OpTime, WindowAnnotation
+    from tb_xla_insights.schema.window import OmittedRows, OpTime, WindowAnnotation
 
 _MAX_OPS_OF_ANNOTATION = 5
 
@@ -36,8 +36,8 @@ class DistinctOps:
     annotation (None: none) in place of its scope."""
 
     name: list[str]
-    first: Int32
-    upto: Int64
+    first_part: Int32
+    cumulative_weights: Int64
     path: list[str | None]
     caller: Int32
     in_program: NDArray[np.bool_]
@@ -48,7 +48,7 @@ def distinct_ops(trace: Trace) -> DistinctOps:
     """The distinct ops of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
-    return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.in_program)
+    return DistinctOps(ops.name, ops.first_part, ops.cumulative_weights, path, ops.caller, ops.in_program)
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def ops_of_device(trace: Trace, index: int, start_ps: int, end_ps: int) -> OpsOf
     device = trace.devices[index]
     ops, key = device.ops, find_ops(trace).devices[index].key
     first = first_ending_after(_block_ends(trace, index), ops.end_ps.__getitem__, start_ps)
-    run = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
-    parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
+    rows = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
+    parent: Int32 = np.maximum(ops.parent[rows] - np.int32(rows.start), np.int32(-1))
     return OpsOfDevice(
-        ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.from_host_events
+        ops.start_ps[rows], ops.end_ps[rows], parent, ops.name[rows], key[rows], device.from_host_events
     )
 
 
@@ -87,20 +87,20 @@ class OpsOfWindow:
     adjacent windows add up to those of the combined window. (docs/definitions.md, "Time of an op")"""
 
     def __init__(self, ops: OpsOfDevice, distinct: DistinctOps, start_ps: int, end_ps: int) -> None:
-        run = slice(*_touching(ops.start_ps, ops.end_ps, start_ps, end_ps))
-        touches = ops.end_ps[run] > start_ps
+        rows = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
+        touches = ops.end_ps[rows] > start_ps
         self._distinct = distinct
-        self._own_ps: Int64 = _own_ps(ops, distinct, run, start_ps, end_ps)[touches]
-        self._name, self._key = ops.name[run][touches], ops.key[run][touches]
+        self._own_ps: Int64 = _own_ps(ops, distinct, rows, start_ps, end_ps)[touches]
+        self._name, self._key = ops.name[rows][touches], ops.key[rows][touches]
 
     def by_name(self, strings: Sequence[str]) -> list[OpTime]:
         """`op`, `count` and `self_ps` by name; most time first."""
         columns = empty_columns(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
         ops = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own_ps)
-        number = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
+        name_count = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
         sums: Sums = {}
         for name, count, ps in zip(
-            *(column.tolist() for column in trim_columns(number, *columns)), strict=True
+            *(column.tolist() for column in trim_columns(name_count, *columns)), strict=True
         ):
             _add(sums, (None, instruction_name(strings[name])), count, ps)
         return _rows(sums)
@@ -113,15 +113,15 @@ class OpsOfWindow:
         sum_by_part(
             np.ascontiguousarray(self._key),
             np.ascontiguousarray(self._own_ps),
-            ops.first,
-            ops.upto,
+            ops.first_part,
+            ops.cumulative_weights,
             time,
             count,
         )
         sums: Sums = {}
         for key in np.flatnonzero(count).tolist():
             times: dict[str | None, int] = {}
-            for part in range(ops.first[key], ops.first[key + 1]):
+            for part in range(ops.first_part[key], ops.first_part[key + 1]):
                 path = ops.path[part]
                 times[path] = times.get(path, 0) + int(time[part])
             for path, ps in times.items():
@@ -156,7 +156,7 @@ def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
     return sorted(rows, key=lambda row: (-row["self_ps"], row["path"] or ""))
 
 
-def sum_of_ops(rows: Sequence[OpTime]) -> More:
+def sum_of_ops(rows: Sequence[OpTime]) -> OmittedRows:
     """The sums of several rows of ops; `names` is the number of rows."""
     return {
         "names": len(rows),
@@ -190,22 +190,22 @@ def _rows(sums: Sums) -> list[OpTime]:
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))
 
 
-def _touching(start: Int64, end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
+def _touching(start: Int64, end: Int64, start_ps: int, end_ps: int) -> slice:
     """The smallest range of ops (sorted by start) that includes all with time in the window."""
     first = int(np.searchsorted(np.maximum.accumulate(end), start_ps, "right"))
-    return first, max(first, int(np.searchsorted(start, end_ps, "left")))
+    return slice(first, max(first, int(np.searchsorted(start, end_ps, "left"))))
 
 
-def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, run: slice, start_ps: int, end_ps: int) -> Int64:
+def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, rows: slice, start_ps: int, end_ps: int) -> Int64:
     """The own time of each op of a range within the window."""
-    end = np.clip(ops.end_ps[run], start_ps, end_ps)
-    start = np.minimum(np.clip(ops.start_ps[run], start_ps, end_ps), end)
-    parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
+    end = np.clip(ops.end_ps[rows], start_ps, end_ps)
+    start = np.minimum(np.clip(ops.start_ps[rows], start_ps, end_ps), end)
+    parent: Int32 = np.maximum(ops.parent[rows] - np.int32(rows.start), np.int32(-1))
     op, own_start, own_end = own_time_intervals(start, end, parent)
     own_ps = np.zeros(len(end), np.int64)
     np.add.at(own_ps, op, own_end - own_start)
     if not ops.concurrent:
         return own_ps
     # Ops of a CPU run side by side: an op within the time of another is part of it only if the program says so.
-    key = np.ascontiguousarray(ops.key[run])
+    key = np.ascontiguousarray(ops.key[rows])
     return own_times(start, end, own_ps, key, distinct.caller, distinct.in_program)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.window import (
         EventTime,
         LongestEvent,
-        More,
         NameTime,
+        OmittedRows,
         OpTime,
         Window,
         WindowDevice,
@@ -54,8 +54,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     `top` has the event names with most own time over all threads, without device ops.
     """
     hosts = [
-        _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
-        for number, trace in session.numbered_traces()
+        _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, index)
+        for index, trace in session.numbered_traces()
         if device is None or any(candidate.id == device for candidate in trace.devices)
     ]
     names = _top_names(_totals([host.own_ps for host in hosts]))
@@ -65,8 +65,8 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 @dataclass(frozen=True)
 class HostWindow:
     """One host's part of a window, independent of its trace. `ops`: the sums of each device; `own_ps`: by event name,
-    its own time by class, the last column without one; `events`: by name, the sums of its events. `number`: the host's
-    index in the session; `shift_ps`: the host's time 0 on the session's time base."""
+    its own time by class, with a last column for time without a class; `events`: by name, the sums of its events.
+    `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the session's time base."""
 
     host: str
     has_driving_thread: bool
@@ -76,16 +76,16 @@ class HostWindow:
     ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _EventSums]
-    number: int = 0
+    host_index: int = 0
     shift_ps: int = 0
 
-    def at(self, number: int, shift_ps: int) -> HostWindow:
-        """The same with its index in the session and its shift."""
-        return replace(self, number=number, shift_ps=shift_ps)
+    def at(self, host_index: int, shift_ps: int) -> HostWindow:
+        """This part with the host's index in the session and its shift."""
+        return replace(self, host_index=host_index, shift_ps=shift_ps)
 
     def thread_rows(self) -> list[WindowThread]:
         """The threads with row ids that are unique in the session."""
-        return [{**thread, "row": str(RowId(self.number, thread["row"]))} for thread in self.threads]
+        return [{**thread, "row": str(RowId(self.host_index, thread["row"]))} for thread in self.threads]
 
     def longest_event(self, name: str, class_: ClassName | None) -> LongestEvent:
         """The longest event of a name, with ids and times of the session; `class_`: the name's main class over all
@@ -93,8 +93,8 @@ class HostWindow:
         event = self.events[name].longest
         return {
             **event,
-            "event": f"{self.number}.{event['event']}",
-            "row": str(RowId(self.number, event["row"])),
+            "event": f"{self.host_index}.{event['event']}",
+            "row": str(RowId(self.host_index, event["row"])),
             "start_ps": event["start_ps"] + self.shift_ps,
             "class": class_,
         }
@@ -158,14 +158,14 @@ def _count_touching(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> i
 class _HostSums:
     """The sums of one host's threads in the window. Times are those of the excerpt."""
 
-    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
-        self._host, self._number = host, number
+    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, host_index: int = 0) -> None:
+        self._host, self._host_index = host, host_index
         self._start_ps, self._end_ps = start_ps, end_ps
         self._threads: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
         self.own_ps: dict[str, Int64]
-        """By event name, its own time in the window by class, the last column without one. Device ops on a thread are
-        left out; they count with the device."""
+        """By event name, its own time in the window by class, with a last column for time without a class. Device ops
+        on a thread are left out; they count with the device."""
         name_sums = NameSums(len(host.strings))
         for thread in host.threads:
             times = name_sums.times(thread, start_ps, end_ps)
@@ -226,7 +226,7 @@ class _HostSums:
             ops,
             self.own_ps,
             dict(self._event_sums([name for name in names if name in self.own_ps])),
-            self._number,
+            self._host_index,
         )
 
     def _event_sums(self, names: Sequence[str]) -> Iterator[tuple[str, _EventSums]]:
@@ -236,14 +236,14 @@ class _HostSums:
                 if (text := self._host.strings[name]) in rows_of_name:
                     rows_of_name[text].append((thread, times, row))
         for text, rows in rows_of_name.items():
-            thread, times, row = max(rows, key=lambda entry: entry[0].duration_ps[entry[1].longest[entry[2]]])
-            brief = self._brief(thread, int(times.longest[row]), _main_class(self.own_ps[text]))
-            count, total = (
-                sum(int(getattr(times, key)[row]) for _, times, row in rows) for key in ("count", "total_ps")
-            )
-            yield text, _EventSums(count, total, brief)
+            count = sum(int(times.count[row]) for _, times, row in rows)
+            total_ps = sum(int(times.total_ps[row]) for _, times, row in rows)
+            longest_events = [(thread, int(times.longest[row])) for thread, times, row in rows]
+            thread, event = max(longest_events, key=lambda pair: pair[0].duration_ps[pair[1]])
+            longest = self._longest_event(thread, event, _main_class(self.own_ps[text]))
+            yield text, _EventSums(count, total_ps, longest)
 
-    def _brief(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
+    def _longest_event(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
         return {
             "event": str(thread.first + event),
             "row": thread_row(thread.line),
@@ -261,7 +261,7 @@ def _main_class(sums: Int64) -> ClassName | None:
     return (*CLASSES, None)[int(sums.argmax())]
 
 
-def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], More]:
+def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], OmittedRows]:
     """`top`: the event names with most own time on a thread; `more`: the sums of all others."""
     self_ps = times.own_ps.sum(axis=1)
     rows = sorted(
@@ -269,7 +269,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
         for row, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
         if time
     )[:_MAX_NAMES_OF_THREAD]
-    shown: list[EventTime] = [
+    top: list[EventTime] = [
         {
             "name": shorten_name(name),
             "class": _main_class(times.own_ps[row]),
@@ -278,12 +278,12 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
         }
         for time, name, row in rows
     ]
-    more: More = {
-        "names": len(times.name) - len(shown),
-        "count": int(times.count.sum()) - sum(row["count"] for row in shown),
-        "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in shown),
+    more: OmittedRows = {
+        "names": len(times.name) - len(top),
+        "count": int(times.count.sum()) - sum(row["count"] for row in top),
+        "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in top),
     }
-    return shown, more
+    return top, more
 
 
 def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:

@@ -17,7 +17,7 @@ from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import Outside, Transfers, TransfersByDirection
+    from tb_xla_insights.schema.feeding import TimeOutsideSpan, Transfers, TransfersByDirection
     from tb_xla_insights.schema.launches import Compile, Launching, Program
     from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
@@ -121,7 +121,7 @@ def merge_transfers(sections: Sections) -> TransfersByDirection:
             "count": sum(row["count"] for row in rows),
             "duration_ps": sum(row["duration_ps"] for row in rows),
             "bytes": _sum_of_known(row["bytes"] for row in rows),
-            "sized": sum(row["sized"] for row in rows),
+            "known_size_count": sum(row["known_size_count"] for row in rows),
             "in_steps": in_steps,
             "bytes_in_steps": bytes_in_steps,
             "per_step": in_steps / steps if steps else None,
@@ -137,10 +137,10 @@ def _sum_of_known(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers else None
 
 
-def merge_outside(sections: Sections, framework: str) -> Outside | None:
-    """The report's `outside`: each host before its own first run and after its own last run, in its own capture.
+def merge_outside_span(sections: Sections, framework: str) -> TimeOutsideSpan | None:
+    """The report's `outside_span`: each host before its own first run and after its own last run, in its own capture.
     Durations are means over the hosts whose devices recorded work, times by class are sums over them."""
-    rows = [row for section in sections if (row := section.rows["outside"])]
+    rows = [row for section in sections if (row := section.rows["outside_span"])]
     if not rows:
         return None
 

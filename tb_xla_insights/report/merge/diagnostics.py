@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tb_xla_insights.analysis.findings.base import plural
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.merge.tables import HostKey
 

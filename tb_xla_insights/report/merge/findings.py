@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.findings.base import Finding, Frequency, Window
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window
 from tb_xla_insights.analysis.findings.worth import (
     LIMITS,
     NO_FAULT,

@@ -196,7 +196,7 @@ class ReportMerger:
                 sum(section.span_ps for section in sections),
             ),
             "collectives": self._collectives.rows(order_by="duration_ps"),
-            "outside": answers.merge_outside(sections, environment["framework"]),
+            "outside_span": answers.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),

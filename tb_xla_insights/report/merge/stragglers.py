@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Finding, Window
+from tb_xla_insights.analysis.findings.finding import Finding, Window
 from tb_xla_insights.analysis.findings.worth import (
     NO_FAULT,
     finding_kind,

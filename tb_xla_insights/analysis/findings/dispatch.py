@@ -1,0 +1,161 @@
+"""The finding about launching graphs while nothing is queued for the device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_xla_insights.analysis.findings.activities import activities_text
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
+from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
+from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
+from tb_xla_insights.analysis.launches.early_executions import reads_report
+from tb_xla_insights.analysis.launches.enqueues import NONE
+from tb_xla_insights.analysis.launches.executions import find_costs
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.english import lower_first, mean_text
+from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.units import brief_time, brief_times
+
+_MAX_MEAN_OF_ONE_LAUNCH = 1.5
+"""Below this mean number of launches a step, most steps have one launch."""
+
+_LOADED_ONCE_ADVICE = (
+    "Capture later to leave it out: programs are loaded before their first run, so no step needs a change."
+)
+
+_LAUNCHING_VERBS = {
+    "sync_prepare": "prepares graphs",
+    "program_load": "loads programs",
+    "dispatch": "launches",
+}
+"""Verb phrases for the title, by class."""
+
+_NO_OP_RUNS = "a launched program is in flight, but no op of it runs"
+
+
+def dispatch_overhead(facts: Facts) -> Finding | None:
+    """Idle time in which the host prepares, loads and launches graphs, or waits between launches."""
+    by_class = {name: facts.ledger.take((name,)) for name in LAUNCHING_CLASSES}
+    costs = {name: int(class_taken_ps.sum()) for name, class_taken_ps in by_class.items()}
+    launching_taken_ps: Int64 = np.sum([*by_class.values()], axis=0)
+    unqueued, in_flight = take_waiting(facts)
+    launching_ps, unqueued_ps, in_flight_ps = sum(costs.values()), unqueued.total_ps, in_flight.total_ps
+    cost = launching_ps + unqueued_ps + in_flight_ps
+    if not cost:
+        return None
+    taken_ps = launching_taken_ps + unqueued.taken_ps + in_flight.taken_ps
+    dominant_class = max(costs, key=lambda name: costs[name])
+    title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
+    advice = _advise_launching_less(facts, dominant_class)
+    fix = facts.fix_removing(facts.affected_steps(launching_taken_ps), *LAUNCHING_CLASSES)
+    load_frequency = facts.frequency_of(facts.affected_steps(by_class["program_load"]))
+    if dominant_class == "program_load" and load_frequency in ("once", None):
+        advice = _LOADED_ONCE_ADVICE
+    if in_flight_ps > max(launching_ps, unqueued_ps):
+        title, advice = _NO_OP_RUNS[0].upper() + _NO_OP_RUNS[1:], _advise_ops_to_run(facts)
+        fix = Fix(LAUNCHING_CLASSES, device_ps=idle_inside_runs(facts.ledger))
+    elif unqueued_ps > launching_ps:
+        title, advice = "Nothing is queued while the host waits between launches", ""
+        # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
+        fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
+    if unqueued_ps:
+        location = f" ({unqueued.longest_wait})" if unqueued.longest_wait else ""
+        advice = advice.removesuffix(".") + "; d" if advice else "D"
+        advice += f"o not wait for results between launches{location}, so that the host runs ahead."
+    frequency = facts.frequency_of(facts.affected_steps(taken_ps))
+    elsewhere = facts.idle_elsewhere(launching_taken_ps, frequency, *LAUNCHING_CLASSES)
+    activities = activities_text(
+        {
+            facts.host_activities[name]: facts.mean_per_core(class_taken_ps, frequency).ps
+            for name, class_taken_ps in by_class.items()
+        }
+    )
+    clauses = [
+        (launching_taken_ps, f"while the host {activities}{elsewhere.text}"),
+        (unqueued.taken_ps, f"while nothing is queued and the host waits{_mostly_in(unqueued)}"),
+        (in_flight.taken_ps, f"while {_NO_OP_RUNS} and the host waits{_mostly_in(in_flight)}"),
+    ]
+    clauses = sorted((clause for clause in clauses if clause[0].any()), key=lambda clause: -clause[0].sum())
+    means = [facts.mean_per_core(clause_taken_ps, frequency) for clause_taken_ps, _ in clauses]
+    times = [f"{text}{means[0].unit}" for text in brief_times(*(mean.ps for mean in means))]
+    idle = ", and ".join(f"{time} {condition}" for time, (_, condition) in zip(times, clauses, strict=True))
+    gap_ps = single_gap_ps(facts, taken_ps)
+    runs, median = _usual_overhead(facts.trace)
+    usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
+    return Finding(
+        "dispatch_overhead",
+        title,
+        lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None),
+        f"{facts.core_subject} idles {idle}{single_gap_text(gap_ps)}{usual}",
+        advice,
+        cost,
+        {f"{name}_ps": time for name, time in costs.items()}
+        | {
+            "runs": runs,
+            "median_overhead_ps": median,
+            "idle_ps": cost,
+            "wait_ps": unqueued_ps,
+            "in_flight_ps": in_flight_ps,
+        },
+        facts.gap_windows(taken_ps),
+        frequency,
+        fix,
+        idle_ps=elsewhere.idle_ps,
+    )
+
+
+def _mostly_in(waiting: Waiting) -> str:
+    return f" (mostly in {waiting.longest_wait})" if waiting.longest_wait else ""
+
+
+def _advise_ops_to_run(facts: Facts) -> str:
+    """Advice for launched programs whose ops do not run."""
+    if any(device.from_host_events for device in facts.trace.devices):
+        return (
+            "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
+            "threads share."
+        )
+    return "Find out what launched programs wait for before their ops run: arguments that arrive late, or memory."
+
+
+def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
+    """The number of executions with known calls, and their median overhead in ps (None without any). If some programs
+    ran more than once, the first execution of each program on each core is left out: it includes loading the program
+    and allocating its memory, which are no cost of launching."""
+    runs = find_launches(trace).runs
+    joined = np.flatnonzero(runs.join != NONE)
+    joined = joined[np.argsort(runs.start_ps[joined], kind="stable")]
+    key = runs.program[joined].astype(np.int64) * (len(trace.devices) + 1) + runs.device[joined]
+    first = np.unique(key, return_index=True)[1]
+    overhead = find_costs(trace).overhead_ps[joined]
+    repeated = np.delete(overhead, first)
+    usual = np.sort(repeated if len(repeated) else overhead)
+    return len(usual), int(usual[(len(usual) - 1) // 2]) if len(usual) else None
+
+
+def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
+    """Advice to make launching cheaper, from its most expensive class, the launches per step, and the reads."""
+    if dominant_class == "program_load":
+        return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
+    launches = find_launches(facts.trace)
+    per_step = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
+    if dominant_class == "sync_prepare":
+        if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
+            return (
+                "Leave no lazy operations between the graphs of torch.compile: each step prepares them again."
+            )
+        smaller = "Make the graph smaller (layers repeated in a scan)"
+        return f"{smaller}, and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
+    if not per_step:
+        advice = "Launch less often, with more work in each execution"
+    elif per_step < _MAX_MEAN_OF_ONE_LAUNCH:
+        advice = "Give each execution more to do: a larger batch, several steps in one graph"
+        advice += facts.words.steps_at_once
+    else:
+        advice = f"Launch one graph a step in place of {mean_text(per_step)}"
+    if reads_report(facts.trace)["every_step"]:
+        advice += ", and no reads in between that keep the host from running ahead"
+    return f"{advice}."

@@ -1,0 +1,198 @@
+"""The facts that all findings of a host share: the ledger of idle time, means per core and step, and terms of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tb_xla_insights.analysis.environment import framework_of
+from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
+from tb_xla_insights.analysis.findings.ledger import Ledger
+from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
+from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
+from tb_xla_insights.analysis.steps.sources import recorded_steps
+from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
+from tb_xla_insights.analysis.time.intervals import span_intervals
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.english import join_words
+from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.units import brief_time, brief_times
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean time per core: `24.4 ms a step`, or `318 ms` in total. `unit` is ` a step` or empty."""
+
+    ps: int
+    unit: str
+
+    def __str__(self) -> str:
+        return brief_time(self.ps) + self.unit
+
+
+@dataclass(frozen=True)
+class IdleElsewhere:
+    """Idle time of a finding's classes that is counted elsewhere. `idle_ps`: all idle time of these classes per step
+    and core (None if the finding does not recur); `parts`: the amounts counted elsewhere, as `6.49 ms in other
+    findings`."""
+
+    idle_ps: int | None
+    parts: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """`, besides 6.49 ms in other findings`; empty if the amounts are negligible."""
+        return f", besides {join_words(self.parts)}" if self.parts else ""
+
+
+class Facts:
+    """The inputs of one host's findings: its ledger of idle time, and what their texts need."""
+
+    def __init__(self, session: SessionTrace, sidecars: Sidecars) -> None:
+        """`session` has one host; `report.merge` merges the findings of several."""
+        self.session = session
+        self.sidecars = sidecars
+        (self.trace,) = session.traces
+        self.ledger = Ledger(self.trace)
+
+    @cached_property
+    def span_ps(self) -> int:
+        """The sum of the devices' spans."""
+        return sum(end - start for start, end in (device.span_ps for device in self.trace.devices))
+
+    @cached_property
+    def steps(self) -> int:
+        return len(find_steps(self.trace))
+
+    @cached_property
+    def core_steps(self) -> int:
+        """The number of steps times the number of cores."""
+        return self.steps * len(self.trace.devices)
+
+    @cached_property
+    def metrics(self) -> Metrics | None:
+        """The metrics report beside the capture; if there is also one from before the trace, their difference."""
+        metrics, before = self.sidecars.metrics, self.sidecars.before
+        return (metrics.since(before) if metrics and before else None) or metrics
+
+    @cached_property
+    def framework(self) -> str:
+        """The framework's name in the report's `environment`."""
+        return framework_of(self.session)
+
+    @cached_property
+    def words(self) -> Words:
+        """The framework's terms for advice."""
+        return WORDS[self.framework]
+
+    @cached_property
+    def host_activities(self) -> dict[str, str]:
+        """Verb phrases that follow `the host` in a sentence, by class."""
+        return host_activities(self.framework)
+
+    def share(self, cost_ps: int) -> float:
+        """Idle time as a share of the devices' spans."""
+        return cost_ps / self.span_ps if self.span_ps else 0.0
+
+    @cached_property
+    def core_subject(self) -> str:
+        """The subject of sentences about devices. With several cores, figures are means per core."""
+        return "Each core" if len(self.trace.devices) > 1 else "The device"
+
+    def mean_per_core(self, taken_ps: Int64, frequency: Frequency | None = None) -> Mean:
+        """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
+        mean is also per step and counts only time within whole steps; otherwise it is the total."""
+        return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
+
+    def mean_of_runs(self, taken_ps: Int64, frequency: Frequency | None) -> Mean:
+        """The mean per core of the time taken from each run of Launches.runs, as in `mean_per_core`."""
+        runs = find_launches(self.trace).runs
+        return self._mean(taken_ps, runs.start_ps, runs.end_ps, frequency)
+
+    def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None) -> Mean:
+        cores = max(1, len(self.trace.devices))
+        if frequency not in ("every_step", "some_steps"):
+            return Mean(int(taken_ps.sum()) // cores, "")
+        steps = find_steps(self.trace)
+        begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
+        inside_ps = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
+        share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
+        return Mean(round(float((taken_ps * share_inside).sum())) // (cores * len(steps)), " a step")
+
+    def idle_text(self, taken_ps: Int64, frequency: Frequency | None) -> str:
+        """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it
+        happens in one step only or outside of steps. `No device idles` if no time is taken."""
+        if not taken_ps.any():
+            return "No device idles"
+        return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
+
+    def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> IdleElsewhere:
+        """The idle time of some classes in whole steps that a finding has not taken. With `taken_ps` it adds up to the
+        time of these classes in `step_idle`. (docs/definitions.md, "Findings")"""
+        if frequency not in ("every_step", "some_steps"):
+            return IdleElsewhere(None, [])
+        columns = [CLASSES.index(name) for name in classes]
+        finding_ps = self.mean_per_core(taken_ps, frequency).ps
+        starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), frequency).ps
+        edges_ps, total_ps = (
+            int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
+        )
+        parts = {
+            "in other findings": max(0, starved_ps - finding_ps),
+            "before or after all runs": edges_ps,
+            "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
+        }
+        significant = {phrase: ps for phrase, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
+        times = brief_times(*significant.values(), like_ps=finding_ps)
+        return IdleElsewhere(
+            total_ps, [f"{time} {phrase}" for time, phrase in zip(times, significant, strict=True)]
+        )
+
+    @cached_property
+    def _idle_in_steps(self) -> tuple[Int64, Int64]:
+        """Idle time of all cores in whole steps by class: before and after all runs of a core, and in total."""
+        times = [device_time(self.trace, index) for index in devices_with_work(self.trace)]
+        zeros = np.zeros(len(CLASSES), np.int64)
+        edges: Int64 = sum((device.edges_by_class_ps.sum(axis=0) for device in times), zeros)
+        total: Int64 = sum((device.by_class_ps.sum(axis=0) for device in times), zeros)
+        return edges, total
+
+    def gap_windows(self, taken_ps: Int64) -> list[Window]:
+        """The gaps from which a finding takes most time; `taken_ps` per gap, as `Ledger.take` returns it."""
+        largest = np.argsort(-taken_ps, kind="stable")[:MAX_WINDOWS].tolist()
+        return [Window(*self.ledger.window(gap)) for gap in largest if taken_ps[gap]]
+
+    def affected_steps(self, taken_ps: Int64) -> set[int]:
+        """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly
+        before the first step belongs to no step."""
+        begin = min((step.start_ps for step in find_steps(self.trace)), default=0)
+        inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
+        return set(self.ledger.step[(taken_ps > 0) & inside].tolist()) - {-1}
+
+    def frequency_of(self, steps: Set[int]) -> Frequency | None:
+        """How often something happens, from the steps (indices) that are affected; None without any. The capture's
+        edges hide part of the first and the last step, so these count only if they are affected. The only step of a
+        capture is taken for a usual one."""
+        if not self.steps or not steps:
+            return None
+        unaffected_edges = len({0, self.steps - 1} - steps)
+        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - unaffected_edges):
+            return "every_step"
+        return "once" if len(steps) == 1 else "some_steps"
+
+    def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
+        """The fix that removes host time of some classes, or moves it to another thread: in the one affected step (an
+        index) if it happens once, else everywhere."""
+        if self.frequency_of(steps) != "once":
+            return Fix(classes, in_other_thread=in_other_thread)
+        (index,) = steps
+        step = recorded_steps(self.trace)[index]
+        window = span_intervals(step.start_ps, step.end_ps)
+        return Fix(classes, windows=window, in_other_thread=in_other_thread)

@@ -1,0 +1,98 @@
+"""The `Finding` type, and the limits of its texts and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.thresholds import Severity
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Finding as FindingRow
+
+MAX_WINDOWS = 20
+"""The maximum number of windows of a finding; it has the longest ones."""
+
+MAX_TITLE_LENGTH = 60
+"""The maximum number of characters of a title."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A time range in which a finding can be seen; `device` is None for one on the host."""
+
+    start_ps: int
+    end_ps: int
+    device: str | None = None
+
+
+Frequency = Literal["every_step", "some_steps", "once"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding; see the report's `findings`.
+
+    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
+    in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
+    change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
+    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
+    `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
+    None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
+    `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
+    `step_if_fixed_at_worst_ps` at worst.
+    """
+
+    id: str
+    title: str
+    brief: str
+    detail: str
+    advice: str
+    cost_ps: int
+    evidence: dict[str, Any]
+    windows: list[Window] = field(default_factory=list)
+    recurs: Frequency | None = None
+    fix: Fix | None = None
+    gain: float | None = None
+    gain_at_worst: float | None = None
+    severity: Severity = "info"
+    step_if_fixed_ps: int | None = None
+    step_if_fixed_at_worst_ps: int | None = None
+    idle_ps: int | None = None
+
+    def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
+        """The finding's row in the report."""
+        return {
+            "id": self.id,
+            "severity": self.severity,
+            "title": self.title,
+            "brief": self.brief,
+            "detail": self.detail,
+            "advice": self.advice,
+            "cost_ps": self.cost_ps,
+            "step_if_fixed_ps": self.step_if_fixed_ps,
+            "step_if_fixed_at_worst_ps": self.step_if_fixed_at_worst_ps,
+            "gain": self.gain,
+            "gain_at_worst": self.gain_at_worst,
+            "recurs": self.recurs,
+            "evidence": self.evidence,
+            "windows": [
+                {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
+                for window in self.windows
+            ],
+            "kind": kind,
+            "step_ps": step_ps,
+        }
+
+
+def longest_windows(windows: Iterable[Window]) -> list[Window]:
+    return sorted(windows, key=lambda window: (window.start_ps - window.end_ps, window.start_ps))[
+        :MAX_WINDOWS
+    ]
+
+
+def first_fitting_title(*titles: str) -> str:
+    """The first title that is short enough; the last one is cut to fit."""
+    return next((title for title in titles if len(title) <= MAX_TITLE_LENGTH), titles[-1][:MAX_TITLE_LENGTH])

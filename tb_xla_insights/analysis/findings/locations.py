@@ -1,0 +1,59 @@
+"""The locations that findings name: steps, phases and annotation paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.steps.sources import step_annotation_rows
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
+from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.units import count
+
+
+def most_common(texts: Iterable[str | None]) -> str | None:
+    """The most frequent text, None without any."""
+    counts = Counter(text for text in texts if text)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+@memoised
+def step_paths(trace: Trace) -> frozenset[str]:
+    """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
+    return frozenset(enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist())
+
+
+def phase_rows(trace: Trace) -> Int32:
+    """The rows of the annotations directly below the steps, in order."""
+    roots = [step.row for step in annotated_steps(trace)]
+    return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+
+
+def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
+    """The path of the annotations around each event (a row, -1: none); None without any."""
+    return [enclosing_path(trace, row) if row >= 0 else None for row in rows]
+
+
+def step_numbers(trace: Trace, steps: Iterable[int]) -> list[int]:
+    """The numbers of steps (given as indices; -1, outside of steps, is left out), or the indices of steps without a
+    number; distinct and sorted."""
+    all_steps = find_steps(trace)
+    numbers = {index: all_steps[index].number for index in set(steps) if index >= 0}
+    return sorted({index if number is None else number for index, number in numbers.items()})
+
+
+def steps_text(numbers: Sequence[int], total: int) -> str:
+    """`in step 1209`, `in steps 3, 6 and 9`, `in 12 of 40 steps`, `in every step`."""
+    if not numbers:
+        return "outside of steps"
+    if len(numbers) == total > 1:
+        return "in every step"
+    if len(numbers) == 1:
+        return f"in step {numbers[0]}"
+    if len(numbers) <= 3:
+        return f"in steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+    return f"in {count(len(numbers))} of {count(total)} steps"
