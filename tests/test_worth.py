@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from captures import Core, capture, session
 from hypothesis import given, settings
@@ -87,6 +88,11 @@ def test_a_fix_of_one_step_changes_only_that_step() -> None:
     assert once.windows.start_ps.tolist() == [2 * STEP * US]
     assert once.windows.end_ps.tolist() == [3 * STEP * US]
     assert facts.fix_removing({1, 2, 4}, "input").windows is None
+
+
+def test_a_finding_without_idle_time_states_no_time() -> None:
+    facts = Facts(session(loop(steps=2).trace()), NO_SIDECARS)
+    assert facts.idle_text(np.zeros(len(facts.ledger), np.int64), "every_step") == "No device idles"
 
 
 def test_findings_outside_of_steps_have_no_recurrence() -> None:

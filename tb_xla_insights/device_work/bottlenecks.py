@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.finding import first_fitting_title
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
@@ -273,14 +273,15 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     peaks, environment = document["device_work"]["peaks"], document["environment"]
     advice = advice_for(rows, [time_above_roof(row) for row in rows], peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
-    limit = f"The host needs {host_time} a step itself"
+    limit = f"The host itself needs {host_time} a step"
     if fixed_ps > by_devices_ps:
         limit += f", although the device's work would allow {devices_time}"
     title = f"{worst.name} is far from the roofline"
+    short_title = f"{'An annotation is' if worst.path else 'Ops are'} far from the roofline"
     return {
         "id": BELOW_ROOFLINE,
         "severity": severity,
-        "title": title if len(title) <= MAX_TITLE_LENGTH else "An annotation is far from the roofline",
+        "title": first_fitting_title(title, short_title),
         "brief": title,
         "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
         f"{limit}.",

@@ -111,7 +111,7 @@ def advise_unknown_change(location: str, step: str, variants: int) -> str:
     of graphs that share the name."""
     if variants > 1:
         return (
-            f"Find what is new{location} each time: pad what varies in length to a few fixed lengths (buckets), make "
+            f"Find what is new{location} each time: pad what varies in length to a few fixed lengths (buckets), create "
             "functions once, outside of the loop, and let no control flow depend on data."
         )
     return (

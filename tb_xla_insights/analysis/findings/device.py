@@ -58,8 +58,8 @@ def device_stalls(facts: Facts) -> Finding | None:
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stall_ps, frequency)}, "
-        f"{share(cost / busy_ps)} of its "
-        f"busy time, mostly in {name}. Without that the duty cycle is {share((busy_ps - cost) / facts.span_ps)}.",
+        f"{share(cost / busy_ps)} of its busy time, mostly in {name}. Not counting these waits, the duty cycle is "
+        f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
         "what is used at once on the device."
         if is_copy

@@ -128,7 +128,9 @@ class Facts:
 
     def idle_text(self, taken_ps: Int64, frequency: Frequency | None) -> str:
         """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it
-        happens in one step only or outside of steps."""
+        happens in one step only or outside of steps. `No device idles` if no time is taken."""
+        if not taken_ps.any():
+            return "No device idles"
         return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
     def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> IdleElsewhere:

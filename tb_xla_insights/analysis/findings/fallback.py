@@ -59,7 +59,9 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         brief = "an operator seems to run on the CPU"
         detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
         detail += f"{facts.idle_text(taken_ps, frequency)} meanwhile."
-    advice = f"Replace {names if operators else 'the operator'}{inside} by what PyTorch/XLA lowers"
+    advice = (
+        f"Replace {names if operators else 'the operator'}{inside} with operators that PyTorch/XLA lowers"
+    )
     advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(
         "cpu_fallback", title, brief, detail, advice, cost,

@@ -50,7 +50,6 @@ def early_sync(facts: Facts) -> Finding | None:
     by_marker, marker_and_read = int((early.read < 0).sum()), _count_reads_after_markers(trace, early)
     on_autograd_thread = trace.is_on_lines(syncs, trace.lines_with("autograd"))
     on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
-    device = int(early.device_ps.sum())
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.steps), most_common(paths)
@@ -59,9 +58,10 @@ def early_sync(facts: Facts) -> Finding | None:
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
     times = _cuts_text(count, numbers, facts)
-    detail = "An execution runs" if count == 1 else f"{count} executions run"
-    detail += " part of the graph early; "
-    detail += f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
+    detail = (
+        f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
+        f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
+    )
     blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
     frame = most_common(
         block.frame for block, is_included in zip(blocks, is_early_sync, strict=True) if block and is_included
@@ -69,11 +69,11 @@ def early_sync(facts: Facts) -> Finding | None:
     location = f" at {frame}" if frame else ""
     # If no cut is attributed to operators on the CPU, but some ran, they may have caused these.
     on_cpu = facts.metrics is not None and facts.metrics.fallbacks() and is_early_sync.all()
-    read_advice = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
-    read_advice += (
-        f" the value on the device: take .item(), print or a comparison{location} out of {cut_location}, "
+    read_advice = (
+        f"{'Replace the operator that runs on the CPU, or keep' if on_cpu else 'Keep'} the value on the device: take "
+        f".item(), print or a comparison{location} out of {cut_location}, or read it after the step in "
+        "xm.add_step_closure."
     )
-    read_advice += "or read it after the step in xm.add_step_closure."
     marker_advice = (
         f"Remove mark_step() or torch_xla.sync(){location} from hooks and autograd functions: the backward pass's own "
         "thread syncs."
@@ -99,7 +99,7 @@ def early_sync(facts: Facts) -> Finding | None:
             "steps": numbers,
             "annotation": path,
             "frame": frame,
-            "device_ps": device,
+            "device_ps": int(early.device_ps.sum()),
             "idle_ps": cost,
         },
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),

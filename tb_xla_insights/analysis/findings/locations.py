@@ -1,15 +1,17 @@
-"""The locations that findings name: step numbers and annotation paths."""
+"""The locations that findings name: steps, phases and annotation paths."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import step_annotation_rows
-from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
+from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import count
 
 
@@ -23,6 +25,12 @@ def most_common(texts: Iterable[str | None]) -> str | None:
 def step_paths(trace: Trace) -> frozenset[str]:
     """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
     return frozenset(enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist())
+
+
+def phase_rows(trace: Trace) -> Int32:
+    """The rows of the annotations directly below the steps, in order."""
+    roots = [step.row for step in annotated_steps(trace)]
+    return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
 
 
 def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 
 from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.locations import phase_rows
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 
@@ -36,8 +36,7 @@ def _annotations_between_markers(trace: Trace) -> Counter[tuple[str, ...]]:
     is_same_step = launches.step[first] == launches.step[second]
     start_ps = trace.end_ps[launches.marker[first]][is_same_step]
     end_ps = trace.start_ps[launches.marker[second]][is_same_step]
-    roots = [step.row for step in annotated_steps(trace)]
-    rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+    rows = phase_rows(trace)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     bounds = [np.searchsorted(trace.end_ps[rows], edges, "right").tolist() for edges in (start_ps, end_ps)]
     names = [enclosing_path(trace, row) or "" for row in rows.tolist()]

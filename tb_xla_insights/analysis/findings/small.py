@@ -27,6 +27,7 @@ LAUNCHING_CLASSES = ("sync_prepare", "dispatch", "program_load")
 """The classes of host work that launches a graph."""
 
 _CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
+"""Kinds of ops."""
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency
+from tb_xla_insights.analysis.findings.locations import phase_rows
 from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
+from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
@@ -169,7 +169,7 @@ def _builds_slower(trace: Trace) -> bool:
 def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[tuple[str, int]]:
     """The names of the annotations directly below the steps (all, or those of some indices), with their time of a class
     in ps, the longest first; without those that have none or load data."""
-    rows = _phases(trace)
+    rows = phase_rows(trace)
     if steps is not None:
         rows = rows[np.isin(steps_at(trace, trace.start_ps[rows]), [*steps])]
     rows = rows[~is_loading_annotation(trace)[trace.metadata_index[rows]]]
@@ -181,16 +181,10 @@ def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[t
     return sorted(phases, key=lambda phase: (-phase[1], phase[0]))
 
 
-def _phases(trace: Trace) -> NDArray[np.int32]:
-    """The rows of the annotations directly below the steps, in order."""
-    roots = [step.row for step in annotated_steps(trace)]
-    return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
-
-
 def _compiled_phases(trace: Trace) -> set[str]:
     """The names of the annotations directly below the steps that contain a dynamo launch in most of their
     occurrences."""
-    launches, phases = find_launches(trace), _phases(trace)
+    launches, phases = find_launches(trace), phase_rows(trace)
     launch_ps = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
     launches_inside = np.searchsorted(launch_ps, trace.end_ps[phases]) > np.searchsorted(
         launch_ps, trace.start_ps[phases]

@@ -32,11 +32,11 @@ OPTIMISED: Final = "optimised away"
 ADVICE = {
     FLAG_OFF: "Ops were traced without scopes: set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the "
     "training script starts, and capture again.",
-    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on its own: its ops are the bare ones. "
+    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on a thread of its own, where ops are bare. "
     "Annotate where that thread runs your code: in module backward hooks or an autograd.Function's backward.",
     DYNAMO: "Dynamo keeps only the outermost scope: put the annotation around the compiled call, or compile its parts "
     "one by one.",
-    NO_OPS: "Nothing to do: no op was traced inside of it; it works on the host only, or hands tensors over.",
+    NO_OPS: "Nothing to do: no op was traced inside it; it works on the host only, or hands tensors over.",
     OPTIMISED: "Nothing to do: the compiler merged its ops with others or removed them.",
 }
 

@@ -119,9 +119,8 @@ def find_schedule(trace: Trace) -> Schedule | None:
         return None
     work = _device_work(launches, launched_runs, segment, launch_ps)
     core_free = np.zeros(len(trace.devices), np.int64)
-    ahead_runs = work.run[
-        is_ahead[work.launch]
-    ]  # other cores may begin before the core that defines the steps
+    # Other cores may begin before the core that defines the steps.
+    ahead_runs = work.run[is_ahead[work.launch]]
     np.minimum.at(core_free, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
     earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[in_steps].min()), work.run)
     np.maximum.at(core_free, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
