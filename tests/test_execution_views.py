@@ -15,8 +15,9 @@ from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, gap_views
+from tb_xla_insights.report import compile_views, execution_views, gap_views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
+from tb_xla_insights.report.usual_step import usual_step
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -47,9 +48,9 @@ def test_the_usual_step_is_of_the_median_host() -> None:
         {"name": name, "others_wait_ps": None, "step_ps": ps} for name, ps in (("a", 3), ("b", 1), ("c", 2))
     ]
     report = {"steps": steps, "hosts": hosts, "findings": []}
-    assert execution_views.usual_step(report) == 10  # the shorter one of 20 and 30 on c
-    assert execution_views.usual_step(report | {"steps": steps[:4]}) == 2
-    assert execution_views.usual_step(report | {"steps": []}) is None
+    assert usual_step(report) == 10  # the shorter one of 20 and 30 on c
+    assert usual_step(report | {"steps": steps[:4]}) == 2
+    assert usual_step(report | {"steps": []}) is None
 
 
 class TestExecutions:
@@ -108,7 +109,7 @@ class TestExecutions:
 
 class TestCompiles:
     def test_graphs_by_step(self, case_study: SessionTrace) -> None:
-        view: Any = execution_views.compiles(case_study)
+        view: Any = compile_views.compiles(case_study)
         assert view["steps"] == list(range(1204, 1214))
         first = view["graphs"][0]
         assert (first["module"], first["compiles"], first["steps"]) == (
@@ -122,7 +123,7 @@ class TestCompiles:
         assert len(usual["steps"]) == 8
 
     def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
-        view: Any = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+        view: Any = compile_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
 
@@ -173,7 +174,7 @@ class TestCompilesInWords:
         self, tmp_path: Path, framework: Framework, word: str
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
-        view: Any = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
+        view: Any = compile_views.compiles(compiling(tmp_path, graphs, framework=framework))
         assert word in view["how_to_record_causes"]
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]

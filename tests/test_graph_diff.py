@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.compiles.graph_words import difference_text, types
 from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report import execution_views
+from tb_xla_insights.report import compile_views
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
@@ -223,7 +223,7 @@ def test_shapes_read_as_in_hlo() -> None:
 
 def test_batch_of_another_length_compiles_another_graph() -> None:
     """The demo pads its batches to 16 and, later, to 24 tokens."""
-    view = execution_views.compiles(session(demo("torch_xla_dynamic_shapes")))
+    view = compile_views.compiles(session(demo("torch_xla_dynamic_shapes")))
     [row] = view["compiles"]
     change = {"before": "s64[4,16]", "after": "s64[4,24]"}
     assert row["nearest"] == {

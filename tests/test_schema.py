@@ -11,7 +11,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from docs.schema.generate import generated_files
-from tb_xla_insights.report import execution_views, gap_views, views
+from tb_xla_insights.report import compile_views, execution_views, gap_views, views
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 
@@ -65,7 +65,7 @@ def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
             fits_route(gap, "gap")
         fits_route(execution_views.executions(trace), "executions")
         fits_route(execution_views.executions(trace, devices=device), "executions")
-        fits_route(execution_views.compiles(trace), "compiles")
+        fits_route(compile_views.compiles(trace), "compiles")
 
 
 def test_unknown_keys_and_wrong_types_are_detected(sessions: list[xi.Session]) -> None:

@@ -18,7 +18,7 @@ from loops import loop
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import cached, execution_views, gap_views, views
+from tb_xla_insights.report import cached, compile_views, execution_views, gap_views, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
@@ -277,7 +277,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
         (shared_traces / "public").iterdir()
     ):
         traced = session(real_trace(folder))
-        for view in (views.overview, gap_views.gaps, execution_views.executions, execution_views.compiles):
+        for view in (views.overview, gap_views.gaps, execution_views.executions, compile_views.compiles):
             assert packed(view(traced)) < BUDGET, (folder.name, view.__name__)
 
 

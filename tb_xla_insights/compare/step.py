@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_st
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.cached import whole_report
-from tb_xla_insights.report.execution_views import usual_step
+from tb_xla_insights.report.usual_step import usual_step
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:

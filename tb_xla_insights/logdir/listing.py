@@ -20,7 +20,7 @@ class Listing:
         self._roots = tuple(roots)
         self._clock = clock
         self._lock = threading.Lock()
-        self._listed = SessionList()
+        self._session_list = SessionList()
         self._message: str | None = None
         self._refresh_done: threading.Event | None = None
         self._refreshed_at: float | None = None
@@ -33,12 +33,12 @@ class Listing:
     @property
     def sessions(self) -> tuple[SessionFiles, ...]:
         """The sessions of the last refresh, newest first; none before the first has ended."""
-        return self._listed.sessions
+        return self._session_list.sessions
 
     @property
     def note(self) -> str | None:
         """One line about directories that were not readable in the last refresh, or None."""
-        return self._listed.note
+        return self._session_list.note
 
     @property
     def message(self) -> str | None:
@@ -57,13 +57,13 @@ class Listing:
         Waits for it up to `wait` seconds (None: until it ends), then returns the sessions known by then.
         """
         with self._lock:
-            done = self._refresh_done
-            if done is None:
+            refresh_done = self._refresh_done
+            if refresh_done is None:
                 if self._refreshed_at is not None and self._clock() - self._refreshed_at < max_age:
                     return self.sessions
-                done = self._refresh_done = threading.Event()
-                threading.Thread(target=self._refresh, args=(done,), daemon=True).start()
-        done.wait(wait)
+                refresh_done = self._refresh_done = threading.Event()
+                threading.Thread(target=self._refresh, args=(refresh_done,), daemon=True).start()
+        refresh_done.wait(wait)
         return self.sessions
 
     def find(self, name: str) -> SessionFiles | None:
@@ -77,16 +77,16 @@ class Listing:
         """The session of that name in the last listing."""
         return next((session for session in self.sessions if session.name == name), None)
 
-    def _refresh(self, done: threading.Event) -> None:
-        listed, message = self._listed, None
+    def _refresh(self, refresh_done: threading.Event) -> None:
+        session_list, message = self._session_list, None
         try:
-            listed = list_sessions(self._roots)
+            session_list = list_sessions(self._roots)
         except InputError as error:
             message = str(error)
         except Exception as error:  # the next refresh may succeed
             _log.exception("looking for sessions failed")
             message = f"{self.roots_text}: {type(error).__name__} while looking for sessions; see TensorBoard's output"
         with self._lock:
-            self._listed, self._message = listed, message
+            self._session_list, self._message = session_list, message
             self._refreshed_at, self._refresh_done = self._clock(), None
-        done.set()
+        refresh_done.set()

@@ -92,7 +92,7 @@ class Pod:
     def hosts_of_step(self, step: int | None, usual: bool = False) -> set[int]:
         """The index of the host of a step (by its index in the report) or of the usual step; empty for an unknown
         step."""
-        from tb_xla_insights.report.execution_views import usual_step
+        from tb_xla_insights.report.usual_step import usual_step
 
         steps = self.report["steps"]
         step = usual_step(self.report) if usual else step

@@ -179,9 +179,9 @@ class Routes:
         return self._report_view(arguments, view, devices or [], step, usual=step is None)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
-        from tb_xla_insights.report import execution_views
+        from tb_xla_insights.report import compile_views
 
-        return self._report_view(arguments, execution_views.compiles)
+        return self._report_view(arguments, compile_views.compiles)
 
     def compare(self, arguments: Arguments) -> CompareAnswer:
         """Two sessions side by side; the second one is read first if it is not in memory."""
@@ -197,7 +197,7 @@ class Routes:
         `requested_path` is the path of that annotation or scope, or None; `stale`: there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
-        from tb_xla_insights.report.execution_views import usual_step
+        from tb_xla_insights.report.usual_step import usual_step
 
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         device = arguments.optional_text("device")

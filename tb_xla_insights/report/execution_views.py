@@ -1,23 +1,12 @@
-"""The documents of the views on executions and compilations."""
+"""The document of the view on executions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.compiles.graph_words import types_text
-from tb_xla_insights.analysis.findings.compile_advice import (
-    CAPTURE_AGAIN,
-    HOW_TO_RECORD_CAUSES,
-    Tracer,
-    advise_change,
-    advise_unknown_change,
-    find_tracer,
-    location_text,
-)
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
@@ -26,20 +15,12 @@ from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_st
 from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
-from tb_xla_insights.report.compile_text import (
-    UNKNOWN_GRAPH,
-    compile_heading,
-    compile_reason,
-    compile_state,
-    difference_text,
-)
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.usual_step import usual_step
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
-    empty_graph_row,
     idle_between_programs,
     sum_of_idle,
     view_data_of_hosts,
@@ -48,20 +29,15 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ExecutionKind
-    from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
     from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
-    from tb_xla_insights.schema.launches import Compile
     from tb_xla_insights.schema.speedups import Between as BetweenRow
-    from tb_xla_insights.schema.texts import Metrics
 
 _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MAX_RUNS = 2000
-_MAX_GRAPHS = 100
 _MAX_PROGRAM_PAIRS = 50
 _MAX_DEVICE_CHOICES = 16
 """The most choices of devices whose sums are cached with a session, as n devices have 2^n choices. The sums of the demo
 session with eight devices take 13 kB, and 50 ms to compute."""
-_CAUSES_SOURCE = "from the debug log beside the trace"
 
 _DeviceIds = frozenset[str] | None
 """The ids of chosen devices; None for all."""
@@ -96,7 +72,7 @@ def executions(
         "fixed": sums["fixed"],
         "between": sums["between"],
         "lead": sums["lead"],
-        "steps": _step_numbers(steps),
+        "steps": step_numbers(steps),
         "step": step_index,
         "runs": None if step_index is None else _runs_of_step(session, step_index, device_ids),
     }
@@ -109,19 +85,8 @@ def _cached_executions(session: SessionTrace, device_ids: _DeviceIds) -> Executi
     return choices.get(device_ids, lambda: _executions(session, device_ids))
 
 
-def usual_step(report: Mapping[str, Any]) -> int | None:
-    """The step that views show by default, as an index into the report's `steps`: the step of median length, or the
-    shorter one of two in the middle. In a session of several hosts it is a step of the median host (`rank_hosts`). None
-    without steps."""
-    durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
-    if len(report["hosts"]) > 1:
-        median = report["hosts"][rank_hosts(report)["median"]]["name"]
-        durations = [step for step in durations if step[2] == median] or durations
-    durations.sort()
-    return durations[(len(durations) - 1) // 2][1] if durations else None
-
-
-def _step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
+def step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The steps' numbers; of a step without one its index."""
     return [step["number"] if step["number"] is not None else step["index"] for step in steps]
 
 
@@ -217,94 +182,3 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
         "overhead_ps": costs.overhead_ps[rows].tolist(),
         "lead_ps": costs.lead_ps[rows].tolist(),
     }
-
-
-def compiles(session: SessionTrace) -> Compiles:
-    """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
-    warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
-    steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
-    and how to record them."""
-    return cached_view(session, "compiles", _compiles)
-
-
-def _compiles(session: SessionTrace) -> Compiles:
-    report = whole_report(session)
-    graphs = _graphs(session)
-    dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
-    tracer = find_tracer(dynamo, report["environment"]["framework"])
-    ordered = sorted(
-        graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
-    )
-    return {
-        "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
-        "graphs": ordered[:_MAX_GRAPHS],
-        "graph_count": len(ordered),
-        "steps": _step_numbers(report["steps"]),
-        "step_hosts": [
-            (host, sum(1 for _ in steps))
-            for host, steps in groupby(report["steps"], key=lambda step: step["host"])
-        ],
-        "metrics": _metrics_counts(report["metrics"]),
-        "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
-        "how_to_record_causes": HOW_TO_RECORD_CAUSES[tracer],
-    }
-
-
-def _compile_row(row: Compile, tracer: Tracer) -> CompileRow:
-    return {
-        **row,
-        "graph": row["graph"] or UNKNOWN_GRAPH,
-        "state": compile_state(row),
-        "what_is_new": difference_text(row),
-        "heading": compile_heading(row),
-        "reason": compile_reason(row),
-        "advice": _compile_advice(row, tracer),
-    }
-
-
-def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
-    """Advice on one compilation; None in warm-up."""
-    if row["warm_up"]:
-        return None
-    place = location_text(row["frame"], row["annotation"])
-    if row["change"] is not None:
-        parameters = row["nearest"]["parameters"] if row["nearest"] else []
-        types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
-        return advise_change(row["change"], tracer, place, types)
-    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["graphs_of_same_name"]))
-
-
-def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
-    """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
-    figures = metrics["figures"] if metrics is not None else None
-    if metrics is None or metrics["file"] is None or figures is None:
-        return None
-    times_ps = {
-        "compile": figures["compile_ps"],
-        "execute": figures["execute_ps"],
-        "to_device": figures["to_device_ps"],
-        "from_device": figures["from_device_ps"],
-    }
-    return {
-        "file": metrics["file"],
-        "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
-        "uncached_compiles": figures["uncached_compiles"],
-        "cached_compiles": figures["cached_compiles"],
-        "fallbacks": metrics["fallbacks"],
-    }
-
-
-def _graphs(session: SessionTrace) -> dict[str, Any]:
-    """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
-    graphs: dict[str, Any] = {}
-    offset = 0
-    hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
-    for steps, graphs_of_host in hosts:
-        for name, row in graphs_of_host.items():
-            graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))
-            graph["compiles"] += row["compiles"]
-            graph["cost_ps"] += row["cost_ps"]
-            graph["program_ids"] += [id_ for id_ in row["program_ids"] if id_ not in graph["program_ids"]]
-            graph["steps"] |= {str(step + offset): state for step, state in row["steps"].items()}
-        offset += steps
-    return graphs

@@ -1,0 +1,130 @@
+"""The document of the view on compilations."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.analysis.compiles.graph_words import types_text
+from tb_xla_insights.analysis.findings.compile_advice import (
+    CAPTURE_AGAIN,
+    HOW_TO_RECORD_CAUSES,
+    Tracer,
+    advise_change,
+    advise_unknown_change,
+    find_tracer,
+    location_text,
+)
+from tb_xla_insights.report.cached import cached_view, whole_report
+from tb_xla_insights.report.compile_text import (
+    UNKNOWN_GRAPH,
+    compile_heading,
+    compile_reason,
+    compile_state,
+    difference_text,
+)
+from tb_xla_insights.report.execution_views import step_numbers
+from tb_xla_insights.report.view_data import (
+    empty_graph_row,
+    view_data_of_hosts,
+)
+from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
+    from tb_xla_insights.schema.launches import Compile
+    from tb_xla_insights.schema.texts import Metrics
+
+_MAX_GRAPHS = 100
+_CAUSES_SOURCE = "from the debug log beside the trace"
+
+
+def compiles(session: SessionTrace) -> Compiles:
+    """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
+    warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
+    steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
+    and how to record them."""
+    return cached_view(session, "compiles", _compiles)
+
+
+def _compiles(session: SessionTrace) -> Compiles:
+    report = whole_report(session)
+    graphs = _graphs(session)
+    dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
+    tracer = find_tracer(dynamo, report["environment"]["framework"])
+    ordered = sorted(
+        graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
+    )
+    return {
+        "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
+        "graphs": ordered[:_MAX_GRAPHS],
+        "graph_count": len(ordered),
+        "steps": step_numbers(report["steps"]),
+        "step_hosts": [
+            (host, sum(1 for _ in steps))
+            for host, steps in groupby(report["steps"], key=lambda step: step["host"])
+        ],
+        "metrics": _metrics_counts(report["metrics"]),
+        "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
+        "how_to_record_causes": HOW_TO_RECORD_CAUSES[tracer],
+    }
+
+
+def _compile_row(row: Compile, tracer: Tracer) -> CompileRow:
+    return {
+        **row,
+        "graph": row["graph"] or UNKNOWN_GRAPH,
+        "state": compile_state(row),
+        "what_is_new": difference_text(row),
+        "heading": compile_heading(row),
+        "reason": compile_reason(row),
+        "advice": _compile_advice(row, tracer),
+    }
+
+
+def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
+    """Advice on one compilation; None in warm-up."""
+    if row["warm_up"]:
+        return None
+    place = location_text(row["frame"], row["annotation"])
+    if row["change"] is not None:
+        parameters = row["nearest"]["parameters"] if row["nearest"] else []
+        types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
+        return advise_change(row["change"], tracer, place, types)
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["graphs_of_same_name"]))
+
+
+def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
+    """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
+    figures = metrics["figures"] if metrics is not None else None
+    if metrics is None or metrics["file"] is None or figures is None:
+        return None
+    times_ps = {
+        "compile": figures["compile_ps"],
+        "execute": figures["execute_ps"],
+        "to_device": figures["to_device_ps"],
+        "from_device": figures["from_device_ps"],
+    }
+    return {
+        "file": metrics["file"],
+        "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
+        "uncached_compiles": figures["uncached_compiles"],
+        "cached_compiles": figures["cached_compiles"],
+        "fallbacks": metrics["fallbacks"],
+    }
+
+
+def _graphs(session: SessionTrace) -> dict[str, Any]:
+    """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
+    graphs: dict[str, Any] = {}
+    offset = 0
+    hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
+    for steps, graphs_of_host in hosts:
+        for name, row in graphs_of_host.items():
+            graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))
+            graph["compiles"] += row["compiles"]
+            graph["cost_ps"] += row["cost_ps"]
+            graph["program_ids"] += [id_ for id_ in row["program_ids"] if id_ not in graph["program_ids"]]
+            graph["steps"] |= {str(step + offset): state for step, state in row["steps"].items()}
+        offset += steps
+    return graphs
