@@ -128,7 +128,7 @@ export function createModel(link, lanesPx) {
       model.setWindow({ start_ps: ps - half, end_ps: ps + half });
     },
     /**
-     * Brings a span into view; zooms in if it is too narrow to see.
+     * Brings a span into view. Zooms if the span is too narrow to see or, with `all`, longer than the window.
      * @param {Span} span
      * @param {number} marginShare the margin on each side after zooming, as a share of its length
      * @param {boolean} [all] whether to show the whole span, not only a part of it
@@ -136,16 +136,15 @@ export function createModel(link, lanesPx) {
     bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
-      const whole = shown.end_ps - shown.start_ps;
-      if (length * lanesPx() < MIN_VISIBLE_PX * whole || (all && length > whole)) {
+      const shownLength = shown.end_ps - shown.start_ps;
+      const isTooNarrow = length * lanesPx() < MIN_VISIBLE_PX * shownLength;
+      const isOutside = start_ps >= shown.end_ps || end_ps <= shown.start_ps;
+      const isCut = start_ps < shown.start_ps || end_ps > shown.end_ps;
+      if (isTooNarrow || (all && length > shownLength)) {
         model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
-      } else if (
-        all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps
-      ) {
-        model.goTo((start_ps + end_ps) / 2);
-      }
+      } else if (all ? isCut : isOutside) model.goTo((start_ps + end_ps) / 2);
     },
-    /** @param {Selection|null} selection */
+    /** Selects an item, rounding a window to ns as its link does; null: nothing. @param {Selection|null} selection */
     select(selection) {
       const rounded =
         selection?.kind === 'window'

@@ -34,7 +34,7 @@ export function createMoreHosts(app, left) {
           h(
             'span',
             { class: 'sec' },
-            '· others wait next for\u00a0',
+            '· others also wait for\u00a0',
             late.flatMap((at, position) => [
               position ? ', ' : '',
               link(short[at], () => app.requestHosts([at]), { title: names[at] }),

@@ -301,7 +301,7 @@ export function timelineView(app) {
 
   const keys = timelineKeys({
     zoom,
-    pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part),
+    pan: (share) => pan((state.window.end_ps - state.window.start_ps) * share),
     along: cursor.along,
     across: cursor.across,
     enter,
