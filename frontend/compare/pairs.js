@@ -11,7 +11,7 @@ import { UNITS } from '../lib/format.js';
  * @param {string} text
  * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compareSessions returns their
  *   median steps, ps
- * @returns {Promise<PairsTable>} rejected with an `Error` that names the line which cannot be read
+ * @returns {Promise<PairsTable>} rejects with an `Error` that names the line that cannot be read
  */
 export async function readPairs(text, compareSessions) {
   const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));

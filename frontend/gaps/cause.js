@@ -28,7 +28,7 @@ export const causeCell = (cause) =>
     : classCell(cause);
 
 /**
- * A cause with the finding behind it, as the gap's panel shows them first.
+ * A cause, with the title of the finding behind it. The gap's panel begins with both.
  * @param {CauseName} cause
  * @param {string} [reason] the finding's title
  */

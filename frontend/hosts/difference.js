@@ -20,9 +20,9 @@ const MAX_HEAD_LETTERS = 9;
 const MIN_CLEAR_SHARE = 0.005;
 /** Steps that differ by at most this share are about as long. */
 const MAX_SIMILAR_SHARE = 0.05;
-/** A host that arrives late by this share of what its class takes longer holds up the others with it. */
+/** If a host arrives late by this share of what a class takes longer, others wait for that class. */
 const MIN_CAUSE_SHARE = 0.5;
-/** Below this share it does not arrive later. */
+/** Below this share, the host does not arrive later. */
 const MIN_LATE_SHARE = 0.05;
 
 /**

@@ -3,10 +3,11 @@
 import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
-import { briefUnitFor, count, digits, MISSING, plural, UNITS } from '../lib/format.js';
+import { briefUnitFor, count, digits, MISSING, plural } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
+import { PS_PER_US } from './rows.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 
@@ -20,7 +21,6 @@ const MAX_SELECTED_AT_FIRST = 8;
 const MAX_TIMELINE_HOSTS = 16;
 /** Width of the dialog with a margin. */
 const DIALOG_PX = 446;
-const PS_PER_US = UNITS.us.ps;
 
 /**
  * @param {object} about
@@ -43,7 +43,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   let order = [...names.keys()];
   /** The hosts that match the search. */
   let matches = order;
-  /** Index of the row that Tab leads to, in `matches`. */
+  /** Index in `matches` of the row that Tab leads to. */
   let active = 0;
   /** @type {HostsAnswer|null} */
   let ranking = null;

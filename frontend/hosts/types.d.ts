@@ -5,9 +5,9 @@ export interface ClassDifference { name: string; us: number }
 
 /**
  * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
- * `short` and `number`: its short name and the number in it; `last_count` and `last_steps`: the collectives and steps in
- * which it arrived last, `share`: of the collectives that it takes part in; `others_wait_us`: how long all others waited
- * for it. `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
+ * `short` and `number`: its short name and the number in it; `last_count` and `last_steps`: the numbers of collectives and
+ * of steps in which it arrived last; `share`: `last_count` as a share of the collectives; `others_wait_us`: how long all
+ * others waited for it. `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
  */
 export interface HostRow {
   index: number; name: string; short: string; number: number; steps: number; step_us: number | null;

@@ -1,6 +1,5 @@
 /** A strip of all steps with the visible ones marked; the pointer and the arrow keys move the visible range. */
 
-import { clamp } from './axis.js';
 import { fill, h, onDrag, onKeys, percent } from './dom.js';
 import { count } from './format.js';
 import { maximum } from './totals.js';
@@ -29,7 +28,7 @@ export function createStepBrush(testid, onMove) {
 
   /** Moves the visible range, within the steps. @param {number} target index of the first step */
   function move(target) {
-    const next = clamp(Math.round(target), 0, Math.max(0, stepCount - visibleCount));
+    const next = Math.max(0, Math.min(Math.round(target), stepCount - visibleCount));
     if (next !== first) onMove(next);
   }
   /** @param {PointerEvent} event */
