@@ -25,12 +25,12 @@ from tb_xla_insights.trace.read import read_trace
 CATALOG = load_catalog()
 
 Event = tuple[Any, ...]
-"""Name, start, duration, and perhaps stats by name; `hlo_category` and `tf_op` belong to the name."""
+"""Name, start, duration, and optionally stats by name; `hlo_category` and `tf_op` are stats of the event metadata."""
 
 
 @dataclass
 class Row:
-    """A thread. With a role that is its role, whatever it looks like."""
+    """A thread. A `role` replaces the role that its name and events suggest."""
 
     name: str
     events: list[Event]
@@ -53,13 +53,16 @@ class Core:
 
 
 def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, host: str = "vm") -> Trace:
-    """The trace of a file with these threads and devices. If roles are given, a thread without one is `other`."""
+    """The trace of a file with these threads and devices. If any thread has a role, those without one are `other`."""
     threads = [part for part in parts if isinstance(part, Row)]
     trace = trace_of(space_of(*parts, environment=environment).to_bytes(), host)
     if any(row.role for row in threads):
         roles = {number: row.role for number, row in enumerate(threads, 1)}
         lines = trace.lines
-        trace.threads = [Thread(t.line, t.name, roles[lines[t.line].id] or "other") for t in trace.threads]
+        trace.threads = [
+            Thread(host_thread.line, host_thread.name, roles[lines[host_thread.line].id] or "other")
+            for host_thread in trace.threads
+        ]
         trace.annotations = find_annotations(trace, CATALOG)
     return trace
 
@@ -82,7 +85,7 @@ def space_of(*parts: Row | Core, environment: Mapping[str, Any] | None = None) -
 
 
 def real_trace(folder: Path) -> Trace:
-    """The trace of the one file below a folder of real captures."""
+    """The trace of the first file below a folder of real captures."""
     path = next(iter(sorted(folder.rglob("*.xplane.pb"))))
     with open_source(str(path)) as source:
         return read_trace(source, CATALOG, host=path.name.split(".")[0])
@@ -98,10 +101,10 @@ def _write(space: Space, core: Core) -> None:
         line = plane.line(name)
         for event in events:
             stats = dict(event[3]) if len(event) > 3 else {}
-            of_name = {key: stats.pop(key) for key in ("hlo_category", "tf_op") if key in stats}
-            line.event(plane.event_metadata(event[0], stats=of_name), event[1], event[2], stats=stats)
+            metadata_stats = {key: stats.pop(key) for key in ("hlo_category", "tf_op") if key in stats}
+            line.event(plane.event_metadata(event[0], stats=metadata_stats), event[1], event[2], stats=stats)
 
 
 def comparison_document(a: SessionTrace, b: SessionTrace, *samples: Any) -> Any:
-    """The comparison's document, whose keys tests look up by name."""
+    """The comparison's document, untyped, so that tests can use any key."""
     return compare(a, b, *samples)

@@ -1,4 +1,4 @@
-"""The ops of a CPU capture without loops, read a second time: protobuf's own parser, every flow followed one by one."""
+"""A second derivation of the ops of a CPU capture without loops: by protobuf's parser, following each flow."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Op:
 
 
 @dataclass
-class Around:
-    """An event that contains others, with the name and start of the last one of them that is no `end:` event."""
+class OpenEvent:
+    """An event that contains others, with the name and start of the last of them that is not an `end:` event."""
 
     end_ps: float
     before: tuple[str, int] = ("", 0)
@@ -31,7 +31,7 @@ class Around:
 
 @dataclass
 class Region:
-    """What a pool's thread does for one task: `complete_ps`, when the program that runs in it is complete."""
+    """The work of a pool's thread on one task. `complete_ps` is when the program that runs in it is complete."""
 
     source: Flow
     outer: Region | None
@@ -41,7 +41,7 @@ class Region:
 
 @dataclass
 class Recorded:
-    """What one file's threads recorded of ops."""
+    """The ops that the threads of one file recorded, with flows and ends."""
 
     ops: list[Op] = field(default_factory=list)
     producers: dict[Flow, Region | None] = field(default_factory=dict)
@@ -49,37 +49,37 @@ class Recorded:
     resumed_ps: dict[Flow, int] = field(default_factory=dict)
 
     def add_line(self, events: list[tuple[int, Event]]) -> None:
-        open_: list[Region] = []
-        path = [Around(float("inf"))]
+        open_regions: list[Region] = []
+        open_events = [OpenEvent(float("inf"))]
         for start, event in sorted(events, key=lambda item: (item[0], -item[1].duration_ps)):
-            while open_ and open_[-1].end_ps is not None and open_[-1].end_ps <= start:
-                open_.pop()
+            while open_regions and open_regions[-1].end_ps is not None and open_regions[-1].end_ps <= start:
+                open_regions.pop()
             end, stats = start + event.duration_ps, event.stats
             consumed = stats.get("_ct"), stats.get("_c")
-            around = open_[-1] if open_ else None
-            while path[-1].end_ps <= start:
-                path.pop()
+            region = open_regions[-1] if open_regions else None
+            while open_events[-1].end_ps <= start:
+                open_events.pop()
             if event.name == "ThreadpoolListener::StartRegion":
-                open_.append(Region(consumed, around))
+                open_regions.append(Region(consumed, region))
             elif event.name.endswith("::ExecuteHelper"):
-                open_.append(Region((None, None), around, end))
+                open_regions.append(Region((None, None), region, end))
             elif event.name == "ThreadpoolListener::StopRegion":
-                while open_ and open_.pop().end_ps is not None:
+                while open_regions and open_regions.pop().end_ps is not None:
                     pass
-            elif event.name == COMPLETION and around:
-                around.complete_ps = end
+            elif event.name == COMPLETION and region:
+                region.complete_ps = end
             elif event.name.startswith("end: "):
                 self.ends_ps.setdefault(consumed, start)
-                if path[-1].before[0] == EXECUTE:
-                    self.resumed_ps.setdefault(consumed, path[-1].before[1])
+                if open_events[-1].before[0] == EXECUTE:
+                    self.resumed_ps.setdefault(consumed, open_events[-1].before[1])
             produced = stats.get("_pt"), stats.get("_p")
             if "_p" in stats:
-                self.producers.setdefault(produced, around)
+                self.producers.setdefault(produced, region)
             if "hlo_op" in stats:
-                self.ops.append(Op(start, end, produced, around))
+                self.ops.append(Op(start, end, produced, region))
             if not event.name.startswith("end: "):
-                path[-1].before = event.name, start
-            path.append(Around(end))
+                open_events[-1].before = event.name, start
+            open_events.append(OpenEvent(end))
 
     def complete_ps(self, op: Op) -> int:
         """When the run is complete that the op's region is part of."""

@@ -1,4 +1,4 @@
-"""Builds what a CPU's runtime records of runs: regions of pool threads, ops and their ends, calls; reads devices."""
+"""Builds the events by which a CPU's runtime records runs (regions of pool threads, ops, calls), and reads devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from captures import Event, Row, capture, thread
 
-from tb_xla_insights.trace.device import Device
+from tb_xla_insights.trace.device import Device, Spans
 from tb_xla_insights.trace.model import Trace
 
 RECORD = "ThreadpoolListener::Record"
@@ -60,17 +60,16 @@ def traced(*rows: Row) -> Trace:
 
 
 def modules(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
-    spans = device.modules
-    return [
-        (trace.strings[name], start, end)
-        for name, start, end in zip(
-            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
-        )
-    ]
+    """Name, start and end of each run."""
+    return _rows(trace, device.modules)
 
 
 def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
-    spans = device.ops
+    """Name, start and end of each op."""
+    return _rows(trace, device.ops)
+
+
+def _rows(trace: Trace, spans: Spans) -> list[tuple[str, int, int]]:
     return [
         (trace.strings[name], start, end)
         for name, start, end in zip(
@@ -79,7 +78,7 @@ def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     ]
 
 
-def only(trace: Trace) -> Device:
+def only_device(trace: Trace) -> Device:
     (device,) = trace.devices
     assert (device.id, device.kind, device.from_host_events, device.plane) == ("vm/CPU:0", "cpu", True, None)
     return device

@@ -1,4 +1,4 @@
-"""A small capture with every part that a capture has, to be cut and damaged, and helpers to inspect what remains."""
+"""A small capture with every element of the format, to be cut and damaged, and helpers to inspect the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEVER_ENDS = b"\xff" * 10 + b"\x01"
 
 
 def small() -> bytes:
-    """A file with all that a file has: threads, a device, a program, a clock, names."""
+    """A file with threads, a device, a program, a clock and a host name."""
     space = Space(hostnames=["vm"])
     host = space.plane("/host:CPU")
     epoch = 1_700_000_000_000_000_000
@@ -43,8 +43,8 @@ def read(data: bytes) -> XSpace:
     return read_space(MemorySource(data))
 
 
-def survived(data: bytes) -> XSpace | None:
-    """What can be read of a file, or None where it is refused in one line."""
+def read_or_none(data: bytes) -> XSpace | None:
+    """The readable part of a file, or None if it is refused in one line."""
     try:
         return read(data)
     except InputError as error:
@@ -65,10 +65,15 @@ def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
     """The start, end and content of each line of a whole file."""
     space = read(data)
     lines = [line for plane in space.planes for line in plane.lines]
-    held = [line for plane in of_space(space) for line in plane.lines]
-    return [(line.start, line.end, content) for line, content in zip(lines, held, strict=True)]
+    contents = [line for plane in of_space(space) for line in plane.lines]
+    return [(line.start, line.end, content) for line, content in zip(lines, contents, strict=True)]
 
 
-def nameless(line: Line) -> tuple[object, ...]:
-    """A line without the names that its plane defines after it."""
-    return line.id, line.name, line.timestamp_ns, [(e.kind, e.offset_ps, e.duration_ps) for e in line.events]
+def without_metadata_names(line: Line) -> tuple[object, ...]:
+    """A line without the names of its events, which its plane defines after it."""
+    return (
+        line.id,
+        line.name,
+        line.timestamp_ns,
+        [(event.metadata_id, event.offset_ps, event.duration_ps) for event in line.events],
+    )

@@ -1,16 +1,17 @@
-"""torch.compile extracting graphs: what its bridge records, in a few lines, and the definition read event by event."""
+"""torch.compile extracting graphs: the events that its bridge records, and the definition applied event by event."""
 
 from __future__ import annotations
 
 from captures import CATALOG, Event
 
+from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
 
 def bridge(at: int, *, markers: int = 2, compiles: int = 0, launches: bool = False) -> list[Event]:
-    """What the bridge records from an instant on, in 100 ps: its step markers, a graph's order for the hash, and a
-    synchronisation that launches nothing, with `compiles` ps of compiling at its end (and as much longer). With
-    `launches` the first marker hands a graph over."""
+    """The bridge's events from an instant on, in 100 ps: its step markers, a graph's order for the hash, and a
+    synchronisation that launches nothing. It is longer by `compiles` ps, in which it compiles. With `launches`, the
+    first marker hands a graph over."""
     out: list[Event] = [("StepMarker", at + 40 * item, 20) for item in range(2 - markers, 2)]
     if launches:
         out.insert(1, ("SyncTensorsGraphInternal", out[0][1] + 2, 16))
@@ -23,22 +24,26 @@ def bridge(at: int, *, markers: int = 2, compiles: int = 0, launches: bool = Fal
     return out + ([("XLAGraphExecutor::Compile", at + 100, compiles)] if compiles else [])
 
 
+_SYNC_PREPARE = CLASSES.index("sync_prepare")
+_BRIDGE_CLASSES = [CLASSES.index(name) for name in ("sync_prepare", "to_device", "from_device", "wait")]
+
+
 def _tags(trace: Trace, row: int) -> frozenset[str]:
     return CATALOG.tags(trace.name(row))
 
 
 def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, int]]:
-    """Line, start, end, first and last event of each, as docs/definitions.md words it, "Extraction"."""
+    """Line, start, end, first and last event of each extraction, by "Extraction" in docs/definitions.md."""
     drives = trace.lines_with("driving", "autograd")
     annotations = set(trace.annotations.tolist())
     extractions = []
     for line in drives:
-        spoken = [
+        recorded = [
             row for row in range(trace.lines[line].first, trace.lines[line].rows.stop)
             if "python_tracer" not in _tags(trace, row)
         ]  # fmt: skip
-        recorded = [row for row in spoken if row not in annotations]
-        tops = [row for row in recorded if not set(_ancestors(trace, row)) & set(recorded)]
+        runtime_rows = [row for row in recorded if row not in annotations]
+        tops = [row for row in runtime_rows if not set(_ancestors(trace, row)) & set(runtime_rows)]
         for order in (row for row in tops if "graph_order" in _tags(trace, row)):
             first = last = order
             markers = [
@@ -81,22 +86,22 @@ def _together(trace: Trace, first: int, next_: int, annotations: set[int]) -> bo
     """Whether no annotation of the thread begins or ends between two of its events."""
     since, until = trace.end_ps[first], trace.start_ps[next_]
     line = trace.line_of(first)
-    edges = [e for row in annotations if row in range(line.first, line.rows.stop)
-             for e in (trace.start_ps[row], trace.end_ps[row])]  # fmt: skip
+    edges = [edge for row in annotations if row in range(line.first, line.rows.stop)
+             for edge in (trace.start_ps[row], trace.end_ps[row])]  # fmt: skip
     return not any(since <= edge <= until for edge in edges)
 
 
 def _back(trace: Trace, tops: list[int], order: int, annotations: set[int]) -> list[int]:
-    """The events before, the last first, as long as the bridge can have recorded them."""
-    out, now = [], order
+    """The events before `order` that the bridge can have recorded, the last first."""
+    out, next_row = [], order
     for row in reversed(tops[: tops.index(order)]):
-        kind = CATALOG.class_index(trace.name(row))
-        if kind not in (1, 5, 6, 8) or not _together(trace, row, now, annotations):
+        class_index = CATALOG.class_index(trace.name(row))
+        if class_index not in _BRIDGE_CLASSES or not _together(trace, row, next_row, annotations):
             break
         out.append(row)
-        now = row
+        next_row = row
     return out
 
 
 def _syncs(trace: Trace, row: int) -> bool:
-    return CATALOG.class_index(trace.name(row)) == 1 and "step_marker" not in _tags(trace, row)
+    return CATALOG.class_index(trace.name(row)) == _SYNC_PREPARE and "step_marker" not in _tags(trace, row)

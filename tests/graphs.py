@@ -17,8 +17,7 @@ from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, HloProto, Shape
 
 STEP_PS = 10**9
-FIRST = 5
-"""The first step's number."""
+FIRST_STEP = 5
 
 _TYPES = {"pred": 1, "s64": 5, "f16": 10, "f32": 11, "bf16": 16}
 _SHAPE = re.compile(r"(\w+)\[([\d,-]*)\]")
@@ -32,7 +31,7 @@ _CALLS: dict[Framework, tuple[str, ...]] = {
     ),
     "jax": ("backend_compile_and_load", "PjitFunction(f)", "ExecuteReplicated.__call__"),
 }  # fmt: skip
-"""What compiles, and what launches, the outermost call first."""
+"""The call that compiles, then the calls that launch, the outermost first."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def compiling(
     framework: Framework = "torch_xla",
     hlo: bool = True,
 ) -> SessionTrace:
-    """A session whose step FIRST + i compiles graph i for a tenth of the step and runs it; the `before` were compiled
-    before it. Program ids count up."""
+    """A session whose step FIRST_STEP + i compiles graph i for a tenth of the step and runs it. The graphs `before`
+    were compiled before the capture. Program ids count up."""
     space = Space()
     metadata = space.plane("/host:metadata")
     for id_, graph in enumerate([*before, *graphs], 1):
@@ -64,7 +63,7 @@ def compiling(
     call, *launches = _CALLS[framework]
     for number, graph in enumerate(graphs):
         at, id_ = number * STEP_PS, len(before) + number + 1
-        host.event("Training_Step", at, STEP_PS, _r=1, step_num=FIRST + number)
+        host.event("Training_Step", at, STEP_PS, _r=1, step_num=FIRST_STEP + number)
         host.event(call, at + STEP_PS // 10, STEP_PS // 10)
         for depth, launch in enumerate(launches):
             host.event(launch, at + STEP_PS // 2 + depth, STEP_PS // 10 - 2 * depth)
@@ -74,25 +73,25 @@ def compiling(
 
 
 def proto(graph: Graph, number: int) -> bytes:
-    """The HLO of a graph. `number` is in every name and id, as where the compiler counts them up."""
+    """The HLO of a graph. `number` is in every name and id, as if the compiler had counted them up."""
     module = HloModule(name=graph.module, id=number, entry_computation_id=number)
     computation = module.computations.add(name=f"main.{number}", id=number)
-    for place, part in enumerate(graph.code):
-        instruction = computation.instructions.add(name=f"{part}.{number + place}", id=100 * number + place)
-        _fill(instruction, part)
+    for index, opcode in enumerate(graph.code):
+        instruction = computation.instructions.add(name=f"{opcode}.{number + index}", id=100 * number + index)
+        _fill(instruction, opcode)
         instruction.metadata.op_name = f"step.{number}"
-        if place:
-            instruction.operand_ids.append(100 * number + place - 1)
+        if index:
+            instruction.operand_ids.append(100 * number + index - 1)
         computation.root_id = instruction.id
     module.host_program_shape.parameters.extend(map(shape, graph.parameters))
     return HloProto(hlo_module=module).SerializeToString()
 
 
-def _fill(instruction: HloInstruction, part: str | int) -> None:
-    if isinstance(part, int):
-        instruction.opcode, instruction.literal = "constant", bytes([part])
+def _fill(instruction: HloInstruction, opcode: str | int) -> None:
+    if isinstance(opcode, int):
+        instruction.opcode, instruction.literal = "constant", bytes([opcode])
     else:
-        instruction.opcode = part
+        instruction.opcode = opcode
 
 
 def shape(text: str) -> Shape:

@@ -1,4 +1,4 @@
-"""Small captures and what else several test files need."""
+"""Small captures, servers, ports and permissions for several test files."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ def write_cut_session(directory: Path, host: str) -> Path:
 
 
 def raising(error: BaseException) -> Callable[..., None]:
-    """A function that raises, whatever it is called with."""
+    """A function that raises `error` for any arguments."""
 
-    def raise_it(*_: object, **__: object) -> None:
+    def raise_error(*_: object, **__: object) -> None:
         raise error
 
-    return raise_it
+    return raise_error
 
 
 @contextmanager
 def serving(command: Sequence[str], **options: Any) -> Iterator[str]:
-    """The address that a server, started by a command, says on its stderr. It is stopped in the end.
+    """Runs a command that starts a server, and yields the address that the server prints on stderr.
 
-    Nothing is waited for without a limit: one that does not start is killed after two minutes, and one that does not
-    end, as threads of TensorBoard now and then keep it from, after twenty seconds.
+    A server that prints no address within two minutes is killed. So is one that does not end within twenty seconds of
+    SIGTERM, which threads of TensorBoard sometimes prevent.
     """
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options
     )
     assert process.stderr is not None
-    limit = threading.Timer(120, process.kill)
-    limit.start()
+    start_timer = threading.Timer(120, process.kill)
+    start_timer.start()
     try:
         lines = []
         for line in process.stderr:
@@ -80,11 +80,11 @@ def serving(command: Sequence[str], **options: Any) -> Iterator[str]:
                 break
         else:
             pytest.fail(f"{command} did not start:\n" + "".join(lines))
-        limit.cancel()
-        threading.Thread(target=_read_on, args=(process.stderr,), daemon=True).start()
+        start_timer.cancel()
+        threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
         yield match[0]
     finally:
-        limit.cancel()
+        start_timer.cancel()
         process.terminate()
         try:
             process.wait(20)
@@ -95,22 +95,39 @@ def serving(command: Sequence[str], **options: Any) -> Iterator[str]:
             process.stdin.close()
 
 
-def _read_on(stream: IO[str]) -> None:
-    """What a server goes on saying must not fill the pipe, nor whoever keeps its end open hold the test."""
+def _drain(stream: IO[str]) -> None:
+    """Reads the rest of a server's output, as a full pipe would block the server."""
     with stream:
         stream.read()
 
 
+@contextmanager
+def joining_threads() -> Iterator[None]:
+    """Waits at its end for the threads that were started in its body."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+
+
 def free_port() -> int:
-    """A port on which nothing listens."""
+    """A port for a server to listen at. Another process may take it first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 @contextmanager
+def refusing_port() -> Iterator[int]:
+    """A port that refuses connections: it is bound, so that no other process gets it, but nothing listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield int(bound.getsockname()[1])
+
+
+@contextmanager
 def ordinary_user() -> Iterator[None]:
-    """Runs the body without root's right to read everything."""
+    """Runs the body without root's permission to read every file."""
     if os.geteuid() != 0:
         yield
         return

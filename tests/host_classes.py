@@ -1,4 +1,4 @@
-"""The class at an instant by its definition, and the segments and times of a host by class, for tests."""
+"""The class at an instant by its definition, and a host's segments and times by class."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def is_extracting(trace: Trace, t: int, line: int | None = None) -> bool:
     )
 
 
-def is_of_bridge(trace: Trace, row: int) -> bool:
+def is_recorded_by_bridge(trace: Trace, row: int) -> bool:
     extractions = extractions_by_definition(trace)
     on_line = [(first, last) for line, _, _, first, last in extractions if trace.line_of(row).index == line]
     return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in on_line)
@@ -126,7 +126,7 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
                 and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
             ]  # fmt: skip
             return "wait" if launches else "dispatch"
-        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and is_of_bridge(trace, r):
+        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and is_recorded_by_bridge(trace, r):
             return "dynamo"
         if CATALOG.class_index(trace.name(r)) >= 0:
             return CLASSES[CATALOG.class_index(trace.name(r))]

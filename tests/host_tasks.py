@@ -15,17 +15,17 @@ def count(trace: Trace, host: HostCapture) -> tuple[str, int, int]:
     return host.name, len(trace), os.getpid()
 
 
-def die_once(trace: Trace, host: HostCapture, where: str, folder: str) -> tuple[str, int]:
-    """Ends its process at the first attempt at the host `where`, as the system does when memory runs out."""
+def die_once(trace: Trace, host: HostCapture, host_name: str, folder: str) -> tuple[str, int]:
+    """Ends its process at the first attempt at the host `host_name`, as the system does when memory runs out."""
     flag = Path(folder, "died")
-    if host.name == where and not flag.exists():
+    if host.name == host_name and not flag.exists():
         flag.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return host.name, len(trace)
 
 
-def die(trace: Trace, host: HostCapture, where: str) -> tuple[str, int]:
-    """Ends its process at every attempt at the host `where`."""
-    if host.name == where:
+def die(trace: Trace, host: HostCapture, host_name: str) -> tuple[str, int]:
+    """Ends its process at every attempt at the host `host_name`."""
+    if host.name == host_name:
         os.kill(os.getpid(), signal.SIGKILL)
     return host.name, len(trace)

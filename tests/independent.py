@@ -1,7 +1,7 @@
-"""A second reading of XPlane files, to compare ours with: protobuf's own parser, on messages described here.
+"""A second decoder of XPlane files, to compare the package's with: protobuf's parser with messages described here.
 
-Slow, and the whole file in memory, but nothing of it is ours. Texts are declared as bytes, as files hold names that are
-not UTF-8, and maps as what they are on the wire: repeated entries, of which the last one counts.
+Slow, and it holds the whole file in memory, but it shares no code with the package. Texts are declared as bytes, as
+files contain names that are not UTF-8; maps are declared as on the wire, as repeated entries whose last one counts.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ Value = int | float | str | bytes
 
 @dataclass
 class Event:
-    """`stats` are its own, by name; of a stat given twice the first counts."""
+    """`stats` are the event's, without those of its metadata; the first of several with one name counts."""
 
     name: str
-    kind: int
+    metadata_id: int
     offset_ps: int
     duration_ps: int
     stats: dict[str, Value]
@@ -96,21 +96,21 @@ class Line:
 
 @dataclass
 class Plane:
-    """`kinds` holds what all events of one metadata id share: name, display name, stats."""
+    """`event_metadata` has name, display name and stats by id."""
 
     name: str
     stats: dict[str, Value]
-    kinds: dict[int, tuple[str, str, dict[str, Value]]]
+    event_metadata: dict[int, tuple[str, str, dict[str, Value]]]
     lines: list[Line]
 
 
 def parse(data: bytes) -> list[Plane]:
-    """The planes of a file. Raises google.protobuf's DecodeError where it is damaged."""
+    """The planes of a file. Raises google.protobuf's DecodeError if it is damaged."""
     return [_plane(plane) for plane in SPACE.FromString(data).planes]
 
 
 def number_of(value: Value) -> int | None:
-    """What a column of numbers holds of a value: 64 bits, signed; None where it is no number."""
+    """A value in a column of numbers, as a signed integer of 64 bits; None if it is not a number."""
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else _text(value)
         whole = text.removeprefix("-")
@@ -121,13 +121,13 @@ def number_of(value: Value) -> int | None:
 
 
 def text_of(value: Value) -> str:
-    """What a column of texts holds of a value."""
+    """A value in a column of texts."""
     return _text(value) if isinstance(value, bytes) else str(value)
 
 
 def _plane(plane: Any) -> Plane:
     names = {entry.key: _text(entry.value.name) for entry in plane.stat_metadata}
-    kinds = {
+    event_metadata = {
         entry.key: (
             _text(entry.value.name),
             _text(entry.value.display_name),
@@ -142,7 +142,7 @@ def _plane(plane: Any) -> Plane:
             line.timestamp_ns,
             [
                 Event(
-                    kinds.get(event.metadata_id, (f"event {event.metadata_id}",))[0],
+                    event_metadata.get(event.metadata_id, (f"event {event.metadata_id}",))[0],
                     event.metadata_id,
                     event.offset_ps,
                     event.duration_ps,
@@ -153,7 +153,7 @@ def _plane(plane: Any) -> Plane:
         )
         for line in plane.lines
     ]
-    return Plane(_text(plane.name), _stats(plane.stats, names), kinds, lines)
+    return Plane(_text(plane.name), _stats(plane.stats, names), event_metadata, lines)
 
 
 def _stats(stats: Any, names: dict[int, str]) -> dict[str, Value]:
@@ -176,24 +176,24 @@ def _text(data: bytes) -> str:
 
 
 def as_columns(planes: list[Plane], numbers: frozenset[str], texts: frozenset[str]) -> list[Plane]:
-    """The same planes with only those stats of events that columns of numbers and of texts hold, as they hold them."""
+    """The same planes with only those stats of events that have columns, with the values that the columns hold."""
     for plane in planes:
         for line in plane.lines:
             for event in line.events:
-                held: dict[str, Value] = {}
+                stats: dict[str, Value] = {}
                 for name, value in event.stats.items():
                     number = number_of(value) if name in numbers else None
                     if number is not None:
-                        held[name] = number
+                        stats[name] = number
                     elif name in texts:
-                        held[name] = text_of(value)
-                event.stats = held
+                        stats[name] = text_of(value)
+                event.stats = stats
     return planes
 
 
 def of_space(space: XSpace) -> list[Plane]:
-    """What our reader made of a file, in the same form."""
-    kinds = [kind for plane in space.planes for kind in plane.event_metadata]
+    """The planes that the package decoded."""
+    event_metadata = [metadata for plane in space.planes for metadata in plane.event_metadata]
     stats: list[dict[str, Value]] = [{} for _ in range(len(space.metadata))]
     for name, column in space.stats.items():
         for row, value in zip(column.rows.tolist(), column.values.tolist(), strict=True):
@@ -201,14 +201,14 @@ def of_space(space: XSpace) -> list[Plane]:
             stats[row][name] = space.strings.texts[value] if name in TEXT_STATS else value
     columns = (space.metadata.tolist(), space.offset_ps.tolist(), space.duration_ps.tolist(), stats)
     events = [
-        Event(kinds[kind].name, kinds[kind].id, offset, duration, held)
-        for kind, offset, duration, held in zip(*columns, strict=True)
+        Event(event_metadata[index].name, event_metadata[index].id, offset, duration, stats_of_event)
+        for index, offset, duration, stats_of_event in zip(*columns, strict=True)
     ]
     return [
         Plane(
             plane.name,
             plane.stats,
-            {kind.id: (kind.name, kind.display_name, kind.stats) for kind in plane.event_metadata},
+            {row.id: (row.name, row.display_name, row.stats) for row in plane.event_metadata},
             [
                 Line(line.id, line.name.decode("utf-8", "replace"), line.timestamp_ns,
                      events[line.first : line.first + line.count])
@@ -220,13 +220,16 @@ def of_space(space: XSpace) -> list[Plane]:
 
 
 def decoded_twice(data: bytes) -> tuple[list[Plane], list[Plane]]:
-    """A file as our reader sees it and as protobuf sees it, which must be the same."""
+    """A file's planes by the package and by protobuf, which must be equal."""
     ours = of_space(read_space(MemorySource(data)))
     theirs = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))
     for our, their in zip(ours, theirs, strict=True):
         # Metadata that only events reference has no entry; bulky stats are located instead of read.
-        our.kinds = {id_: kind for id_, kind in our.kinds.items() if id_ in their.kinds}
-        for id_, (_, _, held) in our.kinds.items():
-            for name in their.kinds[id_][2].keys() - held.keys():
-                assert isinstance(their.kinds[id_][2].pop(name), (str, bytes))
+        our.event_metadata = {
+            id_: row for id_, row in our.event_metadata.items() if id_ in their.event_metadata
+        }
+        for id_, (_, _, our_stats) in our.event_metadata.items():
+            their_stats = their.event_metadata[id_][2]
+            for name in their_stats.keys() - our_stats.keys():
+                assert isinstance(their_stats.pop(name), (str, bytes))
     return ours, theirs

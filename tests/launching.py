@@ -1,4 +1,4 @@
-"""A launch in a few lines: what PyTorch/XLA and libtpu record from a synchronisation to the run on the device."""
+"""Builds the events that PyTorch/XLA and libtpu record of a launch, from a synchronisation to the run on the device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TO_EXECUTOR, TO_DEVICE = 15, 12
 
 @dataclass
 class Tpu:
-    """One training loop on TPU cores. Times are microseconds; every launch makes one run on each of its cores."""
+    """A training loop on TPU cores. Times are microseconds; each launch has a run on each of its cores. `flows` and
+    `key` are whether flows, and the ids and devices of runs, are recorded."""
 
     main: list[Event] = field(default_factory=list)
     autograd: list[Event] = field(default_factory=list)
@@ -35,7 +36,7 @@ class Tpu:
 
     def launch(
         self,
-        call_us: float,
+        sync_us: float,
         call: tuple[float, float],
         run: tuple[float, float],
         *,
@@ -46,36 +47,36 @@ class Tpu:
         enqueue: float | None = None,
         op: str = "fusion.1",
     ) -> None:
-        """`by` is `sync` (from `asked` on, 4 us), `marker` (the same below a step marker) or `dynamo`; `call` is the
-        execute call's start and duration, `enqueue` the instant of enqueuing (else the middle of the call), `op` the
-        run's only one."""
+        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same below a step marker) or
+        `dynamo`. `call` and `run` are start and duration of the execute call and of the run, `enqueue` is the instant
+        of enqueuing (by default the middle of the call), `op` is the run's only op."""
         self.number += 1
         flow = {"_pt": TO_EXECUTOR, "_p": self.number} if self.flows else {}
         line = self.autograd if autograd else self.main
         if by == "dynamo":
-            line.append(event("ExecuteComputationWithBarrier", call_us, 4))
+            line.append(event("ExecuteComputationWithBarrier", sync_us, 4))
         else:
             if by == "marker":
-                line.append(event("StepMarker", call_us, 6))
-            line.append(event("SyncTensorsGraphInternal", call_us, 4))
-            line.append(event("ScheduleSyncTensorsGraph", call_us + 1, 2))
-        line.append(event("ThreadpoolListener::Record", call_us + 2, 0, **flow))
-        begun = call[0]
-        taken = {"_ct": TO_EXECUTOR, "_c": self.number} if self.flows else {}
-        self.executor.append(event("ThreadpoolListener::StartRegion", begun - 0.25, 0, **taken))
-        self.executor.append(event("PjRtComputationClient::ExecuteComputation", begun, call[1]))
-        at = begun + call[1] / 2 if enqueue is None else enqueue
+                line.append(event("StepMarker", sync_us, 6))
+            line.append(event("SyncTensorsGraphInternal", sync_us, 4))
+            line.append(event("ScheduleSyncTensorsGraph", sync_us + 1, 2))
+        line.append(event("ThreadpoolListener::Record", sync_us + 2, 0, **flow))
+        call_start = call[0]
+        consumed = {"_ct": TO_EXECUTOR, "_c": self.number} if self.flows else {}
+        self.executor.append(event("ThreadpoolListener::StartRegion", call_start - 0.25, 0, **consumed))
+        self.executor.append(event("PjRtComputationClient::ExecuteComputation", call_start, call[1]))
+        at = call_start + call[1] / 2 if enqueue is None else enqueue
         for core in cores:
             key = {"run_id": self.number, "queue_id": 0, "core_type": 0} if self.key else {}
             flow = {"_pt": TO_DEVICE, "_p": self.number * 100 + core} if self.flows else {}
             ordinal = {"device_ordinal": core} if self.key else {}
             self.executor.append(event("DoEnqueueProgram", at - 1, 1, **key, **ordinal, **flow))
-            used = {"_ct": TO_DEVICE, "_c": self.number * 100 + core} if self.flows else {}
-            if self.key:  # the device knows more bits of a run's id than the host
+            consumed = {"_ct": TO_DEVICE, "_c": self.number * 100 + core} if self.flows else {}
+            if self.key:  # the device records more bits of a run's id than the host
                 key["run_id"] = self.number | 5 << 27
-            self.runs.setdefault(core, []).append(event(program, *run, **key, **used))
+            self.runs.setdefault(core, []).append(event(program, *run, **key, **consumed))
             self.ops.setdefault(core, []).append(event(op, *run))
-        self.executor.append(event("ThreadpoolListener::StopRegion", begun + call[1] + 0.25, 0))
+        self.executor.append(event("ThreadpoolListener::StopRegion", call_start + call[1] + 0.25, 0))
 
     def trace(self) -> Trace:
         rows: list[Row | Core] = [thread("python", *_sorted(self.main), role="driving")]

@@ -1,4 +1,4 @@
-"""Training loops for findings: steps of 1,000 us in which the device works, and what a test adds to them."""
+"""Training loops for findings: steps of 1,000 us in which the device works, to which a test adds a mistake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.trace.model import Trace
 
 STEP = 1000
 LAUNCH = 700
-"""When in a step the marker begins; the run begins 50 us later."""
+"""The start of the marker in a step; the run begins 50 us later."""
 
 
 def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
@@ -33,8 +33,8 @@ def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), fir
 def findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
     """The findings of one host's session by id."""
     results = find_findings(session(trace), sidecars)
-    assert len({item.id for item in results}) == len(results)
-    return {item.id: item for item in results}
+    assert len({finding.id for finding in results}) == len(results)
+    return {finding.id: finding for finding in results}
 
 
 def us(ps: int | None) -> float | None:

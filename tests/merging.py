@@ -20,18 +20,18 @@ NO_COLLECTIVES = host_collectives(capture(thread("python", ("f", 0, 1))))
 
 def renamed(trace: Trace, host: str) -> Trace:
     """The same capture under another host's name."""
-    result = copy.copy(trace)
-    result.host = host
-    result.devices = [
+    copied = copy.copy(trace)
+    copied.host = host
+    copied.devices = [
         dataclasses.replace(device, host=host, id=f"{host}/{device.id.split('/', 1)[-1]}")
         for device in trace.devices
     ]
-    result.diagnostics = [dataclasses.replace(diagnostic, host=host) for diagnostic in trace.diagnostics]
-    return result
+    copied.diagnostics = [dataclasses.replace(diagnostic, host=host) for diagnostic in trace.diagnostics]
+    return copied
 
 
 def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Any:
-    result = ReportMerger("session", "run/session", all_gaps)
+    merger = ReportMerger("session", "run/session", all_gaps)
     for summary in summaries:
-        result.add(summary)
-    return result.document()
+        merger.add(summary)
+    return merger.document()

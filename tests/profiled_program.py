@@ -1,6 +1,6 @@
 """A program with a profiler server, for tests that capture from it. Usage: profiled_program.py PORT
 
-Works on one matrix after another, and says on stdout when it has begun; ends when its stdin does.
+Multiplies matrices in a loop, step by step. Prints `ready` when the loop begins, and ends when its stdin is closed.
 """
 
 from __future__ import annotations

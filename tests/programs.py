@@ -15,16 +15,16 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
 STEP_PS = 1_000_000
-"""How long a step of these captures lasts; its phases come first, its step marker in the last tenth."""
+"""The duration of a step, which begins with its phases and has its step marker in the last tenth."""
 
 
 @dataclass
 class Step:
-    """A step with phases (name, length; each may hold others) and the runs of one program that it launches, each on
-    core 0.
+    """A step with phases (name, length; `inner` has the phases in a phase), and the runs of one program that it
+    launches, each on core 0.
 
-    A run is its start and its ops: name, length, and `tf_op` where it has one. `markers`: starts, since the step's, of
-    a step marker per run; by default one marker in the last tenth of the step launches all runs.
+    A run is its start and its ops: name, length and `tf_op`, which may be empty. `markers` are the starts of a step
+    marker per run, from the step's start; by default one marker in the last tenth of the step launches all runs.
     """
 
     phases: Sequence[tuple[str, int]] = ()

@@ -1,4 +1,4 @@
-"""Checks that answers have the keys that `tb_xla_insights.schema` names, of these types, and no others."""
+"""Checks that answers have exactly the keys and types that `tb_xla_insights.schema` declares."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tb_xla_insights.schema.routes import Routes
 
 
 def fits(document: Mapping[str, Any], name: str) -> None:
-    """Raises where a JSON document has another key or another type than the schema says."""
+    """Raises if a JSON document has another key or type than its schema."""
     _checker(name).validate_json(_json(document), strict=True)
 
 
 def fits_route(answer: Mapping[str, Any], route: str) -> None:
-    """Raises where the answer of a route has another key or another type than the schema says."""
+    """Raises if the answer of a route has another key or type than its schema."""
     _route_checker(route).validate_json(_json(answer), strict=True)
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
-    """The text of a document; names that are no UTF-8 have surrogates, which the checker would refuse."""
+    """The text of a document; names that are not UTF-8 have surrogates, which the checker would refuse."""
     return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -36,6 +36,6 @@ def _route_checker(route: str) -> TypeAdapter[Any]:
 
 @cache
 def _checker(name: str) -> TypeAdapter[Any]:
-    """Built once, for the documents of all sessions."""
+    """Cached, as building takes longer than a check."""
     configured_types()
     return TypeAdapter(DOCUMENTS[name])

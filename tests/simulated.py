@@ -1,6 +1,6 @@
-"""Training loops that are simulated, with a cause of idle time or without it, so that both traces and times are known.
+"""Simulated training loops, with and without a cause of idle time, whose traces and step times are known.
 
-The host works, launches and waits in order; the device runs what was launched in order. Times are whole microseconds.
+The host works, launches and waits in order; the device runs programs in order of launch. Times are whole microseconds.
 """
 
 from __future__ import annotations
@@ -8,23 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from launching import Tpu
+from hypothesis import settings
+from hypothesis import strategies as st
+from launching import US, Tpu
 
 from tb_xla_insights.trace.model import Trace
 
 SYNC, MARKER = 4, 6
-"""How long the host takes to hand a graph over, and with a step marker around it."""
+"""Durations of handing a graph over, without and with a step marker around it."""
 
-ENQUEUED = 3
-"""When in that time the graph is enqueued."""
+ENQUEUE_OFFSET = 3
+"""The time from the start of handing a graph over to its enqueuing."""
 
 LATENCY = 7
-"""From then on until an idle device begins."""
+"""The time from the enqueuing to the run's start on an idle device."""
+
+STEPS = 6
+HOST = DEVICE = st.integers(100, 900)
+"""Host time and device time of a step: either may be the limit."""
+
+few_examples = settings(max_examples=15, deadline=None)
 
 
 @dataclass
 class Simulation:
-    """`host_ps` and what follows count from the loop's start. `ends`: when the runs end."""
+    """The loop so far: the host is at `now`, the first run began at `began`, and the runs end at `ends`."""
 
     tpu: Tpu = field(default_factory=Tpu)
     now: int = 0
@@ -32,7 +40,7 @@ class Simulation:
     ends: list[int] = field(default_factory=list)
 
     def host(self, name: str, duration: int) -> None:
-        """Something that the host does; nothing where it takes no time."""
+        """Adds an event of the host; none for a duration of 0."""
         if duration:
             self.tpu.on_main(name, self.now, duration)
             self.now += duration
@@ -40,7 +48,7 @@ class Simulation:
     def launch(
         self, device: int, marker: bool = False, program: str = "train(7)", op: str = "fusion.1"
     ) -> None:
-        enqueued = self.now + ENQUEUED
+        enqueued = self.now + ENQUEUE_OFFSET
         start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
         self.tpu.launch(
             self.now,
@@ -63,7 +71,7 @@ class Simulation:
 
     @property
     def step_us(self) -> int:
-        """The duration of all steps, by their limit: the host, or the device from its first run on."""
+        """The duration of all steps, by what limits them: the host, or the device from its first run on."""
         return max(self.now, self.ends[-1] - (self.began or 0))
 
 
@@ -74,4 +82,9 @@ def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace
         begin = simulation.now
         body(simulation, number)
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
-    return simulation.tpu.trace(), simulation.step_us * 1_000_000
+    return simulation.tpu.trace(), simulation.step_us * US
+
+
+def mean_step(total_ps: int) -> int:
+    """The mean duration of `STEPS` steps."""
+    return round(total_ps / STEPS)

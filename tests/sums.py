@@ -1,14 +1,14 @@
-"""What a report promises whatever was recorded: its sums add up."""
+"""The sums that add up in every report."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_SHORTEST_GAP_PS = 10_000_000
+_MIN_GAP_PS = 10_000_000
 
 
 def check_sums(report: Any) -> None:
-    """Fails where parts of a report do not add up to the whole, or a time is none."""
+    """Fails if parts of a report do not add up to the whole, or a time is negative."""
     devices, gaps, propagation = report["devices"], report["gaps"], report["propagation"]
     for device in devices:
         assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]
@@ -18,7 +18,7 @@ def check_sums(report: Any) -> None:
     assert gaps["listed_ps"] == sum(gaps["by_class_ps"].values())
     assert gaps["listed_ps"] == sum(pattern["total_ps"] for pattern in gaps["patterns"])
     for gap in gaps["items"]:
-        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= _SHORTEST_GAP_PS
+        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= _MIN_GAP_PS
         at = gap["start_ps"]
         for link in gap["chain"]:
             assert link["start_ps"] == at
@@ -36,28 +36,31 @@ def check_sums(report: Any) -> None:
     kinds = ("direct_ps", "recovered_ps", "bare_ps", "none_ps")
     assert sum(propagation[kind] for kind in kinds) == propagation["device_ps"]
     steps = {
-        step["host"]: [item for item in report["steps"] if item["host"] == step["host"]]
+        step["host"]: [row for row in report["steps"] if row["host"] == step["host"]]
         for step in report["steps"]
     }
     # Where the host only hands steps over, they last as long as its devices work: within their spans.
     spans = {
-        host: max(item["span_ps"] for item in report["devices"] if item["host"] == host)
-        for host in {item["host"] for item in report["devices"]}
+        host: max(device["span_ps"] for device in devices if device["host"] == host)
+        for host in {device["host"] for device in devices}
     }
     longest = max(
         (
-            max(sum(item["duration_ps"] for item in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
+            max(sum(step["duration_ps"] for step in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
             for host, rows_of_host in steps.items()
         ),
         default=0,
     )
     for finding in report["findings"]:
         assert finding["cost_ps"] >= 0
-        least, most = finding["step_if_fixed_ps"], finding["step_if_fixed_at_worst_ps"]
-        assert (least is None) == (most is None)
-        assert 0 <= (least or 0) <= (most or 0) <= longest + 1
-        assert (finding["gain_at_worst"] is None) == (least is None)
+        best, worst = finding["step_if_fixed_ps"], finding["step_if_fixed_at_worst_ps"]
+        assert (best is None) == (worst is None)
+        assert 0 <= (best or 0) <= (worst or 0) <= longest + 1
+        assert (finding["gain_at_worst"] is None) == (best is None)
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
-    # These are about busy time, and about waits of hosts for each other; the others each claim idle time.
-    apart = ("device_stalls", "exposed_collectives", "host_callback", "straggler")
-    assert sum(item["cost_ps"] for item in report["findings"] if item["id"] not in apart) <= gaps["total_ps"]
+    # These are about busy time or about hosts that wait for each other; each other finding claims idle time.
+    not_about_idle_time = ("device_stalls", "exposed_collectives", "host_callback", "straggler")
+    assert (
+        sum(finding["cost_ps"] for finding in report["findings"] if finding["id"] not in not_about_idle_time)
+        <= gaps["total_ps"]
+    )

@@ -1,4 +1,4 @@
-"""The host names under which data is served: names that nobody else can own, or that point to this machine."""
+"""The host names under which data is served: names that no other site can own, or that point to this machine."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ SCOPES = [
 def sums(report: Any) -> tuple[int, int]:
     propagation = report["propagation"]
     return propagation["device_ps"], sum(
-        propagation[f"{value}_ps"] for value in ("direct", "recovered", "bare", "none")
+        propagation[f"{kind}_ps"] for kind in ("direct", "recovered", "bare", "none")
     )
 
 
@@ -85,8 +85,8 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
 def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_path: Path) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, FORWARD)] * 3)]) for n in range(4)]
     report = propagation_report(training(tmp_path, steps))
-    entry = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
-    assert (entry["executions"], entry["device_ops"], entry["programs"]) == (4, 12, ["7"])
+    row = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
+    assert (row["executions"], row["device_ops"], row["programs"]) == (4, 12, ["7"])
 
 
 def test_annotations_of_a_cut_step_have_the_path_of_whole_steps() -> None:
@@ -135,11 +135,18 @@ def test_time_is_conserved_from_ops_to_scopes(bodies: list[list[tuple[str, int, 
         assert sums(propagation_report(loaded)) == (total, total)
         per_step = [annotation_rows(trace, n) for n in range(len(bodies))]
         for row in annotation_rows(trace):
-            inside = [entry for entry in annotation_rows(trace) if entry.path.startswith(f"{row.path}/")]
-            assert row.device_ps == row.own_device_ps + sum(value.own_device_ps for value in inside)
-            of_steps = [next(entry for entry in rows if entry.path == row.path) for rows in per_step]
-            assert row.device_ps == sum(value.device_ps for value in of_steps)
-            assert row.device_ops == sum(value.device_ops for value in of_steps)
+            nested = [
+                descendant
+                for descendant in annotation_rows(trace)
+                if descendant.path.startswith(f"{row.path}/")
+            ]
+            assert row.device_ps == row.own_device_ps + sum(descendant.own_device_ps for descendant in nested)
+            of_steps = [
+                next(step_row for step_row in step_rows if step_row.path == row.path)
+                for step_rows in per_step
+            ]
+            assert row.device_ps == sum(step_row.device_ps for step_row in of_steps)
+            assert row.device_ops == sum(step_row.device_ops for step_row in of_steps)
         scoped = sum(duration for body in bodies for _, duration, scope in body if "/" in scope)
         assert sum(row.own_device_ps for row in annotation_rows(trace)) == scoped
 
@@ -148,9 +155,9 @@ weights = st.lists(st.integers(1, 50), min_size=1, max_size=5)
 
 
 @given(st.lists(weights, min_size=1, max_size=6), st.data())
-def test_an_op_is_divided_without_a_rest(parts: list[list[int]], data: st.DataObject) -> None:
+def test_the_parts_of_an_op_add_up_to_it(parts: list[list[int]], data: st.DataObject) -> None:
     first = np.cumsum([0, *map(len, parts)]).astype(np.int32)
-    upto = np.concatenate([np.cumsum(value) for value in parts]).astype(np.int64)
+    upto = np.concatenate([np.cumsum(weights_of_op) for weights_of_op in parts]).astype(np.int64)
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
     key, own_ps = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
     time, count = np.zeros(len(upto), np.int64), np.zeros(len(parts), np.int64)
@@ -238,9 +245,9 @@ def test_stored_rows_of_name_scopes_provide_scopes() -> None:
 
 def test_an_unknown_step_or_device_is_an_error(tmp_path: Path) -> None:
     loaded = training(tmp_path, [Step(PHASES, [(950_000, [("dot.1", 10, FORWARD)])])])
-    for wrong in ({"step": 1}, {"step": -1}, {"device": "vm/TPU:5"}):
+    for arguments in ({"step": 1}, {"step": -1}, {"device": "vm/TPU:5"}):
         with pytest.raises(InputError, match=r"no (step|device)"):
-            propagation_view(loaded, **wrong)
+            propagation_view(loaded, **arguments)
 
 
 def test_an_empty_session_has_an_empty_view() -> None:
@@ -270,7 +277,7 @@ def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> Non
     assert timeline.annotation_at("h0.ann", MAX_LEVELS, MAX_LEVELS)["path"] is None
 
 
-def test_names_without_end_are_cut() -> None:
+def test_very_long_names_are_cut() -> None:
     names = [("x" * 10_000, 0, 100), ("a/" * 10_000 + "a", 200, 100)]
     loaded = session(
         capture(thread("python", *names), Core([("dot", 10, 10, {"tf_op": "a/" * 10_000 + "mm:"})]))

@@ -1,4 +1,4 @@
-"""Which events are the user's own."""
+"""Which events are annotations of the user's program."""
 
 from __future__ import annotations
 

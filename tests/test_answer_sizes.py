@@ -15,19 +15,19 @@ from tb_xla_insights.report.device_columns import device_columns, device_overvie
 MS = 10**9
 
 
-def packed(document: Any) -> int:
+def packed_size(document: Any) -> int:
     """Bytes of an answer as sent."""
     return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
 
 
 def test_answers_about_a_thousand_hosts_are_small() -> None:
-    """4,096 devices, and steps of 64 hosts, 12 each, no two alike, in the answers that have all of them."""
-    drawn = np.random.default_rng(0)
+    """All different: 4,096 devices of 1,024 hosts, and 12 steps of each of 64 hosts."""
+    random = np.random.default_rng(0)
 
     def times(mean_ps: int) -> list[int]:
-        """Hosts differ by 0.5 %, the devices of a host, for which one thread works, by 0.02 %."""
-        of_host = drawn.normal(mean_ps, 0.005 * mean_ps, 1024).repeat(4)
-        values: list[int] = (of_host + drawn.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
+        """Hosts differ by 0.5 %, the devices of a host, which one thread drives, by 0.02 %."""
+        of_host = random.normal(mean_ps, 0.005 * mean_ps, 1024).repeat(4)
+        values: list[int] = (of_host + random.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
         return values
 
     spans, busy, modules = times(550 * MS), times(500 * MS), times(510 * MS)
@@ -65,5 +65,7 @@ def test_answers_about_a_thousand_hosts_are_small() -> None:
         | {"host_ps": {class_name: ps[at] for class_name, ps in idle.items()}}
         for at in range(64 * 12)
     ]
-    assert packed(device_overview(devices)) < 20_000
-    assert packed(device_columns(devices, whole_steps)) + packed(views._step_columns(steps)) < 40_000
+    assert packed_size(device_overview(devices)) < 20_000
+    assert (
+        packed_size(device_columns(devices, whole_steps)) + packed_size(views._step_columns(steps)) < 40_000
+    )

@@ -1,4 +1,4 @@
-"""Blocks of a remote file: whatever is read in whatever order, each is fetched once."""
+"""Blocks of a remote file: each is fetched once, whatever the order of reads."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class File:
     def __init__(self, *, whole: bool = False, fetch: Callable[[int, int], bytes] | None = None) -> None:
         self.requests: list[tuple[int, int]] = []
         self._fetch = fetch or (lambda start, end: CONTENT[start:end])
-        self.blocks = Blocks(len(CONTENT), self._note, whole=whole)
+        self.blocks = Blocks(len(CONTENT), self._record_and_fetch, whole=whole)
 
-    def _note(self, start: int, end: int) -> bytes:
+    def _record_and_fetch(self, start: int, end: int) -> bytes:
         self.requests.append((start, end))
         return self._fetch(start, end)
 
@@ -93,7 +93,7 @@ def test_a_request_that_is_cancelled_fails_like_others() -> None:
     assert len(file.requests) == 1
 
 
-def test_a_call_without_an_answer_is_given_up() -> None:
+def test_a_call_without_an_answer_times_out() -> None:
     over = threading.Event()
     try:
         with pytest.raises(OSError, match=r"no answer for 0\.01 s"):

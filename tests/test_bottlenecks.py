@@ -97,12 +97,12 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
-    # No range: all faces read both.
+    # Best and worst case are the same.
     assert (worst["step_if_fixed_at_worst_ps"], worst["gain_at_worst"]) == (
         600_000,
         0.4,
     )
-    assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
+    assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is not work
     text = verdict(document)["text"].replace("\u202f", " ")
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text

@@ -1,4 +1,4 @@
-"""Programs that wait for Python: the ops, the time of waiting for them alone, the function, and a step's gain."""
+"""Programs that wait for Python: the ops, the time in which nothing else runs, the function, and a step's gain."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def trace_of(
             client += [*run, event("ThreadpoolListener::StopRegion", step_us + length - 9, 0)]
     for number, (name, events) in enumerate({"python": main, "tf_XLAPjRtCpuClient/1": client}.items(), 1):
         line = host.line(name, id=number)
-        for name_, start, duration, stats in sorted(events, key=lambda item: (item[1], -item[2])):
-            line.event(name_, start, duration, stats=stats)
+        for event_name, start, duration, stats in sorted(events, key=lambda item: (item[1], -item[2])):
+            line.event(event_name, start, duration, stats=stats)
     space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": HLO})
     return read(space, tmp_path)
 

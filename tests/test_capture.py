@@ -16,7 +16,7 @@ from typing import Any
 
 import grpc
 import pytest
-from helpers import free_port, write_session
+from helpers import refusing_port, write_session
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.launches.enqueues import JOINS
@@ -32,7 +32,7 @@ SHORT = Options(duration_ms=100, retries=0)
 
 
 def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
-    """Captures and waits for it. Raises InputError where no server gave anything."""
+    """Captures, and waits for the end. Raises InputError if no server wrote a file."""
     started = Capture(addresses, logdir, options)
     started.run()
     if not started.has_captures:
@@ -40,8 +40,24 @@ def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
     return started
 
 
+def capture_steps(address: str, logdir: Path) -> tuple[Capture, xi.Session]:
+    """A capture with several steps: as long as the program needs for them on a busy machine."""
+    for duration_ms in (300, 3000, 30_000):
+        captured = capture([address], str(logdir), Options(duration_ms=duration_ms))
+        session = xi.load(str(logdir))
+        if len(session.report()["steps"]) > 3:
+            return captured, session
+    raise AssertionError("no steps in 30 seconds")
+
+
+@pytest.fixture
+def refused_port() -> Iterator[int]:
+    with refusing_port() as port:
+        yield port
+
+
 class Refusal(grpc.RpcError):
-    """A server's, as gRPC raises it."""
+    """A server's refusal, as gRPC raises it."""
 
     def __init__(self, code: str, details: str) -> None:
         self._code, self._details = code, details
@@ -71,7 +87,7 @@ def test_addresses(text: str, addresses: tuple[str, ...]) -> None:
      "http://localhost:9012", "unix:/a/socket", "a b:1", "localhost:9012/x", "-a:1", "a:1\n", "é:1"],
 )  # fmt: skip
 def test_malformed_addresses(text: str) -> None:
-    if text == "a:1\n":  # blanks around an address are nothing
+    if text == "a:1\n":  # white space around an address is ignored
         assert parse_addresses(text) == ("a:1",)
         return
     with pytest.raises(InputError, match="HOST:PORT"):
@@ -85,21 +101,18 @@ def test_the_file_is_named_after_the_address() -> None:
 
 class TestRealServer:
     def test_a_capture_is_a_session(self, profiler_server: str, tmp_path: Path) -> None:
-        captured = capture([profiler_server], str(tmp_path), Options(duration_ms=300))
+        captured, session = capture_steps(profiler_server, tmp_path)
         name = host_name(profiler_server)
         assert (tmp_path / f"plugins/profile/{captured.session}/{name}.xplane.pb").is_file()
-        session = xi.load(str(tmp_path))
         assert session.name == captured.session
         report = session.report()
         assert report["environment"]["framework"] == "jax"
         assert [host["name"] for host in report["session"]["hosts"]] == [name]
-        assert report["steps"]
         assert report["devices"][0]["busy_ps"] > 0
 
     def test_runs_of_jax_are_joined_with_their_calls(self, profiler_server: str, tmp_path: Path) -> None:
-        """Also those of its fast path, which records no other call than that for one device."""
-        capture([profiler_server], str(tmp_path), SHORT)
-        session = xi.load(str(tmp_path))
+        """Also those of its fast path, which only records the call for one device."""
+        _, session = capture_steps(profiler_server, tmp_path)
         report = session.report()
         runs = {
             join: sum(execution["count"] for execution in report["executions"] if execution["join"] == join)
@@ -114,7 +127,7 @@ class TestRealServer:
     def test_a_busy_server_is_retried(self, profiler_server: str, tmp_path: Path) -> None:
         port = profiler_server.rpartition(":")[2]
         captured = capture(
-            [f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200)
+            [f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200, retries=60)
         )
         [session] = (tmp_path / "plugins/profile").iterdir()
         assert {path.name for path in session.iterdir()} == {
@@ -139,7 +152,7 @@ class TestRealServer:
         thread = threading.Thread(target=started.run)
         thread.start()
         while started.progress()["state"] != "tracing":
-            started.wait(0.01)
+            assert not started.wait(0.01)
         started.cancel()
         thread.join()
         assert started.progress()["state"] == "cancelled"
@@ -152,7 +165,7 @@ class TestRealServer:
         thread = threading.Thread(target=started.run)
         thread.start()
         while not started.done:
-            started.end()  # the first one may arrive before the server has begun
+            started.end()  # the server ignores a request that arrives before it traces
             started.wait(0.2)
         thread.join()
         assert started.progress()["state"] == "done"
@@ -174,10 +187,10 @@ class TestRealServer:
         assert f"Tracing {profiler_server}" in output.err
 
     def test_the_command_with_a_host_that_fails(
-        self, profiler_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, profiler_server: str, refused_port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        missing = f"localhost:{free_port()}"
-        options = ["--duration-ms", "100", "--retries", "0", "--json"]
+        missing = f"localhost:{refused_port}"
+        options = ["--duration-ms", "300", "--retries", "0", "--json"]
         assert main(["capture", f"{profiler_server},{missing}", str(tmp_path), *options]) == 3
         output = capsys.readouterr()
         document = json.loads(output.out)
@@ -186,7 +199,7 @@ class TestRealServer:
         assert f"{missing}: nothing listens there" in output.err
 
     def test_the_command_interrupted(self, profiler_server: str, tmp_path: Path) -> None:
-        # What a shell runs in the background ignores the signal.
+        # A process that a shell runs in the background ignores SIGINT, and so do its children.
         program = (
             "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
             "from tb_xla_insights.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -195,8 +208,7 @@ class TestRealServer:
         command = [sys.executable, "-c", program, "capture", *options]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
             assert process.stderr is not None
-            while "Tracing" not in process.stderr.readline():
-                continue
+            assert any("Tracing" in line for line in process.stderr)
             process.send_signal(signal.SIGINT)
             assert process.stderr.read().strip().endswith("xla-insights: stopped")
         assert process.returncode == 130
@@ -207,7 +219,7 @@ class TestRealServer:
 def answering(
     answer: Callable[[ProfileRequest], bytes], compression: grpc.Compression | None = None
 ) -> Iterator[str]:
-    """The address of a profiler server that answers so, whatever it has recorded."""
+    """Runs a profiler server with these answers, and yields its address."""
     handler = grpc.unary_unary_rpc_method_handler(
         lambda request, _: answer(request), ProfileRequest.FromString, bytes
     )
@@ -216,16 +228,18 @@ def answering(
     server.add_generic_rpc_handlers((service,))
     port = server.add_insecure_port("localhost:0")
     server.start()
-    yield f"localhost:{port}"
-    server.stop(None).wait()
+    try:
+        yield f"localhost:{port}"
+    finally:
+        server.stop(None).wait()
 
 
 class TestLongAnswers:
-    """Bytes that a server sends along are not taken in, and do not cost the capture: the file counts."""
+    """A long response is rejected, but does not fail the capture: only the file counts."""
 
     @staticmethod
     def long(request: ProfileRequest) -> bytes:
-        """Writes the file, and answers with 2 MiB of a field that is not known."""
+        """Writes the file, and answers with 2 MiB of an unknown field."""
         write_session(Path(request.repository_root) / request.session_id, request.host_name)
         return b"\x32\x80\x80\x80\x01" + bytes(1 << 21)
 
@@ -247,7 +261,7 @@ class TestLongAnswers:
 class TestRefusals:
     @pytest.fixture
     def silent_server(self) -> Iterator[str]:
-        """A profiler server that answers as if it had written a file, somewhere else."""
+        """A profiler server that answers as if it had written a file, but elsewhere."""
         with answering(lambda _: ProfileResponse().SerializeToString()) as address:
             yield address
 
@@ -258,13 +272,13 @@ class TestRefusals:
         with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes on its own machine"):
             capture([silent_server], str(tmp_path), SHORT)
 
-    def test_an_address_without_a_server(self, tmp_path: Path) -> None:
-        address = f"localhost:{free_port()}"
+    def test_an_address_without_a_server(self, refused_port: int, tmp_path: Path) -> None:
+        address = f"localhost:{refused_port}"
         with pytest.raises(InputError, match=f"^{address}: nothing listens there; start the profiler server"):
             capture([address], str(tmp_path), SHORT)
         assert not list(tmp_path.iterdir())
 
-    def test_without_the_packages_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_grpc(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "grpc", None)
         with pytest.raises(InputError, match=r"^grpc is not installed; pip install grpcio protobuf$"):
             capture(["localhost:1"], str(tmp_path), SHORT)
@@ -282,7 +296,7 @@ class TestRefusals:
                 server.shutdown()
 
     @pytest.mark.parametrize(
-        ("code", "details", "message", "again"),
+        ("code", "details", "message", "is_retryable"),
         [
             ("UNAVAILABLE", "errors resolving a:1: Domain name not found", "a:1: no such host", False),
             ("UNAVAILABLE", "recvmsg:Connection reset by peer", "ended during the capture", False),
@@ -295,12 +309,12 @@ class TestRefusals:
         ],
     )
     def test_refusals_have_a_message_and_may_be_retried(
-        self, code: str, details: str, message: str, again: bool
+        self, code: str, details: str, message: str, is_retryable: bool
     ) -> None:
         problem = refusal("a:1", "/logs/s", Refusal(code, details))
         assert message in problem.message
         assert "\n" not in problem.message
-        assert problem.is_retryable is again
+        assert problem.is_retryable is is_retryable
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def catalog() -> Catalog:
 
 
 def class_of(catalog: Catalog, name: str) -> str | None:
-    kind = catalog.class_index(name)
-    return None if kind < 0 else CLASSES[kind]
+    index = catalog.class_index(name)
+    return None if index < 0 else CLASSES[index]
 
 
 def test_the_classes_in_the_order_of_the_contract() -> None:
@@ -147,7 +147,7 @@ def test_parts_of_a_launch_are_no_launches(catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     "name", ["data_loading", "fetchBatch", "DataLoader", "prefetch_next", "INPUT", "loading", "HTTPData"]
 )
-def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name: str) -> None:
+def test_annotations_named_after_loading_are_input(catalog: Catalog, name: str) -> None:
     assert catalog.describes_loading(name)
 
 
@@ -165,11 +165,11 @@ def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name
         "",
     ],
 )
-def test_other_annotations_do_not(catalog: Catalog, name: str) -> None:
+def test_other_annotations_are_not_input(catalog: Catalog, name: str) -> None:
     assert not catalog.describes_loading(name)
 
 
-def extra(tmp_path: Path, document: object) -> str:
+def write_catalog(tmp_path: Path, document: object) -> str:
     path = tmp_path / "ours.json"
     path.write_text(document if isinstance(document, str) else json.dumps(document))
     return str(path)
@@ -181,7 +181,7 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
         {"class": "to_device", "prefixes": ["shard::push"], "suffixes": ["_toTpu"]},
         {"class": "input", "names": ["$next_batch"]},
     ]
-    catalog = load_catalog(extra(tmp_path, {"optional_prefixes": ["Our"], "groups": groups}))
+    catalog = load_catalog(write_catalog(tmp_path, {"optional_prefixes": ["Our"], "groups": groups}))
     assert class_of(catalog, "StepMarker") == "input"
     assert catalog.tags("shard::read") == {"loader"}
     assert class_of(catalog, "shard::push_all") == "to_device", "the longest prefix wins"
@@ -192,7 +192,7 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "place"),
+    ("document", "location"),
     [
         ("{", "line 1, column 2"),
         ([], "top level"),
@@ -208,15 +208,15 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
         ({"groups": [], "optional_prefixes": "Our"}, "optional_prefixes"),
     ],
 )
-def test_a_mistake_in_a_users_file_is_named_with_its_place(
-    tmp_path: Path, document: object, place: str
+def test_a_mistake_in_a_users_file_is_reported_with_its_location(
+    tmp_path: Path, document: object, location: str
 ) -> None:
-    path = extra(tmp_path, document)
+    path = write_catalog(tmp_path, document)
     with pytest.raises(InputError) as error:
         load_catalog(path)
     message = str(error.value)
     assert message.startswith(path)
-    assert place in message
+    assert location in message
     assert "\n" not in message
 
 

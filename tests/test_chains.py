@@ -1,4 +1,4 @@
-"""The chain that ended a gap: piece by piece, adding up to it."""
+"""The chain of a gap: its pieces, which add up to the gap."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def test_the_case_studys_gap() -> None:
     ] == [
         (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
-    for chain_piece in chain:
-        if chain_piece["event"] is None:
-            assert chain_piece["class"] == "unrecorded"
+    for piece in chain:
+        if piece["event"] is None:
+            assert piece["class"] == "unrecorded"
         else:
-            assert trace.name(chain_piece["event"]) == chain_piece["name"]
-            assert thread_labels(trace)[trace.line_of(chain_piece["event"]).index] == chain_piece["thread"]
-            assert trace.start_ps[chain_piece["event"]] < chain_piece["start_ps"] + chain_piece["duration_ps"]
-            assert trace.end_ps[chain_piece["event"]] > chain_piece["start_ps"]
+            assert trace.name(piece["event"]) == piece["name"]
+            assert thread_labels(trace)[trace.line_of(piece["event"]).index] == piece["thread"]
+            assert trace.start_ps[piece["event"]] < piece["start_ps"] + piece["duration_ps"]
+            assert trace.end_ps[piece["event"]] > piece["start_ps"]
 
 
-def a_step(queued: bool = False) -> Tpu:
-    """A run until 100; the next one is enqueued at 190, or had been at 60."""
+def loop_with_gap(queued: bool = False) -> Tpu:
+    """A run until 100 us. The next one begins at 250; it is enqueued at 190, or at 60 if `queued`."""
     loop = Tpu()
     loop.step(0, 180, 3)
     loop.launch(2, (5, 5), (20, 80))
@@ -70,7 +70,7 @@ def a_step(queued: bool = False) -> Tpu:
 
 
 def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
-    (chain,) = chains(a_step().trace())
+    (chain,) = chains(loop_with_gap().trace())
     assert brief(chain) == [
         ("backward", "tracing", "python", 20),
         ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
@@ -86,8 +86,8 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
     ]
 
 
-def test_host_work_after_the_hand_over_is_concurrent_and_no_cause() -> None:
-    """The thread that takes the work over at 250 is at other work until 240."""
+def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
+    """The thread that takes the work over at 250 us is busy with other work until 240 us."""
     loop = Tpu()
     loop.step(0, 180, 3)
     loop.launch(2, (5, 5), (20, 80))
@@ -111,18 +111,18 @@ def test_host_work_after_the_hand_over_is_concurrent_and_no_cause() -> None:
         (NOT_BEGUN, "wait", "TPU:0", 10),
     ]
     meanwhile = [
-        {entry["name"]: entry["duration_ps"] / US for entry in piece["meanwhile"]} for piece in chain
+        {activity["name"]: activity["duration_ps"] / US for activity in piece["meanwhile"]} for piece in chain
     ]
     assert meanwhile[3] == {"Training_Step": 34, "data_loading": 25, "unrecorded": 10, "StepMarker": 4}
     assert all(
-        sum(entry["duration_ps"] for entry in piece["meanwhile"]) == piece["duration_ps"]
+        sum(activity["duration_ps"] for activity in piece["meanwhile"]) == piece["duration_ps"]
         for piece in chain
         if piece["name"] in (HANDED_OVER, NOT_BEGUN)
     )
     assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
 
 
-def test_a_thread_that_drives_and_launches_itself() -> None:
+def test_a_driving_thread_that_launches_itself() -> None:
     events = [
         event("PjitFunction(f)", 0, 30),
         event("TpuLoadedExecutable::Execute", 5, 20),
@@ -148,14 +148,14 @@ def test_a_thread_that_drives_and_launches_itself() -> None:
 
 
 def test_a_run_that_begins_before_its_first_op_closes_the_chain() -> None:
-    loop = a_step()
+    loop = loop_with_gap()
     loop.ops[0][-1] = ("fusion.1", 260 * US, 40 * US)
     (chain,) = chains(loop.trace())
     assert brief(chain)[-2:] == [(NOT_BEGUN, "wait", "TPU:0", 40), ("train", "other", "TPU:0", 10)]
 
 
 def test_the_chain_of_a_queued_gap_is_the_driving_threads_work() -> None:
-    trace = a_step(queued=True).trace()
+    trace = loop_with_gap(queued=True).trace()
     assert [GAP_KINDS[kind] for kind in find_gaps(trace).kind] == ["queued"]
     (chain,) = chains(trace)
     assert brief(chain) == [
@@ -169,7 +169,7 @@ def test_the_chain_of_a_queued_gap_is_the_driving_threads_work() -> None:
 
 
 def test_negligible_pieces_merge_into_the_piece_before() -> None:
-    loop = a_step()
+    loop = loop_with_gap()
     loop.on_main("Wait for usage holds", 101, 0.1)
     loop.on_main("Wait for donation holds", 105, 0.2)
     (chain,) = chains(loop.trace())
@@ -183,7 +183,7 @@ def test_negligible_pieces_merge_into_the_piece_before() -> None:
 
 
 def test_no_gaps_no_chains() -> None:
-    assert find_chains(a_step().trace(), np.zeros(0, np.int64)) == []
+    assert find_chains(loop_with_gap().trace(), np.zeros(0, np.int64)) == []
 
 
 RUNS = [

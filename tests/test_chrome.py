@@ -1,4 +1,4 @@
-"""The trace for Perfetto: whole, in order, nested as viewers want it, and adding up to what the session says."""
+"""The trace for Perfetto: complete, ordered and nested, with times that add up to those of the session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PS = Decimal(10**6)
 
 
 class Chrome:
-    """A written trace by track: (process, thread) to its events, times in picoseconds."""
+    """An exported trace: events by track, which is (process, thread), with times in picoseconds."""
 
     def __init__(self, traced: SessionTrace) -> None:
         file = io.BytesIO()
@@ -39,16 +39,16 @@ class Chrome:
         names: dict[tuple[int, int], str] = {}
         self.tracks: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for event in document["traceEvents"]:
-            place = event["pid"], event["tid"]
+            track = event["pid"], event["tid"]
             if event["ph"] == "M":
                 if event["name"].endswith("_name"):
-                    names[place] = event["args"]["name"]
+                    names[track] = event["args"]["name"]
                     if event["tid"]:
-                        self.tracks[names[event["pid"], 0], names[place]] = []
+                        self.tracks[names[event["pid"], 0], names[track]] = []
                 continue
             assert event["ph"] == "X"
             start, duration = event["ts"] * PS, event["dur"] * PS
-            self.tracks[names[event["pid"], 0], names[place]].append(
+            self.tracks[names[event["pid"], 0], names[track]].append(
                 {**event, "start_ps": int(start), "duration_ps": int(duration)}
             )
 
@@ -95,11 +95,11 @@ def test_overlapping_events_nest_in_written_and_in_parsed_times(chrome: Chrome) 
 
 
 def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
-    """Exact as decimals; to the picosecond as floats, whose sums have rounding errors."""
-    for read in (lambda time: time, lambda time: round(float(time) * 1e6)):
+    """Asserts nesting of the exact decimals, and of floats rounded to picoseconds, whose sums have rounding errors."""
+    for parse in (lambda time: time, lambda time: round(float(time) * 1e6)):
         open_until: list[Any] = []
         for event in events:
-            start, end = read(event["ts"]), read(event["ts"]) + read(event["dur"])
+            start, end = parse(event["ts"]), parse(event["ts"]) + parse(event["dur"])
             while open_until and open_until[-1] <= start:
                 open_until.pop()
             assert not open_until or end <= open_until[-1], (name, event)
@@ -159,7 +159,7 @@ def test_events_that_overlap_without_nesting_are_in_separate_tracks() -> None:
     assert [event["name"] for event in chrome["TPU:0 of vm", "ops 2"]] == ["b"]
 
 
-def test_names_of_any_kind() -> None:
+def test_names_with_special_characters() -> None:
     name = 'a "quoted" \\ name\n\u2028 <é>'
     traced = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
     assert name in {event["name"] for events in Chrome(traced).tracks.values() for event in events}
@@ -190,11 +190,11 @@ def test_whole_nanoseconds_are_parsed_exactly(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
     for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
         event = json.loads(b'{"ts":' + text)
-        assert (in_perfetto(event["ts"]), in_perfetto(event["dur"])) == (ns, ns)
+        assert (perfetto_ns(event["ts"]), perfetto_ns(event["dur"])) == (ns, ns)
 
 
-def in_perfetto(microseconds: float) -> int:
-    """Nanoseconds, as Perfetto's importer makes them of a number (`CoerceToTs`)."""
+def perfetto_ns(microseconds: float) -> int:
+    """Nanoseconds as Perfetto's importer computes them (`CoerceToTs`)."""
     return int(microseconds * 1000.0)
 
 
@@ -204,10 +204,10 @@ def test_perfetto_reads_every_event(chrome: Chrome) -> None:
 
 
 def assert_perfetto_keeps(events: list[dict[str, Any]], name: object = "") -> None:
-    """Its importer puts events on a stack per track, and drops those that begin within another and end after it."""
+    """Asserts that Perfetto's importer keeps the events: it drops one that begins within another and ends after it."""
     open_until: list[int] = []
     for event in events:
-        start, duration = (in_perfetto(float(event[key])) for key in ("ts", "dur"))
+        start, duration = (perfetto_ns(float(event[key])) for key in ("ts", "dur"))
         assert start == int(event["ts"] * PS) // 1000, (name, event)
         while open_until and open_until[-1] <= start:
             open_until.pop()
@@ -230,7 +230,7 @@ LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.in
 
 @given(st.lists(st.tuples(LENGTHS, st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
-    """Three levels: a whole, its parts, and their parts, some of which are missing."""
+    """Three levels: one event, events that divide it, and events that divide those; some of the last are missing."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
     inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]

@@ -1,4 +1,4 @@
-"""The class at an instant: the definition, applied instant by instant, compared with the sweep."""
+"""The class at an instant: the sweep, compared with the definition at every instant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = (
 
 @st.composite
 def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, int]]:
-    """A few events within 40 ps, each inside or outside of every other."""
+    """A few events within 40 ps that nest or do not overlap."""
     drawn: list[tuple[str, int, int]] = []
     for _ in range(draw(st.integers(0, 7))):
         name = draw(st.sampled_from(names))
@@ -93,7 +93,7 @@ def test_timeline_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
     ]
 
 
-# Cases that the definition is for
+# Cases that motivate the definition
 
 
 def test_innermost_events_decide_the_classes_of_a_step() -> None:
@@ -159,7 +159,7 @@ def test_helpers_are_ignored_while_the_driving_thread_works() -> None:
 
 
 def test_helpers_decide_inside_a_launching_call() -> None:
-    """The device's queue is full: the call blocks, and so does the helper that takes the run over."""
+    """The device's queue is full: both the call and the helper that takes the run over block."""
     trace = capture(
         thread("python", ("TfrtTpuLoadedExecutable::Execute", 0, 50), ("StepMarker", 60, 5), role="driving"),
         thread("py_xla_execute/1", ("Scheduled TfrtTpuLoadedExecutable::Execute", 5, 40), ("Acquire semaphore", 10, 20),
@@ -193,7 +193,7 @@ def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
     thread_named = capture(
         thread("python", ("StepMarker", 0, 50)), thread("tf_PjRtCompilerThreadPool/3", ("dce", 10, 5))
     )
-    assert [thread_.role for thread_ in thread_named.threads] == ["driving", "compiler"]
+    assert [host_thread.role for host_thread in thread_named.threads] == ["driving", "compiler"]
 
 
 def test_run_executable_dispatches_then_waits() -> None:
@@ -214,7 +214,7 @@ def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:
         thread("tf_data_iterator_resource/4", ("PrefetchProduce", 0, 100)),
         thread("tf_data_private_threadpool/5", ("ExecutorState::Process", 0, 100)),
     )
-    roles = {thread.name.split("/")[0]: thread.role for thread in trace.threads}
+    roles = {host_thread.name.split("/")[0]: host_thread.role for host_thread in trace.threads}
     assert [role for name, role in roles.items() if name.startswith("tf_data")] == [
         "executor",
         "loader",
@@ -225,7 +225,7 @@ def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:
     ]  # fmt: skip
 
 
-def test_device_work_on_a_host_thread_is_no_host_work() -> None:
+def test_device_work_on_a_host_thread_is_not_host_work() -> None:
     trace = capture(
         thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
         thread("client", ("ThunkExecutor::Execute", 0, 30), ("dot.3", 5, 20, {"hlo_op": "dot.3"}),

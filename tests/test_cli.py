@@ -28,13 +28,13 @@ def plain(text: str) -> str:
     return text.replace("\u202f", " ")
 
 
-def documents(text: str) -> Any:
-    """The one JSON document that the text is."""
+def parse_document(text: str) -> Any:
+    """The text's JSON document, untyped."""
     return json.loads(text)
 
 
-def failure(capsys: Capture, *arguments: str) -> str:
-    """The one line on stderr of a command that cannot read its input."""
+def failure_line(capsys: Capture, *arguments: str) -> str:
+    """Runs a command that cannot read its input; returns its one line on stderr."""
     assert main(arguments) == 3
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -43,11 +43,11 @@ def failure(capsys: Capture, *arguments: str) -> str:
     return line
 
 
-def usage(capsys: Capture, *arguments: str) -> str:
-    """The one line on stderr of a command that was used wrongly."""
-    with pytest.raises(SystemExit) as left:
+def usage_line(capsys: Capture, *arguments: str) -> str:
+    """Runs a command with wrong usage; returns its one line on stderr."""
+    with pytest.raises(SystemExit) as exit_info:
         main(arguments)
-    assert left.value.code == 2
+    assert exit_info.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     [line] = printed.err.splitlines()
@@ -63,7 +63,7 @@ def test_sessions_are_listed_newest_first(logdir: Path, capsys: Capture) -> None
 
 def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
     assert main(["sessions", "--json", str(logdir)]) == 0
-    listed = documents(capsys.readouterr().out)["sessions"]
+    listed = parse_document(capsys.readouterr().out)["sessions"]
     assert [(session["name"], [host["name"] for host in session["hosts"]]) for session in listed] == [
         (NEW, ["a", "b"]),
         (OLD, ["vm"]),
@@ -71,9 +71,9 @@ def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
     assert listed[1]["path"] == str(logdir / "plugins/profile" / OLD)
 
 
-def test_a_report_is_the_document_of_the_contract(logdir: Path, capsys: Capture) -> None:
+def test_a_report_as_json(logdir: Path, capsys: Capture) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
-    report = documents(capsys.readouterr().out)
+    report = parse_document(capsys.readouterr().out)
     assert report["schema"] == 1
     session = report["session"]
     assert session["name"] == NEW
@@ -90,7 +90,7 @@ def test_a_report_is_the_document_of_the_contract(logdir: Path, capsys: Capture)
         assert device["duty_cycle"] == pytest.approx(0.6)
 
 
-def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
+def test_a_report_as_text(logdir: Path, capsys: Capture) -> None:
     assert main(["report", str(logdir), "--session", OLD]) == 0
     text = plain(capsys.readouterr().out)
     assert f"Session   {OLD}" in text
@@ -111,7 +111,7 @@ def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
 def test_the_duty_cycle_by_each_definition(
     logdir: Path, capsys: Capture, definition: str, share: str, definition_text: str
 ) -> None:
-    """Three runs with an op each, 15 of 25 ms, of 29 ms."""
+    """Three runs with an op each: 15 ms busy, in a span of 25 ms, in a capture of 29 ms."""
     assert main(["report", str(logdir), "--session", OLD, "--duty", definition]) == 0
     text = plain(capsys.readouterr().out)
     row = next(line for line in text.splitlines() if line.split()[:1] == ["TPU:0"])
@@ -124,7 +124,7 @@ def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
     hosts = {}
     for path in (logdir, directory, directory / "a.xplane.pb"):
         assert main(["report", "--json", str(path)]) == 0
-        report = documents(capsys.readouterr().out)
+        report = parse_document(capsys.readouterr().out)
         hosts[path] = [host["name"] for host in report["session"]["hosts"]]
     assert list(hosts.values()) == [["a", "b"], ["a", "b"], ["a"]]
 
@@ -135,7 +135,7 @@ def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capture) -> None:
     system.pipe_file(path, small_space().to_bytes())
     try:
         assert main(["report", "--json", "memory://cli-test"]) == 0
-        report = documents(capsys.readouterr().out)
+        report = parse_document(capsys.readouterr().out)
     finally:
         system.rm("/cli-test", recursive=True)
     assert report["session"]["name"] == "run/s"
@@ -146,7 +146,7 @@ def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capture) -> None:
 def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
     command = ["window", str(logdir), "--session", OLD, "--start-ms", "1", "--end-ms", "11.5"]
     assert main([*command, "--json"]) == 0
-    window = documents(capsys.readouterr().out)
+    window = parse_document(capsys.readouterr().out)
     assert (window["start_ps"], window["end_ps"]) == (MS, 11_500_000_000)
     assert window["duration_ps"] == 10_500_000_000
     for host in window["hosts"]:
@@ -164,11 +164,11 @@ def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
 
 def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
-    device = documents(capsys.readouterr().out)["devices"][1]["id"]
+    device = parse_document(capsys.readouterr().out)["devices"][1]["id"]
     command = ["window", str(logdir), "--start-ms", "0", "--end-ms", "9", "--json", "--device"]
     assert main([*command, device]) == 0
-    assert [row["id"] for row in documents(capsys.readouterr().out)["devices"]] == [device]
-    assert "no device nothing" in usage(capsys, *command, "nothing")
+    assert [row["id"] for row in parse_document(capsys.readouterr().out)["devices"]] == [device]
+    assert "no device nothing" in usage_line(capsys, *command, "nothing")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
-    usage(capsys, *arguments)
+    usage_line(capsys, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -196,32 +196,32 @@ class TestBadInput:
     def test_a_missing_path(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
         path = str(tmp_path / "missing")
         assert (
-            failure(capsys, *command, path)
+            failure_line(capsys, *command, path)
             == f"xla-insights: {path}: no such file or directory; check the path"
         )
 
     def test_an_empty_directory(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
-        assert "no profile under this directory" in failure(capsys, *command, str(tmp_path))
+        assert "no profile under this directory" in failure_line(capsys, *command, str(tmp_path))
 
     def test_a_url_of_an_unknown_kind(self, command: list[str], capsys: Capture) -> None:
-        assert "nothing://x: " in failure(capsys, *command, "nothing://x")
+        assert "nothing://x: " in failure_line(capsys, *command, "nothing://x")
 
 
 def test_a_session_of_another_name(logdir: Path, capsys: Capture) -> None:
-    line = failure(capsys, "report", str(logdir), "--session", "nothing")
+    line = failure_line(capsys, "report", str(logdir), "--session", "nothing")
     assert line.endswith(f"no session nothing; there are {NEW}, {OLD}")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"<html>", b"\xff" * 1000])
-def test_a_file_that_is_no_capture(tmp_path: Path, content: bytes, capsys: Capture) -> None:
+def test_a_file_that_is_not_a_capture(tmp_path: Path, content: bytes, capsys: Capture) -> None:
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(content)
-    assert str(path) in failure(capsys, "report", str(path))
+    assert str(path) in failure_line(capsys, "report", str(path))
 
 
-def test_a_directory_in_the_place_of_a_capture(tmp_path: Path, capsys: Capture) -> None:
+def test_a_directory_named_like_a_capture(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "plugins/profile/s/vm.xplane.pb").mkdir(parents=True)
-    assert "is a directory" in failure(capsys, "report", str(tmp_path))
+    assert "is a directory" in failure_line(capsys, "report", str(tmp_path))
 
 
 @pytest.mark.parametrize("command", [["report"], ["window", "--start-ms", "0", "--end-ms", "1"]])
@@ -230,16 +230,16 @@ def test_special_files_are_refused_without_waiting(
 ) -> None:
     pipe = tmp_path / "vm.xplane.pb"
     os.mkfifo(pipe)
-    for path, named in (("/dev/null", "/dev/null"), (tmp_path, pipe), (pipe, pipe)):
-        line = failure(capsys, *command, str(path))
-        assert line == f"xla-insights: {named}: is a pipe or a device; name a .xplane.pb file"
+    for path, reported_path in (("/dev/null", "/dev/null"), (tmp_path, pipe), (pipe, pipe)):
+        line = failure_line(capsys, *command, str(path))
+        assert line == f"xla-insights: {reported_path}: is a pipe or a device; name a .xplane.pb file"
 
 
 def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsys: Capture) -> None:
     path = write_cut_session(tmp_path, "vm")
     assert main(["report", "--json", str(path)]) == 0
     printed = capsys.readouterr()
-    assert "truncated_file" in [diagnostic["id"] for diagnostic in documents(printed.out)["diagnostics"]]
+    assert "truncated_file" in [diagnostic["id"] for diagnostic in parse_document(printed.out)["diagnostics"]]
     assert printed.err.startswith("warning (vm): ")
 
 
@@ -255,7 +255,7 @@ def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: p
     monkeypatch.setattr(
         "tb_xla_insights.cli.report_text.print_report", raising(ZeroDivisionError("two\nlines"))
     )
-    line = failure(capsys, "report", str(logdir))
+    line = failure_line(capsys, "report", str(logdir))
     assert "ZeroDivisionError: two lines" in line
     monkeypatch.setenv("XLA_INSIGHTS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
@@ -263,7 +263,7 @@ def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: p
 
 
 def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
-    """Also if the concurrent import has not ended by then."""
+    """Even if modules are still being imported by another thread."""
     command = [
         sys.executable,
         "-m",
@@ -273,14 +273,16 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
         "--catalog",
         str(logdir),
     ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == (
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (3, "")
+    assert process.stderr == (
         f"xla-insights: {logdir}: cannot be read (Is a directory); give a JSON file of event groups\n"
     )
 
 
-def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_has_no_traceback(
+    logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tb_xla_insights.cli.reading.read_session", raising(KeyboardInterrupt()))
     assert main(["report", str(logdir)]) == 130
     assert capsys.readouterr().err == "xla-insights: stopped\n"
@@ -296,56 +298,57 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
         (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
     ],
 )
-def test_a_closed_pipe_is_no_error(arguments: list[str], code: int, message: str) -> None:
+def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     run = str(LOGDIR / ("torch_xla_slow_input" if message else "synthetic_case_study_8_tpu_cores"))
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
     root = Path(__file__).parents[1]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, stdout=write_end, stderr=subprocess.PIPE, text=True, cwd=root, check=False
         )
     finally:
         os.close(write_end)
-    assert (done.returncode, done.stderr[: len(message)]) == (code, message)
-    assert bool(message) or not done.stderr
+    assert (process.returncode, process.stderr[: len(message)]) == (code, message)
+    assert bool(message) or not process.stderr
 
 
 @pytest.mark.parametrize(
-    ("where", "code", "message"), [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")]
+    ("redirection", "code", "message"),
+    [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")],
 )
-def test_a_full_output_is_no_traceback(where: str, code: int, message: str, logdir: Path) -> None:
-    if where == ">/dev/full" and not Path("/dev/full").is_char_device():
+def test_a_full_output_has_no_traceback(redirection: str, code: int, message: str, logdir: Path) -> None:
+    if redirection == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
-    shell = ["sh", "-c", f'exec "$@" {where}', "sh", *command]
+    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
     root = Path(__file__).parents[1]
-    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
-    assert done.returncode == code
-    assert re.fullmatch(message, done.stderr)
+    process = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    assert process.returncode == code
+    assert re.fullmatch(message, process.stderr)
 
 
-def test_an_error_output_that_is_closed(logdir: Path) -> None:
+def test_a_closed_stderr(logdir: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
-    done = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 0
-    assert documents(done.stdout)["schema"]
+    process = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
+    assert process.returncode == 0
+    assert parse_document(process.stdout)["schema"]
 
 
-def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
+def test_json_is_valid_in_every_encoding(tmp_path: Path) -> None:
     path = write_session(tmp_path / "µ \U0001f600", "vm")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
-    assert json.loads(done.stdout)["session"]["name"] == "µ \U0001f600"
+    process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
+    assert json.loads(process.stdout)["session"]["name"] == "µ \U0001f600"
 
 
-def test_python_reads_the_same(logdir: Path, capsys: Capture) -> None:
+def test_the_python_interface_returns_the_same_report(logdir: Path, capsys: Capture) -> None:
     session = xi.load(str(logdir), session=OLD)
     assert main(["report", "--json", str(logdir), "--session", OLD]) == 0
-    assert session.report() == documents(capsys.readouterr().out)
+    assert session.report() == parse_document(capsys.readouterr().out)
     assert session.name == OLD
     assert session.window(0, session.duration_ps)["duration_ps"] == session.duration_ps
     with pytest.raises(xi.InputError, match="the window is empty"):
@@ -373,14 +376,14 @@ def test_a_slice_of_a_table_is_a_table() -> None:
 
 
 def test_the_module_runs_as_a_command() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tb_xla_insights", "--version"],
         capture_output=True,
         text=True,
         check=True,
         cwd=Path(__file__).parents[1],
     )
-    assert done.stdout == f"xla-insights {xi.__version__}\n"
+    assert process.stdout == f"xla-insights {xi.__version__}\n"
 
 
 def test_the_progress_line_names_the_host_being_read() -> None:

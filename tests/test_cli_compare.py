@@ -15,13 +15,13 @@ LAZY, DYNAMO = (str(LOGDIR / f"synthetic_dynamo_issue_{mode}") for mode in ("laz
 Capture = pytest.CaptureFixture[str]
 
 
-def printed(capsys: Capture, *arguments: str) -> str:
+def comparison_text(capsys: Capture, *arguments: str) -> str:
     assert main(["compare", *arguments]) == 0
     return capsys.readouterr().out.replace("\u202f", " ")
 
 
 def test_two_sessions_as_text(capsys: Capture) -> None:
-    text = printed(capsys, LAZY, DYNAMO)
+    text = comparison_text(capsys, LAZY, DYNAMO)
     assert text.startswith(
         "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); chance cannot be ruled"
     )
@@ -37,7 +37,7 @@ def test_two_sessions_as_text(capsys: Capture) -> None:
 
 
 def test_two_sessions_as_json(capsys: Capture) -> None:
-    document = json.loads(printed(capsys, LAZY, DYNAMO, "--json"))
+    document = json.loads(comparison_text(capsys, LAZY, DYNAMO, "--json"))
     assert document["schema"] == 1
     assert document["lazy_dynamo"]["step"]["b"]["wall_ps"] == 52.6 * MS
     assert "pairs" not in document
@@ -46,29 +46,29 @@ def test_two_sessions_as_json(capsys: Capture) -> None:
 def test_pairs_alone_and_with_two_sessions(capsys: Capture, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(f"model,a,b\none,{LAZY},{DYNAMO}\ntwo,3,2\n")
-    document = json.loads(printed(capsys, "--pairs", str(file), "--json"))
+    document = json.loads(comparison_text(capsys, "--pairs", str(file), "--json"))
     assert list(document) == ["pairs"]
     speedups = [row["speedups"] for row in document["pairs"]["rows"]]
     assert speedups == [[39_000 / 52_600], [1.5]]
     assert document["pairs"]["rows"][0]["pairs"][0]["steps"] == [1, 1]
     assert document["pairs"]["means"] == [pytest.approx((39 / 52.6 + 1.5) / 2)]
-    text = printed(capsys, "--pairs", str(file))
+    text = comparison_text(capsys, "--pairs", str(file))
     assert text.splitlines()[-2].split() == ["mean", "of", "2", "1.121×"]
     assert "0.741× too few steps" in " ".join(text.split())
-    assert "Differences" in printed(capsys, LAZY, DYNAMO, "--pairs", str(file))
+    assert "Differences" in comparison_text(capsys, LAZY, DYNAMO, "--pairs", str(file))
 
 
 def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capture) -> None:
     name = "synthetic_dynamo_issue_lazy/2023_01_12_18_04_22_synthetic"
-    document = json.loads(printed(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
+    document = json.loads(comparison_text(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
     assert document["a"]["session"]["name"] == name
 
 
 @pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"]])
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         main(["compare", *arguments])
-    assert left.value.code == 2
+    assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("--help")
 
@@ -79,6 +79,6 @@ def test_unreadable_input_is_a_one_line_error(capsys: Capture, tmp_path: Path) -
     assert "missing: no such file or directory" in line
     (tmp_path / "pairs.csv").write_text("model,a,b\nx,3,nowhere\n")
     assert main(["compare", "--pairs", str(tmp_path / "pairs.csv")]) == 3
-    printed_ = capsys.readouterr()
-    assert printed_.out == ""
-    assert "pairs.csv, line 2: " in printed_.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "pairs.csv, line 2: " in output.err

@@ -36,16 +36,14 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
-    plain, packed = tmp_path / "trace.json", tmp_path / "trace.json.gz"
-    for path in (plain, packed):
+    plain, compressed = tmp_path / "trace.json", tmp_path / "trace.json.gz"
+    for path in (plain, compressed):
         assert main(["export", SESSION, "--format", "chrome", "-o", str(path)]) == 0
     [first, second] = capsys.readouterr().out.splitlines()
-    events = [
-        traceevent for traceevent in json.loads(plain.read_bytes())["traceEvents"] if traceevent["ph"] == "X"
-    ]
+    events = [event for event in json.loads(plain.read_bytes())["traceEvents"] if event["ph"] == "X"]
     assert first == f"{plain}: {len(events)} events"
-    assert second.startswith(str(packed))
-    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert second.startswith(str(compressed))
+    assert gzip.decompress(compressed.read_bytes()) == plain.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.json", "trace.json.gz"]
 
 
@@ -80,9 +78,7 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 0
     table = parquet.read_table(tmp_path / "gaps.parquet")
-    assert table.column("duration_ps").to_pylist() == [
-        item["duration_ps"] for item in report["gaps"]["items"]
-    ]
+    assert table.column("duration_ps").to_pylist() == [gap["duration_ps"] for gap in report["gaps"]["items"]]
     assert str(table.schema.field("step").type) == "int64"  # a gap after the last step has none
     assert {path.stem for path in tmp_path.iterdir()} >= {
         "steps",
@@ -93,20 +89,20 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_tables_of_an_earlier_export_are_removed_if_empty_now(
-    kind: str, tmp_path: Path, capsys: Capture
+    file_format: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    if kind == "parquet":
+    if file_format == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     (tmp_path / "notes.csv").write_text("kept")
-    command = ["--format", kind, "-o", str(tmp_path)]
+    command = ["--format", file_format, "-o", str(tmp_path)]
     assert main(["export", SESSION, *command]) == 0
-    assert (tmp_path / f"compiles.{kind}").exists()
+    assert (tmp_path / f"compiles.{file_format}").exists()
     capsys.readouterr()
     assert main(["export", str(LOGDIR / "torch_xla_baseline"), *command]) == 0
     notes = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
-    assert notes[str(tmp_path / f"compiles.{kind}")] == "removed, no rows"
+    assert notes[str(tmp_path / f"compiles.{file_format}")] == "removed, no rows"
     written = {
         path for path, note in notes.items() if note.endswith(("row", "rows")) and "removed" not in note
     }
@@ -114,7 +110,7 @@ def test_tables_of_an_earlier_export_are_removed_if_empty_now(
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
-    """Spreadsheets evaluate cells that begin so; numbers remain numbers, and no other text changes."""
+    """Spreadsheets evaluate texts that begin like formulas. Numbers remain numbers, and other texts are unchanged."""
     guarded = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("x";"y")', "-"]
     names = [*guarded, "a=1", "'x", "-1", "+2.5e3"]
     space = small_space()
@@ -140,31 +136,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_names_that_are_not_valid_text(kind: str, tmp_path: Path) -> None:
-    if kind == "parquet":
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_names_that_are_not_valid_text(file_format: str, tmp_path: Path) -> None:
+    if file_format == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     capture = tmp_path / os.fsdecode(b"host\xff.xplane.pb")
     capture.write_bytes(next(Path(SESSION).rglob("*.xplane.pb")).read_bytes())
-    assert main(["export", str(capture), "--format", kind, "-o", str(tmp_path)]) == 0
-    assert b"host\\udcff/CPU:0" in (tmp_path / f"devices.{kind}").read_bytes()
+    assert main(["export", str(capture), "--format", file_format, "-o", str(tmp_path)]) == 0
+    assert b"host\\udcff/CPU:0" in (tmp_path / f"devices.{file_format}").read_bytes()
 
 
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
 def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Python does not notice that such a file is truncated.
+    # The limit would truncate compiled modules without an error.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for name in ("page.html", "steps.csv"):
         (tmp_path / name).write_text("old")
-    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard_limit))
     try:
-        place = tmp_path if command[0] == "export" else tmp_path / "page.html"
-        assert main([*command, str(place), SESSION]) == 3
+        output = tmp_path if command[0] == "export" else tmp_path / "page.html"
+        assert main([*command, str(output), SESSION]) == 3
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft_limit, hard_limit))
     [line] = capsys.readouterr().err.splitlines()
     assert "File too large; give a f" in line
     assert [(tmp_path / name).read_text() for name in ("page.html", "steps.csv")] == ["old", "old"]
@@ -182,18 +178,18 @@ def test_without_pyarrow_the_error_names_the_remedy(
     assert 'pip install "tb-xla-insights[parquet]"' in line
 
 
-@pytest.mark.parametrize("kind", ["chrome", "csv"])
-def test_an_unwritable_output(kind: str, tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize("file_format", ["chrome", "csv"])
+def test_an_unwritable_output(file_format: str, tmp_path: Path, capsys: Capture) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert main(["export", SESSION, "--format", kind, "-o", str(blocked / "below")]) == 3
+    assert main(["export", SESSION, "--format", file_format, "-o", str(blocked / "below")]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert "can be written with -o" in line
 
 
-@pytest.mark.parametrize("place", ["", ".", "/"])
-def test_a_folder_in_the_place_of_a_trace(place: str, capsys: Capture) -> None:
-    assert main(["export", SESSION, "--format", "chrome", "-o", place]) == 3
+@pytest.mark.parametrize("output", ["", ".", "/"])
+def test_a_directory_as_the_output_of_a_trace(output: str, capsys: Capture) -> None:
+    assert main(["export", SESSION, "--format", "chrome", "-o", output]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("Is a directory; give a file that can be written with -o")
 
@@ -211,22 +207,22 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
     with (tmp_path / "trace.json").open("w+b") as file:
-        where = subprocess.PIPE if piped else file
-        done = subprocess.run(
-            [*command, "-o", "/dev/stdout"], stdout=where, stderr=subprocess.PIPE, check=True
+        stdout = subprocess.PIPE if piped else file
+        process = subprocess.run(
+            [*command, "-o", "/dev/stdout"], stdout=stdout, stderr=subprocess.PIPE, check=True
         )
         file.seek(0)
-        assert json.loads(done.stdout or file.read())["traceEvents"]
-    assert done.stderr.startswith(b"/dev/stdout: ")
+        assert json.loads(process.stdout or file.read())["traceEvents"]
+    assert process.stderr.startswith(b"/dev/stdout: ")
 
 
 def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as threads:
-        read = threads.submit(pipe.read_bytes)
+        content = threads.submit(pipe.read_bytes)
         assert main(["export", SESSION, "--format", "chrome", "-o", str(pipe)]) == 0
-        assert json.loads(read.result())["traceEvents"]
+        assert json.loads(content.result())["traceEvents"]
     assert pipe.is_fifo()
 
 
@@ -234,9 +230,9 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     "arguments", [[], ["x"], ["x", "--format", "xml", "-o", "y"], ["x", "--format", "csv"]]
 )
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         main(["export", *arguments])
-    assert left.value.code == 2
+    assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("--help")
 
@@ -244,7 +240,7 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
 def test_numbers_beyond_64_bits_are_floats_in_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FLOPs of a pod may be that many."""
+    """The FLOPs of a pod can exceed 64 bits."""
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     monkeypatch.setattr(export_tables, "tables", lambda _: {"ops": [{"flops": 1}, {"flops": 1 << 70}]})
     export_tables.write_parquet(xi.load(SESSION), tmp_path)

@@ -1,4 +1,4 @@
-"""Documents of real captures satisfy the contract."""
+"""Reports and windows of real captures: their keys, numbers and sums."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ DEVICE_KEYS = {
 }  # fmt: skip
 
 
-def only_plain_numbers(document: Any) -> bool:
-    """Every integer is exact in a double: larger ones are decimal strings."""
+def has_only_exact_integers(document: Any) -> bool:
+    """Whether every integer is exact in a double, as larger ones are decimal strings."""
     if isinstance(document, dict):
-        return all(only_plain_numbers(value) for value in document.values())
+        return all(has_only_exact_integers(value) for value in document.values())
     if isinstance(document, list):
-        return all(map(only_plain_numbers, document))
+        return all(map(has_only_exact_integers, document))
     return not isinstance(document, int) or abs(document) < 2**53
 
 
 @pytest.fixture(scope="module")
 def sessions(shared_traces: Path) -> list[xi.Session]:
-    listed = find_sessions([Root(str(shared_traces))])
-    assert len(listed) > 15
-    return [xi.load(session.path) for session in listed]
+    session_files = find_sessions([Root(str(shared_traces))])
+    assert len(session_files) > 15
+    return [xi.load(session.path) for session in session_files]
 
 
-def test_every_report_keeps_the_contract(sessions: list[xi.Session]) -> None:
+def test_every_report_has_its_keys_and_sums(sessions: list[xi.Session]) -> None:
     for session in sessions:
         report = session.report()
         assert json.loads(json.dumps(report)) == report
-        assert only_plain_numbers(report)
+        assert has_only_exact_integers(report)
         assert report["environment"]["framework"] in (
             "torch_xla",
             "torch_tpu",
@@ -62,7 +62,7 @@ def test_classes_add_up_in_every_window(sessions: list[xi.Session]) -> None:
     for session in sessions:
         for start, end in [(0, session.duration_ps), (session.duration_ps // 3, session.duration_ps // 2)]:
             window = session.window(start, end)
-            assert only_plain_numbers(window)
+            assert has_only_exact_integers(window)
             for host in window["hosts"]:
                 assert set(host["by_class_ps"]) <= set(CLASSES)
                 assert sum(host["by_class_ps"].values()) == end - start, (session.name, host["host"])

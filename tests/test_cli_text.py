@@ -34,7 +34,7 @@ from tb_xla_insights.tables.definition import Column, Definition
 
 CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
-UNBROKEN = 100_000
+UNLIMITED_WIDTH = 100_000
 MS = 10**9
 Capture = pytest.CaptureFixture[str]
 
@@ -45,17 +45,17 @@ def report(name: str) -> Any:
 
 
 @functools.cache
-def text_of(name: str, width: int = UNBROKEN) -> str:
+def text_of(name: str, width: int = UNLIMITED_WIDTH) -> str:
     return printed(report(name), width)
 
 
-def printed(document: dict[str, Any], width: int = UNBROKEN) -> str:
+def printed(document: dict[str, Any], width: int = UNLIMITED_WIDTH) -> str:
     out = console(width)
     print_report(out, document)
     return printed_text(out)
 
 
-def console(width: int = UNBROKEN) -> Console:
+def console(width: int = UNLIMITED_WIDTH) -> Console:
     return Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -64,7 +64,7 @@ def printed_text(out: Console) -> str:
     return "\n".join(line.rstrip(" ") for line in out.file.getvalue().splitlines())
 
 
-def plain(text: str) -> str:
+def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -72,7 +72,7 @@ def section(text: str, title: str) -> list[str]:
     """The lines from the title to the next empty one, with single spaces."""
     lines = text.splitlines()
     start = next(n for n, line in enumerate(lines) if line == title or line.startswith(f"{title} ("))
-    return [plain(line) for line in lines[start : lines.index("", start)]]
+    return [single_spaced(line) for line in lines[start : lines.index("", start)]]
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -82,16 +82,16 @@ class TestWidths:
         assert max(map(len, text_of(name, width).splitlines())) <= width
 
     def test_no_word_is_broken(self, name: str, width: int) -> None:
-        """Numbers stay with their units, except where a line ends after a slash."""
+        """Numbers are not separated from their units, except that a line may end after a slash."""
         whole = words(text_of(name)) | words("A wider terminal also shows:")
         for word in words(text_of(name, width)) - whole:
             assert any("/" in line and word in line for line in whole), word
 
     def test_columns_that_are_left_out_are_named(self, name: str, width: int) -> None:
         for title in ("Steps", "Gaps", "Executions"):
-            part = " ".join(section(text_of(name, width), title))
+            section_text = " ".join(section(text_of(name, width), title))
             for head in re.split(r"  +", heads(text_of(name), title)):
-                assert all(word in part for word in head.partition(",")[0].split()), (title, head)
+                assert all(word in section_text for word in head.partition(",")[0].split()), (title, head)
 
 
 def words(text: str) -> set[str]:
@@ -138,25 +138,25 @@ def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
 
 
 def test_tables_fit_the_width_of_the_terminal() -> None:
-    main_end, end = pty.openpty()
-    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    terminal, program_end = pty.openpty()
+    fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(LOGDIR / LOGS[1])]
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=end, stderr=subprocess.DEVNULL, env=environment
+        command, stdin=subprocess.DEVNULL, stdout=program_end, stderr=subprocess.DEVNULL, env=environment
     ) as run:
-        os.close(end)
-        shown = b"".join(iter(lambda: _read(main_end), b"")).decode()
-    os.close(main_end)
+        os.close(program_end)
+        shown = b"".join(iter(lambda: _read(terminal), b"")).decode()
+    os.close(terminal)
     assert run.returncode == 0
     lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
     assert 60 < max(map(len, lines)) <= 72
     assert any(line.startswith("A wider terminal also shows:") for line in lines)
 
 
-def _read(end: int) -> bytes:
+def _read(terminal: int) -> bytes:
     try:
-        return os.read(end, 1 << 16)
+        return os.read(terminal, 1 << 16)
     except OSError:  # the other end is closed
         return b""
 
@@ -176,11 +176,11 @@ def test_a_synthetic_session_is_called_so() -> None:
     assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
 
 
-def test_input_that_is_hidden() -> None:
-    wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is spent waiting for data."
+def test_input_that_does_not_delay_devices() -> None:
+    idle_sentence = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is spent waiting for data."
     assert section(text_of(CASE), "Input") == [
         "Input",
-        f"Loading does not hold devices up: {wanting}",
+        f"Loading does not hold devices up: {idle_sentence}",
         "Data comes from 2 loader threads; 11 batches took the driving thread 90.136 ms, 8.194 ms each.",
         "Loading takes 2 904.818 ms; during 57.5 % of that some device works.",
         "Sending to devices takes 238.914 ms; during 1.8 % of that some device works.",
@@ -201,20 +201,21 @@ def test_input_of_other_kinds() -> None:
     pipeline = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
     out = console()
     idle_text.print_input(out, pipeline, 2)
-    assert "Loading does not hold devices up: no idle time is spent waiting for data." in plain(
+    assert "Loading does not hold devices up: no idle time is spent waiting for data." in single_spaced(
         printed_text(out)
     )
-    assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
-        printed_text(out)
+    assert (
+        "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads"
+        in single_spaced(printed_text(out))
     )
     infeed = {"kind": "infeed", "verdict": "bound", "idle_ps": 5 * MS, "infeed_ps": 2 * MS, "share": 0.2}
     out = console()
     idle_text.print_input(out, pipeline | infeed | {"batches": 0, "loader_threads": 0}, 1)
     assert (
         "5.000 ms of idle time on all cores (20.0 % of their spans) is spent waiting for data; "
-        "2.000 ms of it in infeed ops." in plain(printed_text(out))
+        "2.000 ms of it in infeed ops." in single_spaced(printed_text(out))
     )
-    assert "Data comes from infeed. " in plain(printed_text(out))
+    assert "Data comes from infeed. " in single_spaced(printed_text(out))
 
 
 def test_no_input_section_without_loading(logdir: Path) -> None:
@@ -235,7 +236,7 @@ def test_early_executions() -> None:
 
 
 def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
-    text = plain(text_of("torch_xla_early_item"))
+    text = single_spaced(text_of("torch_xla_early_item"))
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
         "1.068 0.843 / 1.010 / 1.370 ms 0.000 0.169 0.126 / 0.157 / 0.237 ms exact"
     )
@@ -248,11 +249,12 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
     fixed = {"fixed_ps": 0, "slope": 0.1, "runs": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
-    assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
-        printed_text(out)
+    assert (
+        "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it"
+        in single_spaced(printed_text(out))
     )
-    assert "(median; from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(printed_text(out))
-    assert "indistinguishable from zero (fitted to 7 runs)" in plain(printed_text(out))
+    assert "(median; from −1.000 ms to 5.000 ms over 1 000 runs)" in single_spaced(printed_text(out))
+    assert "indistinguishable from zero (fitted to 7 runs)" in single_spaced(printed_text(out))
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
@@ -260,10 +262,10 @@ def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
     [row, *_] = report(CASE)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
     host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
-    first, single = plain(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
+    first, single = single_spaced(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
     assert first.endswith("0.500 ns / 1.000 ms / 20.000 s exact")
     assert "/" not in single
-    assert "The host" not in plain(printed_text(out))
+    assert "The host" not in single_spaced(printed_text(out))
 
 
 def test_ops_that_only_wait_over_all_devices() -> None:
@@ -288,10 +290,10 @@ def test_compilations() -> None:
         "(/opt/xla-demo/train.py:111) torch_xla.sync when exiting a profiler StepTrace region"
     )
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
-    kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
+    related_graphs = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
-    host_text.print_compiles(out, [row | {"graphs_of_same_name": kin}])
-    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(printed_text(out))
+    host_text.print_compiles(out, [row | {"graphs_of_same_name": related_graphs}])
+    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in single_spaced(printed_text(out))
 
 
 @pytest.mark.parametrize(
@@ -309,27 +311,27 @@ def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, text
     host_text.print_compiles(
         out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}]
     )
-    assert f" {text} 130ef63c " in plain(printed_text(out))
+    assert f" {text} 130ef63c " in single_spaced(printed_text(out))
 
 
 def test_in_warm_up_every_graph_is_new() -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
-    new = {
+    new_graph = {
         "change": "other_graph",
         "difference": "no earlier graph is similar",
         "nearest": None,
     }
-    assert difference_text(row | new) == "No earlier graph is similar"
-    assert difference_text(row | new | {"warm_up": True}) is None
+    assert difference_text(row | new_graph) == "No earlier graph is similar"
+    assert difference_text(row | new_graph | {"warm_up": True}) is None
 
 
 def test_transfers() -> None:
     rows = section(text_of(CASE), "Transfers")
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
-    part = report(CASE)["transfers"]["to_device"] | {"known_size_count": 3}
+    transfers = report(CASE)["transfers"]["to_device"] | {"known_size_count": 3}
     out = console()
-    host_text.print_transfers(out, {"to_device": part})
-    assert "3.6 GB (3 known)" in plain(printed_text(out))
+    host_text.print_transfers(out, {"to_device": transfers})
+    assert "3.6 GB (3 known)" in single_spaced(printed_text(out))
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
@@ -337,12 +339,12 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     assert row.startswith("TPU:2 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing")
     document = report(CASE)
     first, second, third, *_ = document["gaps"]["items"]
-    changed = [
+    items = [
         first | {"all_cores_idle_ps": 0},
         second | {"all_cores_idle_ps": second["duration_ps"] // 2},
         third,
     ]
-    rows = section(printed(document | {"gaps": document["gaps"] | {"items": changed}}), "Gaps")
+    rows = section(printed(document | {"gaps": document["gaps"] | {"items": items}}), "Gaps")
     assert [re.findall(" (no|in part|yes) ", row) for row in rows[3:]] == [
         ["no"],
         ["in part"],
@@ -385,16 +387,16 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
 def test_wide_characters_take_two_cells(width: int) -> None:
     """No line is wider than the terminal, no name is cut, and numbers are aligned."""
     out, sentence = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
-    columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("place", "Place"))
+    columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("path", "Path"))
     rows = [
-        {"name": "训练步骤", "count": 1, "place": "/home/数据/训练/train.py"},
-        {"name": "ab", "count": 22, "place": "模型训练加速器"},
+        {"name": "训练步骤", "count": 1, "path": "/home/数据/训练/train.py"},
+        {"name": "ab", "count": 22, "path": "模型训练加速器"},
     ]
     out.print(elements.table(Definition("Programs", columns), rows))
     elements.print_paragraph(out, sentence)
     lines = printed_text(out).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
-    assert plain(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
+    assert single_spaced(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
     first, second = lines[3].index("1"), lines[4].index("22")
     assert cell_len(lines[3][:first]) == cell_len(lines[4][:second]) + 1

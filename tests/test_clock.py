@@ -83,13 +83,13 @@ def test_a_line_without_events_does_not_affect_the_time_base() -> None:
 
 
 def test_one_damaged_line_does_not_move_the_others() -> None:
-    for wrong in (EPOCH // 2, 1 << 62, -(1 << 62), 1 << 56):
-        trace = host((EPOCH, 0), (wrong, 4), (EPOCH + 1, 0))
+    for timestamp_ns in (EPOCH // 2, 1 << 62, -(1 << 62), 1 << 56):
+        trace = host((EPOCH, 0), (timestamp_ns, 4), (EPOCH + 1, 0))
         assert starts(trace) == [0, 4, 1000]
         assert ids(trace) == ["clock_unknown"]
 
 
-def test_hosts_are_placed_by_their_clocks() -> None:
+def test_hosts_start_at_their_clocks_times() -> None:
     late_host, early_host = (
         host((EPOCH + 9, 0), name="late"),
         host((2, 0), (5, 0), profile_start=EPOCH, name="early"),
@@ -108,8 +108,8 @@ def test_hosts_are_placed_by_their_clocks() -> None:
 def test_a_host_without_a_clock_starts_with_the_session_and_is_reported() -> None:
     joined = session(host((EPOCH, 0), name="a"), host((700, 0), name="b"))
     assert [starts(trace) for trace in joined.traces] == [[0], [0]]
-    assert [(d.id, d.host) for d in joined.diagnostics] == [("clock_unknown", "b")]
-    assert session(host((700, 0), name="b")).diagnostics == []  # alone it needs none
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [("clock_unknown", "b")]
+    assert session(host((700, 0), name="b")).diagnostics == []  # a single host needs no clock
 
 
 def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> None:
@@ -118,7 +118,9 @@ def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> Non
     assert {trace.host: starts(trace) for trace in joined.traces} == {
         "1": [1000], "0": [0], f"{-30 * year}": [0],
     }  # fmt: skip
-    assert [(d.id, d.host) for d in joined.diagnostics] == [("clock_unknown", f"{-30 * year}")]
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [
+        ("clock_unknown", f"{-30 * year}")
+    ]
 
 
 def test_devices_move_with_their_host() -> None:

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.clocks import describe_clock_contradiction
 from tb_xla_insights.trace.model import Trace
 
 FLOW = {"_pt": TO_DEVICE, "_p": 1}
-USED = {"_ct": TO_DEVICE, "_c": 1}
+CONSUMED_FLOW = {"_ct": TO_DEVICE, "_c": 1}
 
 
 def with_callback(offset: float) -> Trace:
@@ -21,15 +21,15 @@ def with_callback(offset: float) -> Trace:
     calls = thread(
         "python",
         event("DoEnqueueProgram", 0, 10, **FLOW),
-        event("CompleteCallbacks", 130, 5, **USED),
+        event("CompleteCallbacks", 130, 5, **CONSUMED_FLOW),
         event("StepMarker", 2000, 5),
     )
-    run = event("train(7)", 20 + offset, 100, **USED)
+    run = event("train(7)", 20 + offset, 100, **CONSUMED_FLOW)
     return capture(calls, Core([event("fusion.1", 20 + offset, 100)], [run]))
 
 
 def with_blocking_call(offset: float) -> Trace:
-    """The same on XRT, where the call around the launch lasts until the run ends."""
+    """The same run on XRT, where the call around the launch lasts until the run ends."""
     calls = thread(
         "python",
         event("RunExecutable", 0, 125),
@@ -37,7 +37,7 @@ def with_blocking_call(offset: float) -> Trace:
         event("DoEnqueueProgram", 6, 5, **FLOW),
         event("StepMarker", 2000, 5),
     )
-    run = event("train(7)", 20 + offset, 100, **USED)
+    run = event("train(7)", 20 + offset, 100, **CONSUMED_FLOW)
     return capture(calls, Core([event("fusion.1", 20 + offset, 100)], [run]))
 
 

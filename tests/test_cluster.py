@@ -12,7 +12,7 @@ from typing import Any
 import dask
 import distributed
 import pytest
-from helpers import free_port, write_session
+from helpers import refusing_port, write_session
 from host_tasks import count, die, die_once
 from test_plugin import data, opened, tensorboard
 
@@ -33,7 +33,7 @@ def scheduler() -> Iterator[str]:
         dask.config.set(
             {
                 "distributed.scheduler.allowed-failures": 2,
-                # One host at a time is at a worker, so that Dask blames no other one for its end.
+                # A worker has one host at a time, so that Dask blames no other host for the worker's end.
                 "distributed.scheduler.worker-saturation": 1.0,
             }
         ),
@@ -125,15 +125,17 @@ def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None
     assert xi.load(path, scheduler=scheduler).report() == xi.load(path).report()
 
 
-def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostCapture], tmp_path: Path) -> None:
-    once = partial(die_once, where="c", folder=str(tmp_path))
-    results = values(run(hosts, once, load_catalog(), scheduler))
+def test_the_host_of_a_killed_worker_is_read_again(
+    scheduler: str, hosts: list[HostCapture], tmp_path: Path
+) -> None:
+    task = partial(die_once, host_name="c", folder=str(tmp_path))
+    results = values(run(hosts, task, load_catalog(), scheduler))
     assert (tmp_path / "died").exists()
     assert [result[0] for result in results] == list(NAMES)
 
 
 def test_a_host_that_kills_every_worker_is_reported(scheduler: str, hosts: list[HostCapture]) -> None:
-    results = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
+    results = values(run(hosts, partial(die, host_name="c"), load_catalog(), scheduler))
     assert [outcome.host.name for outcome in results if isinstance(outcome, Failure)] == ["c"]
     assert len(results) == len(NAMES)
 
@@ -157,8 +159,9 @@ def test_a_missing_scheduler_is_a_one_line_error(
     session: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
-    address = f"tcp://127.0.0.1:{free_port()}"
-    assert main(["report", str(session), "--scheduler", address]) == 3
+    with refusing_port() as port:
+        address = f"tcp://127.0.0.1:{port}"
+        assert main(["report", str(session), "--scheduler", address]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert f"{address}: no Dask scheduler answers" in line
 
@@ -169,9 +172,9 @@ def test_a_missing_scheduler_is_a_one_line_error(
 def test_an_impossible_scheduler_address_is_a_usage_error(
     session: Path, capsys: pytest.CaptureFixture[str], address: str
 ) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         main(["report", str(session), "--scheduler", address])
-    assert left.value.code == 2
+    assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert f"{address!r} is not a scheduler's address; write it as tcp://HOST:8786" in line
     with pytest.raises(InputError, match="is not a scheduler's address"):
@@ -188,23 +191,29 @@ def test_a_scheduler_without_workers_is_one_line(
     assert "no worker" in line
 
 
-def test_hosts_are_not_awaited_once_all_workers_have_left(
+def test_an_error_is_raised_once_all_workers_have_left(
     hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A scheduler that has lost its workers after it was asked about them is one that never had any, unasked."""
-    monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
+    """The workers leave after the check of their versions: a scheduler without workers, and without that check."""
+
+    def skip_check(*_: object) -> None:
+        # Only now, as the client's connection to the scheduler has the same limit.
+        monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 0.1)
+
+    monkeypatch.setattr(tasks_cluster, "_check_versions", skip_check)
     monkeypatch.setattr(tasks_cluster, "WORKER_SECONDS", 0.1)
     message = "no worker is left to read a, and none came within 0.1 s; .* start some with: dask worker tcp:"
-    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
-        monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
-        with pytest.raises(InputError, match=message):
-            values(run(hosts, count, load_catalog(), empty.scheduler_address))
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty,
+        pytest.raises(InputError, match=message),
+    ):
+        values(run(hosts, count, load_catalog(), empty.scheduler_address))
 
 
 def test_a_scheduler_that_gives_up_waiting_for_workers_is_one_line(
     hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask fails a task by itself where its `no-workers-timeout` is shorter than ours."""
+    """Dask itself fails the task if its `no-workers-timeout` is shorter than the plugin's."""
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
     with (
         dask.config.set({"distributed.scheduler.no-workers-timeout": "0.1s"}),

@@ -1,4 +1,4 @@
-"""Collectives by name, kind and device; how much of their time is exposed, against an instant by instant count."""
+"""Collectives by name, kind and device; their exposed time, compared with a count instant by instant."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_rows_add_up_over_devices_and_have_self_times() -> None:
     ops = [("while.1", 0, 30), ("all-gather.1", 5, 10), ("all-reduce.1", 20, 5)]
     trace = capture(Core(ops), Core(ops, name="TPU:1"))
     rows = {row["op"]: row for row in collectives_report(session(trace))}
-    # While the loop's own time passes nothing of the collective is left: they take turns.
+    # The loop's own time does not hide a collective, as it excludes the ops inside the loop.
     assert rows["all-gather.1"] == {
         "op": "all-gather.1", "kind": "all-gather", "count": 2, "duration_ps": 20, "exposed_ps": 20,
     }  # fmt: skip
@@ -104,8 +104,8 @@ def test_waiting_for_a_copy_hides_nothing() -> None:
     assert find_collectives(trace, 0).exposed_ps.tolist() == [10]
 
 
-def test_on_a_cpu_ops_of_other_threads_are_no_parts_of_a_collective(tmp_path: Path) -> None:
-    """A product runs within its time on another thread."""
+def test_on_a_cpu_ops_of_other_threads_are_not_nested_in_a_collective(tmp_path: Path) -> None:
+    """A product on another thread runs within the time of the collective."""
     space = Space()
     host = space.plane("/host:CPU")
     for number, (op, start, length) in enumerate([("all-reduce.1", 10, 30), ("dot.2", 20, 10)]):
@@ -120,8 +120,8 @@ def test_on_a_cpu_ops_of_other_threads_are_no_parts_of_a_collective(tmp_path: Pa
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=6)
 
 
-def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans of one stream, none overlapping the one before."""
+def without_overlaps(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans of one stream, without those that overlap an earlier one."""
     out: list[tuple[int, int]] = []
     for start, length in sorted(spans):
         if not out or start >= out[-1][0] + out[-1][1]:
@@ -133,20 +133,22 @@ def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def test_exposed_time_instant_by_instant(
     computing: list[list[tuple[int, int]]], collective: list[tuple[int, int]]
 ) -> None:
-    """Each on its own stream, so that nothing nests."""
+    """Each list of ops has its own stream, so that nothing nests."""
     lines = {
-        f"Stream #{n}(Kernel)": [("gemm", *interval) for interval in apart(spans)]
+        f"Stream #{n}(Kernel)": [("gemm", *interval) for interval in without_overlaps(spans)]
         for n, spans in enumerate(computing)
     }
     lines["Stream #9(Kernel)"] = [
-        ("ncclDevKernel_AllReduce_Sum", *interval) for interval in apart(collective)
+        ("ncclDevKernel_AllReduce_Sum", *interval) for interval in without_overlaps(collective)
     ]
     trace: Trace = capture(Core(name="GPU:0", lines=lines))
     busy = np.zeros(100, np.bool_)
     for spans in computing:
-        for start, length in apart(spans):
+        for start, length in without_overlaps(spans):
             busy[start : start + length] = True
-    expected = sum(int((~busy[start : start + length]).sum()) for start, length in apart(collective))
+    expected = sum(
+        int((~busy[start : start + length]).sum()) for start, length in without_overlaps(collective)
+    )
     collectives = find_collectives(trace, 0) if trace.devices else None
     assert (int(collectives.exposed_ps.sum()) if collectives else 0) == expected
 

@@ -1,4 +1,4 @@
-"""The comparison of two sessions: figures equal those of their reports, and differences by chance are marked."""
+"""The comparison of two sessions: its figures equal those of their reports, and differences by chance are marked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plain(text: str | None) -> str:
 
 
 def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
-    """Writes steps of these lengths in us; each launches once, and the device works for 100 us."""
+    """A session with steps of these lengths in us; each launches once, and the device works for 100 us."""
     tpu = Tpu()
     for number, length in enumerate(lengths):
         tpu.step(start, length, first + number)
@@ -158,12 +158,12 @@ class TestSums:
         assert document["lazy_dynamo"] is None
 
 
-def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
-    """One of six steps compiles for 1.8 s; the others are like those of A."""
+def test_a_single_compilation_is_reported_but_does_not_decide_the_verdict() -> None:
+    """One of six steps in B compiles for 1.8 s; the others are like those of A."""
     document = comparison_document(
         session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes"))
     )
-    [row] = [item for item in document["classes"] if item["class"] == "compile"]
+    [row] = [class_row for class_row in document["classes"] if class_row["class"] == "compile"]
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
     assert document["verdict"]["verdict"] == "chance"
     assert plain(document["verdict"]["text"]) == (
@@ -251,10 +251,10 @@ class TestLazyAgainstDynamo:
         for letter, trace in zip("ab", traces, strict=True):
             report, totals = session_report(trace), document[letter]["totals"]
             for key in ("span_ps", "busy_ps", "idle_ps"):
-                assert totals["devices"][key] == sum(item[key] for item in report["devices"])
+                assert totals["devices"][key] == sum(row[key] for row in report["devices"])
             for key in ("host_ps", "device_ps", "queue_ps", "overhead_ps", "launches", "count"):
-                assert totals["executions"][key] == sum(item[key] for item in report["executions"])
-            assert totals["steps"]["duration_ps"] == sum(item["duration_ps"] for item in report["steps"])
+                assert totals["executions"][key] == sum(row[key] for row in report["executions"])
+            assert totals["steps"]["duration_ps"] == sum(row["duration_ps"] for row in report["steps"])
             assert totals["gaps"]["by_class_ps"] == report["gaps"]["by_class_ps"]
             rows = document["lazy_dynamo"]["executions"][letter]
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]

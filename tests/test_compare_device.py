@@ -55,7 +55,7 @@ def work(a: SessionTrace, b: SessionTrace) -> dict[str, list[dict[str, Any]]]:
 
 
 def notable(rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
-    """The names of the ops that are better or worse, with `found` and the verdict."""
+    """The ops that are better or worse, with `presence` and the verdict."""
     return {
         " ".join(row["ops_a"] or row["ops_b"]): (row["presence"], row["verdict"])
         for row in rows
@@ -85,8 +85,8 @@ def test_a_slower_op_and_its_share_of_the_step(before: SessionTrace, tmp_path: P
     assert [row["verdict"] for row in result["annotations"][1:]].count("worse") == 0
     assert first["difference_ps"] == pytest.approx(30_000, rel=0.15)
     assert first["of_step"] == first["difference_ps"] / 1_000_000
-    back = work(slower, before)["annotations"][0]
-    assert (back["path"], back["difference_ps"], back["verdict"]) == (
+    reverse = work(slower, before)["annotations"][0]
+    assert (reverse["path"], reverse["difference_ps"], reverse["verdict"]) == (
         "Training_Step/attention", -first["difference_ps"], "better",
     )  # fmt: skip
 
@@ -119,11 +119,11 @@ def test_renumbered_ops_are_not_matched_by_name() -> None:
     assert match_ops(a, a, *identity) == [([key], [key]) for key in a]
 
 
-def test_equal_sessions_seldom_have_a_notable_op(tmp_path: Path) -> None:
-    """Of 12 pairs, less than one is expected in each of three families of ops and annotations."""
+def test_equal_sessions_rarely_have_a_notable_op(tmp_path: Path) -> None:
+    """Notable ops in less than one of 12 pairs are expected for each of three families of ops and annotations."""
     sessions = [write_session(tmp_path / str(seed), OPS, seed, steps=5) for seed in range(24)]
-    result = [work(a, b) for a, b in zip(sessions[:12], sessions[12:], strict=True)]
-    assert sum(bool(notable(device_work["ops"])) for device_work in result) <= 3
+    results = [work(a, b) for a, b in zip(sessions[:12], sessions[12:], strict=True)]
+    assert sum(bool(notable(device_work["ops"])) for device_work in results) <= 3
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         ("longer", "worse", 1, "B is worse than A: its steps are 20.0 % longer, beyond chance"),
         ("longer", "worse=25", 0, ""),
         ("longer", "worse=15%", 1, "20.0 %"),
-        ("little", "worse", 0, ""),  # within what steps differ from run to run
+        ("little", "worse", 0, ""),  # within the variation from run to run
         ("little", "worse=1", 1, "2.0 %"),
         ("same", "worse=0", 0, ""),
         ("few", "worse", 0, "too few to distinguish a difference from chance"),
@@ -170,6 +170,6 @@ def test_a_worse_session_fails_a_pipeline(
 
 @pytest.mark.parametrize("limit", ["better", "worse=", "worse=-1", "worse=nan", "worse=many"])
 def test_invalid_limits_are_refused(timed: dict[str, str], limit: str) -> None:
-    with pytest.raises(SystemExit) as exit_:
+    with pytest.raises(SystemExit) as exit_info:
         main(["compare", timed["base"], timed["same"], "--fail-on", limit])
-    assert exit_.value.code == 2
+    assert exit_info.value.code == 2

@@ -1,4 +1,4 @@
-"""Each compilation counts once, however many of its events the capture's edges leave."""
+"""Each compilation counts once, even if an edge of the capture cuts off some of its events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_nested_calls_and_parts_count_once() -> None:
 
 
 def test_call_cut_by_the_end_is_one_compilation_up_to_the_end() -> None:
-    """Its own events on the requesting thread, and those of the pool."""
+    """Events of the compilation remain on the requesting thread and in the pool."""
     trace = capture(
         thread(
             "python", (READ, 0, 5), (CALL, 10, 30), ("RunPostOrder", 50, 5), (PART, 60, 5), role="driving"
@@ -96,7 +96,7 @@ def test_frame_closed_by_the_python_tracers_end_is_an_unfinished_call() -> None:
 
 
 def test_frame_open_at_the_python_tracers_start_began_before() -> None:
-    """The compiler's threads finish before the call; what the host does in it is compiling."""
+    """The compiler's threads finish before the call, but all host time in the call is compiling."""
     main: list[tuple[str, int, int]] = [
         ("$train.py:3 main", 2, 96),
         (FRAME, 2, 40),
@@ -121,7 +121,7 @@ def test_unfinished_compilation_counts_once_with_any_number_of_parts(starts: lis
 
 
 class TestWarmUp:
-    """A compilation that an edge cuts is not warm-up for that reason: it is unknown whether everything was new."""
+    """A cut compilation is not warm-up just because it is the first one: earlier ones may be outside the capture."""
 
     @pytest.mark.parametrize("starts", [(0, 10), (60, 92)])
     def test_without_steps(self, starts: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Compilations: which graph, in which step and annotation, and whether they are warm-up."""
+"""Compilations: their graph, step and annotation, and whether they are warm-up."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_case_study() -> None:
     assert (row["graph_hash"], row["module"]) == (truth.graph_hash, truth.recompiled_module)
 
 
-def test_kin_are_variants_of_a_graph_and_causes_come_from_the_log(shared_traces: Path) -> None:
+def test_variants_of_a_graph_are_related_and_causes_come_from_the_log(shared_traces: Path) -> None:
     folder = shared_traces / "torch_xla/tiny_dynamic"
     log = parse_debug((folder / "stderr.txt").read_text())
     rows = compiles_report(session(real_trace(folder)), Sidecars(compilations=log.compilations).causes)

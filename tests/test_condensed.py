@@ -159,7 +159,7 @@ class TestPod:
         assert report()["verdict"]["text"].startswith("t1v-n-7f-w-5 holds up the others, which costs up to ")
         assert len(report()["verdict"]["text"]) <= 230
 
-    def test_the_cause_of_lateness_is_no_separate_finding(self) -> None:
+    def test_the_cause_of_lateness_is_not_a_separate_finding(self) -> None:
         """The other hosts' devices look busy while they wait, so the late host's loading is 1 % of all idle time."""
         first, *rest = report()["findings"]
         assert first["evidence"]["repeated_findings"] == ["input_bound"]
@@ -169,7 +169,7 @@ class TestPod:
         assert (pipeline["verdict"], pipeline["late_hosts"]) == ("bound", ["t1v-n-7f-w-5"])
         assert pipeline["share"] < 0.03
 
-    def test_waiting_for_the_late_host_is_no_cost_of_the_collectives(self) -> None:
+    def test_waiting_for_the_late_host_is_not_a_cost_of_the_collectives(self) -> None:
         exposed = sum(row["exposed_ps"] for row in report()["collectives"])
         (limit,) = (row for row in report()["findings"] if row["id"] == "exposed_collectives")
         assert limit["cost_ps"] < exposed / 4
@@ -210,7 +210,7 @@ class TestPod:
         assert HOSTS.time_units(rows)["others_wait_ps"] == "ms"
 
     def test_loading_that_holds_up_other_hosts_is_not_called_hidden(self) -> None:
-        """Their devices are not idle: they wait in collectives."""
+        """The other hosts' devices are not idle: they wait in collectives."""
         assert "Loading on t1v-n-7f-w-5 holds up the other hosts, whose devices look busy: " in text_of(
             report()
         )
@@ -230,7 +230,7 @@ class TestPod:
         assert capsys.readouterr().out.count("TPU:3") == 16
 
     def test_text_of_many_hosts_is_condensed(self) -> None:
-        document: Any = session_report(join_hosts("pod", "run/pod", many(CONDENSED_FROM), []))
+        document: Any = session_report(join_hosts("pod", "run/pod", traces_of_hosts(CONDENSED_FROM), []))
         assert len(document["hosts"]) == CONDENSED_FROM
         text = text_of(document)
         steps = document["hosts"][0]["steps"]
@@ -242,7 +242,7 @@ class TestPod:
         assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
 
 
-def many(count: int) -> list[Trace]:
+def traces_of_hosts(count: int) -> list[Trace]:
     """Traces of `count` hosts, all from the first host's capture."""
     traces = []
     for number in range(count):

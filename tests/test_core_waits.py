@@ -1,4 +1,4 @@
-"""How long cores wait for other hosts, in pods with known waits, and the routes that serve it."""
+"""The time for which cores wait for other hosts, in pods with known waits, and the routes that serve it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ PODS = {
 }
 
 
-def true_waits(written: Pod, host: int) -> Iterator[int]:
-    """Yields, per step, exchange and core of a host, how long the core waits for the last host; 0 if it is its own."""
-    steps = schedule(written)
+def true_waits(training: Pod, host: int) -> Iterator[int]:
+    """Yields how long a core waits for the last host, per step, exchange and core of `host`; 0 if `host` is last."""
+    steps = schedule(training)
     for step, index, core in product(
-        range(written.steps), range(len(steps[0][0].exchanges[0])), range(written.cores)
+        range(training.steps), range(len(steps[0][0].exchanges[0])), range(training.cores)
     ):
         exchange: Exchange = steps[host][step].exchanges[core][index]
-        group = range(written.hosts) if exchange.name == "all-reduce.3" else written.group_of(host)
+        group = range(training.hosts) if exchange.name == "all-reduce.3" else training.group_of(host)
         arrivals = {
             member: max(exchanges[index].begin_ps for exchanges in steps[member][step].exchanges)
             for member in group
@@ -54,15 +54,15 @@ def true_waits(written: Pod, host: int) -> Iterator[int]:
 
 @pytest.mark.parametrize("name", PODS)
 def test_every_core_waits_for_the_last_host_of_its_group(name: str) -> None:
-    written = PODS[name]
-    arrivals = compare_pod(written).arrivals
+    training = PODS[name]
+    arrivals = compare_pod(training).arrivals
     long_waits = 0
-    for host in range(written.hosts):
+    for host in range(training.hosts):
         host_waits = core_waits(arrivals, host)
         order = np.lexsort((host_waits.core, host_waits.instance))
-        waits, truth = host_waits.waits_ps[order], np.array(list(true_waits(written, host)))
+        waits, truth = host_waits.waits_ps[order], np.array(list(true_waits(training, host)))
         assert len(waits) == len(truth)
-        # Ends differ by up to a microsecond; waits up to a residual are not reported.
+        # Ends differ by up to a microsecond; waits within the clocks' residual are not reported.
         assert (np.abs(waits - truth)[(waits > 0) | (truth > US)] < US).all()
         assert ((host_waits.last_arrival_ps > host_waits.wait_start_ps) | (host_waits.waits_ps == 0)).all()
         long_waits += int((waits > 10 * MS).sum())
@@ -105,7 +105,7 @@ def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
         begin = begins[LATE]
         assert begin
         assert delayed_instance(arrivals, LATE, 0, begin - MS, begin) == instance
-        # Within the error of the clocks.
+        # A gap within the error of the clocks delays nothing.
         assert delayed_instance(arrivals, LATE, 0, begin - 10_000, begin) is None
     end = int(waits[LATE].end_ps.max())
     assert delayed_instance(arrivals, LATE, 0, end, end + MS) is None
@@ -180,8 +180,8 @@ def test_a_gap_and_an_op_show_the_same_collective(client: Client) -> None:
     assert cores["device"] == [f"{pod.name_of(host)}/TPU:{core}" for host in (1, LATE) for core in (0, 1)]
     assert [waits > 10 * MS for waits in cores["waits_ps"]] == [True, True, False, False]
     for row in (1, 2):
-        of_op = arguments | {"device": cores["device"][row], "start_ps": cores["begin_ps"][row]}
-        op = data(client, "collective", **of_op)
+        arguments_of_op = arguments | {"device": cores["device"][row], "start_ps": cores["begin_ps"][row]}
+        op = data(client, "collective", **arguments_of_op)
         assert op["collective"] == collective
     assert data(client, "collective", **arguments, start_ps=end, end_ps=end + 1)["collective"] is None
     assert data(client, "collective", **arguments, start_ps=end)["collective"] is None

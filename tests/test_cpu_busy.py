@@ -1,4 +1,4 @@
-"""When virtual cores are busy, against a second reading of what the threads recorded."""
+"""Busy time of virtual cores, compared with a second derivation from the events of threads."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
 
 
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:
-    """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events extend into the
-    gaps and the next runs."""
+    """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events are in the gaps
+    and in the next runs."""
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
     union = read(folder).union()
     between = [after[0] - before[1] for before, after in pairwise(union)]

@@ -25,7 +25,7 @@ from tb_xla_insights.report.debug_text import parse_debug
 RULE = "=" * 80
 
 
-def block(graph: str, kind: str = "Compilation", cause: str = "user mark_step", prefix: str = "") -> str:
+def block_text(graph: str, kind: str = "Compilation", cause: str = "user mark_step", prefix: str = "") -> str:
     """One block as PyTorch/XLA prints it."""
     lines = [
         RULE,
@@ -46,43 +46,53 @@ def block(graph: str, kind: str = "Compilation", cause: str = "user mark_step", 
 
 class TestBlocks:
     def test_compilations_and_executions_have_the_programs_own_frames(self) -> None:
-        text = f"hello\n{block('aa')}Computation hash: 5\n{block('aa', 'Execution')}step 1\n{block('bb', 'Execution')}"
+        compilation, *executions = (
+            block_text("aa"),
+            block_text("aa", "Execution"),
+            block_text("bb", "Execution"),
+        )
+        text = f"hello\n{compilation}Computation hash: 5\n{executions[0]}step 1\n{executions[1]}"
         parsed = parse_debug(text, "e.txt")
         [compiled] = parsed.compilations
         frames = ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
         assert compiled == DebugLogBlock("aa", "user mark_step", frames, "e.txt", 2)
         assert compiled.frame == frames[0]
-        assert [item.graph for item in parsed.executions] == ["aa", "bb"]
+        assert [block.graph for block in parsed.executions] == ["aa", "bb"]
         assert parsed.unread == []
 
-    def test_lines_after_a_compilation_are_no_block(self) -> None:
+    def test_lines_after_a_compilation_are_not_a_block(self) -> None:
         post = f"Post Compilation Analysis: {RULE}\nPost Compilation Analysis: Graph input size: 0.1 GB\n"
         assert (
-            parse_debug(post + block("aa") + post).compilations
-            == parse_debug(post + block("aa")).compilations
+            parse_debug(post + block_text("aa") + post).compilations
+            == parse_debug(post + block_text("aa")).compilations
         )
 
     def test_lines_of_several_processes_may_be_mixed(self) -> None:
         ranks = [
-            block(graph, prefix=f"[rank{rank}]: ").splitlines() for rank, graph in enumerate(("aa", "bb"))
+            block_text(graph, prefix=f"[rank{rank}]: ").splitlines()
+            for rank, graph in enumerate(("aa", "bb"))
         ]
         mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
-        assert [item.graph for item in parse_debug(mixed).compilations] == ["aa", "bb"]
+        assert [block.graph for block in parse_debug(mixed).compilations] == ["aa", "bb"]
 
     def test_times_before_lines_are_ignored(self) -> None:
-        lines = block("aa").splitlines()
+        lines = block_text("aa").splitlines()
         stamped = "\n".join(f"2026-11-21 03:04:{second:02} {line}" for second, line in enumerate(lines))
-        assert [item.graph for item in parse_debug(stamped).compilations] == ["aa"]
+        assert [block.graph for block in parse_debug(stamped).compilations] == ["aa"]
 
     def test_a_log_that_begins_and_ends_inside_blocks(self) -> None:
-        text = block("aa").partition("Graph Info")[2] + block("bb") + block("cc").partition("Number")[0]
+        text = (
+            block_text("aa").partition("Graph Info")[2]
+            + block_text("bb")
+            + block_text("cc").partition("Number")[0]
+        )
         parsed = parse_debug(text, "e.txt")
-        assert [(item.graph, item.cause) for item in parsed.compilations] == [
+        assert [(block.graph, block.cause) for block in parsed.compilations] == [
             ("aa", None),
             ("bb", "user mark_step"),
             ("cc", "user mark_step"),
         ]
-        assert [item.text for item in parsed.unread] == [
+        assert [block.text for block in parsed.unread] == [
             "a block of Compilation Analysis without cause",
             "a block of Compilation Analysis without Python frame",
             "ends inside a block of Compilation Analysis",
@@ -90,19 +100,21 @@ class TestBlocks:
 
     def test_blocks_in_another_wording_are_used_in_part(self) -> None:
         text = (
-            block("aa").replace("Compilation Cause", "Compilation Origin").replace("Graph Hash", "Graph Id")
+            block_text("aa")
+            .replace("Compilation Cause", "Compilation Origin")
+            .replace("Graph Hash", "Graph Id")
         )
         parsed = parse_debug(text, "e.txt")
-        assert [(item.graph, item.cause, bool(item.frames)) for item in parsed.compilations] == [
+        assert [(block.graph, block.cause, bool(block.frames)) for block in parsed.compilations] == [
             (None, None, True)
         ]
-        assert [item.text for item in parsed.unread] == [
+        assert [block.text for block in parsed.unread] == [
             "a block of Compilation Analysis without cause and graph hash"
         ]
 
-    def test_dots_and_generated_code_are_no_places(self) -> None:
-        more = ["  forward (<eval_with_key>.13:5)", "  ..........", "  run_step"]
-        text = block("aa").replace("  run_step", "\nCompilation Analysis: ".join(more))
+    def test_dots_and_generated_code_are_not_frames(self) -> None:
+        frames = ["  forward (<eval_with_key>.13:5)", "  ..........", "  run_step"]
+        text = block_text("aa").replace("  run_step", "\nCompilation Analysis: ".join(frames))
         [compiled] = parse_debug(text).compilations
         assert compiled.frames == ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
 
@@ -113,7 +125,7 @@ class TestBlocks:
         ]
 
     def test_advice_about_ops_that_are_not_lowered(self) -> None:
-        """As torch_xla 1.x and 2.9 write it."""
+        """In the wording of torch_xla 1.x and of 2.9."""
         old = "pt-xla-profiler: Op(s) not lowered: aten::_ctc_loss,  Please open an issue"
         frames = ["  forward (/me/train.py:73)", "  main (/me/train.py:{})", ""]
         head = ["=====", "Unlowered Op usage summary (more of these ops, lower performance)", "-----"]
@@ -127,12 +139,14 @@ class TestBlocks:
         ]
 
     @given(st.integers(0, 3000))
-    def test_a_log_cut_anywhere_yields_no_wrong_block(self, length: int) -> None:
-        text = block("aa") + block("bb", "Execution") + block("cc")
+    def test_a_cut_log_has_no_wrong_block(self, length: int) -> None:
+        text = block_text("aa") + block_text("bb", "Execution") + block_text("cc")
         whole, parsed = parse_debug(text), parse_debug(text[:length])
-        done = parsed.compilations[: -1 if parsed.unread else None]
-        assert done == [item for item in whole.compilations if item in done]
-        assert [item.graph for item in whole.compilations][: len(done)] == [item.graph for item in done]
+        complete = parsed.compilations[: -1 if parsed.unread else None]
+        assert complete == [block for block in whole.compilations if block in complete]
+        assert [block.graph for block in whole.compilations][: len(complete)] == [
+            block.graph for block in complete
+        ]
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Static Analysis: ====\n", "Compilation Analysis\n"])
     def test_other_texts_have_no_blocks(self, text: str) -> None:
@@ -148,7 +162,7 @@ def blocks(graphs: str, causes: str = "") -> list[DebugLogBlock]:
 
 
 class TestExecutions:
-    """Ten steps of one program: the trace has it ten times in a row."""
+    """Ten steps of one program, so ten equal launches in a row."""
 
     def test_part_of_a_log_of_one_graph_matches_that_graph(self) -> None:
         matches = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
@@ -161,7 +175,7 @@ class TestExecutions:
         assert sorted(matches) == [launch for launch in range(10) if launch != 4]
 
     @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
-    def test_a_log_of_another_run_fits_nowhere(self, graphs: str) -> None:
+    def test_a_log_of_another_run_matches_no_launch(self, graphs: str) -> None:
         assert match_logged_executions(session(loop(10).trace()), blocks(graphs)) == {}
 
     def test_the_cause_of_a_launch_distinguishes_alternating_graphs(self) -> None:
@@ -180,8 +194,8 @@ class TestExecutions:
             "part": "a",
             "train": "b",
         }
-        silent = [DebugLogBlock(block.graph, None, (), "e", 1) for block in log]
-        assert match_logged_executions(session(trace), silent) == {}
+        without_causes = [DebugLogBlock(block.graph, None, (), "e", 1) for block in log]
+        assert match_logged_executions(session(trace), without_causes) == {}
 
     def test_causes_are_counted_by_program(self) -> None:
         trace = loop(10).trace()
@@ -200,18 +214,18 @@ class TestExecutions:
 def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:
     """Each of the three graphs was compiled in the capture, at its first of three executions."""
     report: Any = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
-    hashes = [item["graph_hash"] for item in report["compiles"]]
+    hashes = [row["graph_hash"] for row in report["compiles"]]
     for row in report["compiles"]:
         assert row["cause"] == "torch_xla.sync when exiting a profiler StepTrace region"
         assert row["frame"].endswith("train.py:139)")
         assert row["frames"][0] == row["frame"]
         assert len(row["frames"]) == 3
     [execution] = report["executions"]
-    assert [(item["graph_hash"], item["count"]) for item in execution["causes"]] == [
-        (item, 3) for item in hashes
+    assert [(cause["graph_hash"], cause["count"]) for cause in execution["causes"]] == [
+        (graph_hash, 3) for graph_hash in hashes
     ]
     debug = report["metrics"]["debug"]
     assert (debug["compilations"], debug["executions"]) == (5, 12)
     assert (debug["joined_compiles"], debug["joined_executions"]) == (3, 9)
-    starts = [item["start_ps"] for item in report["compiles"]]
+    starts = [row["start_ps"] for row in report["compiles"]]
     assert all(a < b for a, b in pairwise(starts))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import joining_threads
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
@@ -29,21 +30,21 @@ def test_arrays_count_once_and_as_a_whole() -> None:
     assert 8_000_000 < deep_size([column, column[:10], {"part": column[5:]}]) < 8_001_000
 
 
-def test_long_lists_are_weighed_by_samples() -> None:
+def test_long_lists_are_sampled() -> None:
     rows = [(f"row {number}", number * 10**12) for number in range(20_000)]
     exact = getsizeof(rows) + sum(getsizeof(row) + sum(map(getsizeof, row)) for row in rows)
     assert deep_size(rows) == pytest.approx(exact, rel=0.05)
 
 
 def test_cached_answers_are_freed_with_their_session() -> None:
-    """Nothing refers to itself: memory does not wait for a collection of garbage, which the size of arrays does not
-    bring about."""
-    listing = Listing([Root(str(DEMO))])
-    listing.refresh(wait=None)
-    store = Store(listing, session_opener())
-    handlers = Routes(listing, store).gets()
-    loaded: Any = store.loaded(NAME)
-    loaded.find_scopes()
+    """There are no reference cycles. They would keep the memory until a garbage collection, which the size of arrays
+    does not trigger."""
+    with joining_threads():  # they refer to the session
+        listing = Listing([Root(str(DEMO))])
+        listing.refresh(wait=None)
+        store = Store(listing, session_opener())
+        handlers = Routes(listing, store).gets()
+        loaded: Any = store.loaded(NAME)
     before = deep_size(loaded)
     window = {
         "start_ps": "0",
@@ -55,13 +56,15 @@ def test_cached_answers_are_freed_with_their_session() -> None:
     for view in VIEWS:
         handlers[view](Arguments(f"data/{view}", {"session": NAME} | window))
     assert deep_size(loaded) > 1.2 * before
-    parts = [weakref.ref(owner) for owner in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)]
+    references = [
+        weakref.ref(owner) for owner in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)
+    ]
     gc.collect()
     gc.disable()
     try:
         store._loads.clear()
         del loaded
-        assert [part() for part in parts] == [None] * len(parts)
+        assert [reference() for reference in references] == [None] * len(references)
     finally:
         gc.enable()
 
@@ -70,9 +73,9 @@ def test_a_comparison_is_cached_while_both_sessions_are_in_memory() -> None:
     listing = Listing([Root(str(DEMO.parent))])
     listing.refresh(wait=None)
     store = Store(listing, session_opener())
-    ask = Routes(listing, store).gets()["compare"]
+    answer = Routes(listing, store).gets()["compare"]
     sessions = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
-    first = ask(Arguments("data/compare", sessions))
-    assert ask(Arguments("data/compare", sessions)) is first
+    first = answer(Arguments("data/compare", sessions))
+    assert answer(Arguments("data/compare", sessions)) is first
     store.load(sessions["other"], reload=True)
-    assert ask(Arguments("data/compare", sessions)) is not first
+    assert answer(Arguments("data/compare", sessions)) is not first

@@ -1,4 +1,4 @@
-"""The demo logdir holds what its generator writes, and the generator's stated truth is consistent and in the files."""
+"""The demo logdir has the files that its generator writes, and the generator's truth is consistent and in the files."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from tb_xla_insights.logdir.sessions import sessions_at
 MS = 1_000_000_000
 REAL_RUNS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
 CAPTURES = sorted(LOGDIR.glob("*/plugins/profile/*/*.xplane.pb"))
-# the recorded ones live under /opt; anything below a home, a scratch or a working directory is a leak
+# Captures are recorded below /opt; a home, scratch or working directory would be that of the recording user.
 MACHINE_PATH = re.compile(rb"/(?:home|root|tmp|work|usr|Users|var|mnt)/[\w.]")
 
 
@@ -28,7 +28,7 @@ def plane(space: Space, name: str) -> Plane:
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
-def test_committed_session_is_what_the_generator_writes(path: Path) -> None:
+def test_committed_session_equals_the_generators(path: Path) -> None:
     assert (LOGDIR / path).read_bytes() == sessions()[path]().to_bytes()
 
 
@@ -63,7 +63,7 @@ def test_the_demo_logs_are_small() -> None:
     assert max(sizes) < 2_000_000
 
 
-def test_no_path_of_the_recording_machine_is_inside() -> None:
+def test_files_contain_no_path_of_the_recording_machine() -> None:
     for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
         for path in run.rglob("*"):
             assert not path.is_file() or not MACHINE_PATH.findall(path.read_bytes()), path
@@ -140,15 +140,15 @@ CLASS_OF = {
 }
 
 
-def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
-    """The class of the event that was opened last among those open at a moment; None where nothing is recorded."""
+def innermost(host: Plane, line: Line, instant_ps: int) -> str | None:
+    """The class of the innermost event at an instant; None if no event is recorded."""
     names = {metadata.id: metadata.name for metadata in host.metadata}
-    moment_ps -= line.timestamp_ns * 1000
-    events = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
+    instant_ps -= line.timestamp_ns * 1000
+    events = [event for event in line.events if event.start_ps <= instant_ps < event.end_ps]
     return CLASS_OF[names[events[-1].metadata_id]] if events else None
 
 
-def test_case_study_gap_reads_as_stated_in_the_file() -> None:
+def test_case_study_file_has_the_classes_of_the_gap() -> None:
     """Walks through the gap by the rules for a class at an instant, using only the file's content."""
     truth = case_study.truth()
     host = plane(case_study.build(), "/host:CPU")
@@ -158,16 +158,16 @@ def test_case_study_gap_reads_as_stated_in_the_file() -> None:
     cuts = {start, end}
     for line in (main, *helpers):
         base = line.timestamp_ns * 1000
-        ends = {base + moment for event in line.events for moment in (event.start_ps, event.end_ps)}
-        cuts |= {moment for moment in ends if start < moment < end}
+        ends = {base + instant for event in line.events for instant in (event.start_ps, event.end_ps)}
+        cuts |= {instant for instant in ends if start < instant < end}
     parts: Counter[str] = Counter()
-    for moment, until in pairwise(sorted(cuts)):
-        driving = innermost(host, main, moment)
-        helping = {innermost(host, line, moment) for line in helpers}
+    for instant, until in pairwise(sorted(cuts)):
+        driving = innermost(host, main, instant)
+        helping = {innermost(host, line, instant) for line in helpers}
         if driving in (None, "wait"):
             work = [class_name for class_name in HELPER_WORK if class_name in helping]
             driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
-        parts[str(driving)] += until - moment
+        parts[str(driving)] += until - instant
     assert parts == truth.gap_parts_ps
 
 
@@ -209,7 +209,7 @@ def test_nothing_is_queued_in_the_dynamo_issue() -> None:
         assert after.call_ps >= before.run_end_ps
 
 
-def test_writer_keeps_types_ids_and_order_apart() -> None:
+def test_writer_keeps_types_ids_and_order() -> None:
     space = Space(hostnames=["a"], errors=["b"], warnings=["c"])
     host = space.plane("/host:CPU", stats={"big": Uint((1 << 64) - 1)})
     line = host.line("python", id=-5, timestamp_ns=1_000)

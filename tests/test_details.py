@@ -27,10 +27,10 @@ STATS: dict[str, Stat] = {
 def path(tmp_path: Path) -> Path:
     space = Space()
     plane = space.plane("/host:CPU")
-    kind = plane.event_metadata("op", stats={"flops": 12, "tf_op": Ref("a/b")})
+    metadata = plane.event_metadata("op", stats={"flops": 12, "tf_op": Ref("a/b")})
     line = plane.line("python")
-    line.event(kind, 50, 9)
-    line.event(kind, 10, 5, stats=STATS)  # before the other one in time, after it in the file
+    line.event(metadata, 50, 9)
+    line.event(metadata, 10, 5, stats=STATS)  # before the other one in time, after it in the file
     return space.write(tmp_path / "vm.xplane.pb")
 
 
@@ -42,13 +42,13 @@ def trace_at(path: Path) -> Trace:
 def test_the_stats_of_an_event_and_of_its_metadata(path: Path) -> None:
     trace = trace_at(path)
     stats = event_stats(trace, 0)
-    assert {s.name: s.value for s in stats if not s.from_metadata} == STATS
-    assert {s.name: s.value for s in stats if s.from_metadata} == {"flops": 12, "tf_op": "a/b"}
-    assert {s.name: s.kind for s in stats} == {
+    assert {stat.name: stat.value for stat in stats if not stat.from_metadata} == STATS
+    assert {stat.name: stat.value for stat in stats if stat.from_metadata} == {"flops": 12, "tf_op": "a/b"}
+    assert {stat.name: stat.kind for stat in stats} == {
         "run_id": "int", "program_id": "int", "share": "float", "hlo_op": "text", "data": "bytes", "long_name": "text",
         "empty": "text", "negative": "int", "flops": "int", "tf_op": "text",
     }  # fmt: skip
-    assert [s.name for s in event_stats(trace, 1)] == ["flops", "tf_op"]
+    assert [stat.name for stat in event_stats(trace, 1)] == ["flops", "tf_op"]
 
 
 def test_a_file_that_changed_is_refused_in_one_line(path: Path) -> None:
@@ -65,12 +65,15 @@ def test_a_file_that_changed_is_refused_in_one_line(path: Path) -> None:
 def test_invalid_event_bytes_are_a_one_line_error(path: Path) -> None:
     trace = trace_at(path)
     with open_source(str(path)) as source:
-        place = trace.event_offsets.find(source, 0)
-    good = path.read_bytes()
-    for where, wrong, offset in ((place + 1, b"\xff", place), (place, b"\xff\xff", place - 1)):
-        path.write_bytes(good[:where] + wrong + good[where + len(wrong) :])
+        event_at = trace.event_offsets.find(source, 0)
+    content = path.read_bytes()
+    for at, invalid, offset in (
+        (event_at + 1, b"\xff", event_at),
+        (event_at, b"\xff\xff", event_at - 1),
+    ):
+        path.write_bytes(content[:at] + invalid + content[at + len(invalid) :])
         with open_source(str(path)) as source:
-            trace.fingerprint = source.fingerprint  # by a disk that forgets, not by a writer
+            trace.fingerprint = source.fingerprint  # damage by the disk leaves the fingerprint
         with pytest.raises(InputError, match=f"byte {offset}: the event cannot be read") as raised:
             event_stats(trace, 0)
         assert "\n" not in str(raised.value)
@@ -87,9 +90,11 @@ def test_events_of_real_captures(shared_traces: Path, folder: str) -> None:
             line.index - next(i for i, sibling in enumerate(trace.lines) if sibling.plane == line.plane)
         ]
         assert len(theirs.events) == line.count
-        # Rows are sorted as the trace sorts them, so that the n-th event is the same one.
+        # In the order of the trace's rows.
         events = sorted(theirs.events, key=lambda event: (event.offset_ps, -event.duration_ps))
         for number in pick.sample(range(line.count), min(line.count, 10)):
             stats = event_stats(trace, line.first + number)
-            assert {s.name: s.value for s in stats if not s.from_metadata} == events[number].stats
-            assert {s.name: s.value for s in stats if s.from_metadata} == plane.kinds[events[number].kind][2]
+            assert {stat.name: stat.value for stat in stats if not stat.from_metadata} == events[number].stats
+            assert {stat.name: stat.value for stat in stats if stat.from_metadata} == plane.event_metadata[
+                events[number].metadata_id
+            ][2]

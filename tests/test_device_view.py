@@ -41,9 +41,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
 
 
 def own_times(document: DeviceAnswer) -> dict[str | None, int]:
-    paths = [*document["paths"], None]  # -1 is the last one
+    paths = [*document["paths"], None]  # index -1 is that of ops without a path
     tree = document["tree"]
-    return {paths[at]: own_ps for at, own_ps in zip(tree["path"], tree["own_ps"], strict=True)}
+    return {paths[index]: own_ps for index, own_ps in zip(tree["path"], tree["own_ps"], strict=True)}
 
 
 def test_the_first_core_and_the_median_step_are_shown_first(trained: SessionTrace) -> None:
@@ -98,12 +98,12 @@ def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, cores
 
 def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:
     document = device_view(trained, "0.0", "1")
-    at = document["ops"]["op"].index("dot.1")
-    run = document["ops"]["run"][at]
+    op_index = document["ops"]["op"].index("dot.1")
+    run = document["ops"]["run"][op_index]
     assert run is not None
     assert [document["rows"][run[0]], *run[1:]] == ["h0.d0.ops", 14_010, 0, 3_000]
-    place = document["tree"]["path"].index(document["paths"].index("Training_Step/mlp"))
-    assert (document["tree"]["first_ps"][place], document["tree"]["last_ps"][place]) == (10_010, 18_010)
+    index = document["tree"]["path"].index(document["paths"].index("Training_Step/mlp"))
+    assert (document["tree"]["first_ps"][index], document["tree"]["last_ps"][index]) == (10_010, 18_010)
     assert device_view(trained, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
 
 
@@ -154,7 +154,7 @@ def test_paths_beyond_the_limit_count_for_their_ancestors(
     monkeypatch.setattr(view, "MAX_PATHS", 2)
     document = device_view(trained, "0.0", "1")
     assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
-    listed = {document["paths"][at] if at >= 0 else None for at in document["ops"]["path"]}
+    listed = {document["paths"][index] if index >= 0 else None for index in document["ops"]["path"]}
     assert "Training_Step/mlp/act" in listed
 
 

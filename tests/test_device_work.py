@@ -1,4 +1,4 @@
-"""FLOPs, bytes and time by op, annotation and step: on captures with known values, and against a count op by op."""
+"""FLOPs, bytes and time by op, annotation and step: in captures with known values, and compared with a count per op."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_values_that_the_capture_does_not_record_are_null(known_work: dict[str, 
     }  # fmt: skip
 
 
-def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None:
+def test_zero_flops_of_a_copy_do_not_make_other_work_counted(tmp_path: Path) -> None:
     unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
     device_work = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
@@ -99,17 +99,17 @@ def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None
         0,
         0.0,
         100,
-    ]  # of the copy alone all is known
+    ]  # only the copy, whose amounts are known
     assert device_work["total"]["hbm_bytes"] == 100
 
 
-def test_bytes_by_memory_that_no_device_moves_are_not_known(tmp_path: Path) -> None:
+def test_impossible_bytes_by_memory_are_unknown(tmp_path: Path) -> None:
     """Two halves, each of which fits into the field."""
     damaged = Op("copy.3", nbytes=100, hbm=1 << 64)
     assert row_of(work(tpu_trace(tmp_path, [[(damaged, 10, 1_000)]])), "copy.3")["hbm_bytes"] == 100
 
 
-def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
+def test_waits_and_collectives_are_not_work(known_work: dict[str, Any]) -> None:
     """Their FLOPs and bytes are in their rows but in no sum."""
     reduce, done, total = (
         row_of(known_work, "all-reduce.5"),
@@ -134,7 +134,7 @@ def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known_work: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known_work["device_work"]["annotations"]}
-    # In the order of the scopes' numbers, because the host recorded none of them.
+    # In the order of the numbers in scopes, as the host recorded no annotations.
     assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
@@ -185,7 +185,7 @@ def test_other_peaks_change_only_shares_and_bounds(known_work: dict[str, Any]) -
 
 
 def test_the_body_of_a_loop_counts_once_per_iteration(tmp_path: Path) -> None:
-    """The loop itself has the time between its parts, and no FLOPs, whatever its stats say."""
+    """The loop itself has the time between the ops in it, and no FLOPs, even if its stats have some."""
     loop = Op("while.7", STEP, flops=999, nbytes=999, category="while")
     body = [(DOT, start, 100) for start in (20, 130, 240)]
     rows = {row["op"]: row for row in work(tpu_trace(tmp_path, [[(loop, 10, 400), *body]]))["ops"]}
@@ -202,8 +202,8 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
     trained = session(tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)]))
     first, second = (device.id for device in trained.devices)
 
-    def times(**chosen: Any) -> dict[str, int]:
-        return {row["op"]: row["self_ps"] for row in session_work(trained, **chosen)["ops"]}
+    def times(**selection: Any) -> dict[str, int]:
+        return {row["op"]: row["self_ps"] for row in session_work(trained, **selection)["ops"]}
 
     assert times(step=0) == {"dot.1": 170}
     assert times(step=1, device=first) == {"add.2": 50}
@@ -226,9 +226,9 @@ def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None
     assert {row["op"]: row["self_ps"] for row in session_work(trained)["ops"]} == {"dot.1": 170, "add.2": 100}
     slow = session_work(trained, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
     assert slow["device_work"]["total"]["bound_by"] == "neither"
-    for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
+    for selection in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
         with pytest.raises(InputError, match="see the report's steps and devices"):
-            session_work(trained, **wrong)
+            session_work(trained, **selection)
 
 
 @pytest.mark.parametrize(
@@ -288,10 +288,10 @@ def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
     works = [work(first), work(second)]
     documents = []
     for order in ((0, 1), (1, 0)):
-        together = WorkMerger()
+        merger = WorkMerger()
         for host in order:
-            together.add(host, works[host]["ops"], works[host]["device_work"])
-        documents.append(together.document([]))
+            merger.add(host, works[host]["ops"], works[host]["device_work"])
+        documents.append(merger.document([]))
     assert documents[0] == documents[1]
     rows = {row["op"]: row for row in documents[0]["ops"]}
     assert (rows["dot.1"]["self_ps"], rows["dot.1"]["flops"], rows["dot.1"]["executions"]) == (
@@ -319,7 +319,7 @@ def counted() -> dict[str, int]:
 
 @pytest.mark.parametrize("name", COSTS["programs"])
 def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
-    """For programs with only a product: the cost analysis counts other ops as well, and loops once."""
+    """Total FLOPs only of pure products: the cost analysis also counts other ops, and a loop's body once."""
     cost = COSTS["programs"][name]
     assert counted[f"jit_{name}"] == cost["products"]
     if cost["pure"]:
@@ -352,11 +352,11 @@ def test_all_sums_equal_a_count_op_by_op(ops: list[Op], lanes: list[list[tuple[i
     with TemporaryDirectory() as folder:
         trace = tpu_trace(Path(folder), cores, [(0, 3_000), (3_000, 30_000)])
     document = work(trace)
-    ran = [(op, start >= 3_000, length) for core in cores for op, start, length in core]
-    assert sum(row["self_ps"] for row in document["ops"]) == sum(length for _, _, length in ran)
+    executed = [(op, start >= 3_000, length) for core in cores for op, start, length in core]
+    assert sum(row["self_ps"] for row in document["ops"]) == sum(length for _, _, length in executed)
     for row in document["ops"]:
         scope = row["annotation"]
-        matching = [op for op, _, _ in ran if op.name == row["op"] and _path(op) == scope]
+        matching = [op for op, _, _ in executed if op.name == row["op"] and _path(op) == scope]
         assert row["count"] == row["executions"] == len(matching)
         if row["kind"] != "container":
             assert row["flops"] == (None if matching[0].flops is None else matching[0].flops * len(matching))
@@ -365,8 +365,8 @@ def test_all_sums_equal_a_count_op_by_op(ops: list[Op], lanes: list[list[tuple[i
             )
     works = {(row["op"], row["annotation"]) for row in document["ops"] if row["kind"] == "work"}
     for number, step in enumerate(document["device_work"]["steps"]):
-        matching = [op for op, later, _ in ran if later == bool(number)]
-        assert step["self_ps"] == sum(length for _, later, length in ran if later == bool(number))
+        matching = [op for op, later, _ in executed if later == bool(number)]
+        assert step["self_ps"] == sum(length for _, later, length in executed if later == bool(number))
         assert (step["flops"] or 0) == sum(op.flops or 0 for op in matching if (op.name, _path(op)) in works)
     tree = document["device_work"]["annotations"]
     assert sum(row["own"]["self_ps"] for row in tree) == document["device_work"]["total"]["self_ps"]
@@ -382,9 +382,9 @@ def _path(op: Op) -> str | None:
 
 
 def test_the_text_shows_times_and_shares_of_the_peaks(known_work: dict[str, Any]) -> None:
-    written = io.StringIO()
-    print_work(Console(file=written, width=300), known_work["ops"], known_work["device_work"])
-    text = written.getvalue().replace("\u202f", " ")
+    output = io.StringIO()
+    print_work(Console(file=output, width=300), known_work["ops"], known_work["device_work"])
+    text = output.getvalue().replace("\u202f", " ")
     rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
     assert rows["Training_Step/mlp"][0] == "10.000"
     printed = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"

@@ -19,7 +19,7 @@ def spans(trace: Trace, recorded: Spans) -> list[tuple[str, int, int]]:
     return [(trace.strings[name], start, end) for name, start, end in zip(*columns, strict=True)]
 
 
-def only(trace: Trace) -> Device:
+def only_device(trace: Trace) -> Device:
     (device,) = trace.devices
     return device
 
@@ -28,7 +28,7 @@ def test_a_tpu_plane() -> None:
     trace = capture(
         Core([("fusion.1", 10, 5), ("copy.2", 20, 3)], [("jit_f(7)", 9, 20)], stats={"peak": 1.5})
     )
-    device = only(trace)
+    device = only_device(trace)
     assert (device.id, device.name, device.kind, device.host, device.from_host_events) == (
         "vm/TPU:0",
         "TPU:0",
@@ -51,17 +51,17 @@ def test_devices_are_sorted_by_number() -> None:
 @pytest.mark.parametrize(
     "name", ["TPU:0 SparseCore 1", "TPU_NODE:0", "CUSTOM:Megascale Trace", "TPU:x", "TPU:", "TPU:0 counters"]
 )
-def test_parts_of_a_device_are_no_devices(name: str) -> None:
+def test_parts_of_a_device_are_not_devices(name: str) -> None:
     trace = capture(Core([("op", 0, 1)], name=name), Core([("op", 0, 1)], name="TPU:0"))
-    assert only(trace).name == "TPU:0"
+    assert only_device(trace).name == "TPU:0"
 
 
-def test_a_device_plane_without_events_is_no_device() -> None:
+def test_a_device_plane_without_events_is_not_a_device() -> None:
     trace = capture(thread("python", ("main", 0, 9)), Core())
     assert trace.devices == []
 
 
-def test_rows_that_profilers_derive_are_no_work() -> None:
+def test_rows_that_profilers_derive_are_not_work() -> None:
     # Profilers of 2020 stored these with the capture, computed from the other lines.
     derived = [
         "Framework Name Scope",
@@ -74,7 +74,7 @@ def test_rows_that_profilers_derive_are_no_work() -> None:
     lines = {name: [("forward", 0, 90)] for name in [*derived, "TensorFlow Ops"]}
     more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
     trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
-    device = only(trace)
+    device = only_device(trace)
     assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
     assert len(device.modules) == 0
     assert {trace.lines[line].name for line in device.lines.values()} == {
@@ -94,7 +94,7 @@ def test_kernels_of_all_streams_without_copies() -> None:
         "Steps": [("1", 0, 99)],
     }
     trace = capture(Core(name="GPU:3", lines=streams))
-    device = only(trace)
+    device = only_device(trace)
     assert (device.id, device.kind) == ("vm/GPU:3", "gpu")
     assert spans(trace, device.ops) == [("gemm", 0, 10), ("gemm", 5, 15), ("relu", 20, 25)]
 
@@ -104,7 +104,7 @@ def test_concurrent_kernels_each_count_their_full_time() -> None:
         "Stream #1": [("gemm", 0, 90)],
         "Stream #2": [("ncclAllReduce", 10, 30), ("__amd_rocclr_copyBuffer.kd", 50, 9)],
     }
-    ops = only(capture(Core(name="GPU:0", lines=streams))).ops
+    ops = only_device(capture(Core(name="GPU:0", lines=streams))).ops
     assert ops.parent.tolist() == [-1, -1]
     assert ops.self_ps.tolist() == [90, 30]
 
@@ -118,23 +118,23 @@ def test_a_kernel_that_fills_or_copies_for_an_op_is_its_work() -> None:
         ("MemcpyD2D", 30, 8, op),
     ]
     trace = capture(Core(name="GPU:0", lines={"Stream #2": stream}))
-    assert [(start, end) for _, start, end in spans(trace, only(trace).ops)] == [(0, 8), (10, 19)]
+    assert [(start, end) for _, start, end in spans(trace, only_device(trace).ops)] == [(0, 8), (10, 19)]
 
 
 def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
-    """As the stock profile tab has it: 150 kernels, 20 of them fills, 4,645.76 us in ops that fill, 0.823 ms idle."""
+    """The figures of the stock tab: 150 kernels, 20 of them fills, 4,645.76 us in ops that fill, 0.823 ms idle."""
     trace = real_trace(shared_traces / "other" / "mi355_te_fused_attn")
-    ops = only(trace).ops
+    ops = only_device(trace).ops
     assert len(ops) == 150
-    named = np.array([trace.strings[item] for item in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
+    named = np.array([trace.strings[index] for index in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
     is_fill = np.char.startswith(named, "te_fused_attn_backward_ffi.")
     assert int((ops.end_ps - ops.start_ps)[is_fill].sum()) == 4_645_760_000
-    assert idle_ps(trace, only(trace)) == 823_624_000
+    assert idle_ps(trace, only_device(trace)) == 823_624_000
 
 
 def test_ops_nest_and_have_short_names() -> None:
     trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
-    ops = only(trace).ops
+    ops = only_device(trace).ops
     assert ops.parent.tolist() == [-1, 0, 0, -1]
     assert ops.self_ps.tolist() == [10, 30, 60, 5]
     assert ops.depth.tolist() == [0, 1, 1, 0]
@@ -142,7 +142,7 @@ def test_ops_nest_and_have_short_names() -> None:
 
 def test_device_planes_take_precedence_over_ops_on_threads() -> None:
     trace = capture(thread("pool", ("dot", 0, 5, {"hlo_op": "dot"})), Core([("fusion", 10, 5)]))
-    assert only(trace).name == "TPU:0"
+    assert only_device(trace).name == "TPU:0"
 
 
 def test_the_tpu_capture(shared_traces: Path) -> None:
@@ -155,7 +155,7 @@ def test_the_tpu_capture(shared_traces: Path) -> None:
             (line,) = (line for line in plane.lines if line.name == name)
             assert len(columns) == len(line.events) > 100
             assert (np.diff(columns.start_ps) >= 0).all()
-            shown = {plane.kinds[event.kind][1] or event.name for event in line.events}
+            shown = {plane.event_metadata[event.metadata_id][1] or event.name for event in line.events}
             assert {trace.strings[index] for index in columns.name} == shown
     assert sum(len(device.modules) for device in trace.devices) == 414
 

@@ -36,21 +36,21 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return cast("dict[str, argparse.ArgumentParser]", choices)
 
 
-def indented(heading: str) -> list[str]:
-    """The lines of code of a part of the README, for the demo logdir instead of the reader's."""
+def code_lines(heading: str) -> list[str]:
+    """The lines of code below a heading of the README, with the demo logdir in place of the reader's."""
     demo = {
         "LOGDIR": LOGDIR,
         "OTHER": f"{DYNAMO}lazy",
         "runs/lazy": f"{DYNAMO}lazy",
         "runs/dynamo": f"{DYNAMO}dynamo",
     }
-    part = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    code = "\n".join(re.findall(r"^    (.*)$", part, re.MULTILINE))
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    code = "\n".join(re.findall(r"^    (.*)$", section, re.MULTILINE))
     return re.sub("|".join(demo), lambda match: str(demo[match[0]]), code).splitlines()
 
 
 def anchors(text: str) -> set[str]:
-    """The places of a page that links may name: its headings, as GitHub writes them."""
+    """The anchors of a page that links may name: its headings in GitHub's notation."""
     heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -118,9 +118,9 @@ def test_every_make_target_is_named(target: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_inside_the_project_have_a_target(page: str) -> None:
-    place = (ROOT / page).parent
+    folder = (ROOT / page).parent
     for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", PAGES[page]):
-        target = (place / link).resolve() if link else ROOT / page
+        target = (folder / link).resolve() if link else ROOT / page
         assert target.exists(), link
         if anchor:
             assert anchor in anchors(target.read_text()), f"{link}#{anchor}"
@@ -136,7 +136,7 @@ def test_the_readme_s_commands_run(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [shlex.split(line, comments=True) for line in indented(heading)]
+    lines = [shlex.split(line, comments=True) for line in code_lines(heading)]
     assert lines
     for program, *arguments in lines:
         assert program == "xla-insights"
@@ -146,6 +146,6 @@ def test_the_readme_s_commands_run(
 
 
 def test_the_readme_s_python_runs() -> None:
-    lines = [line for line in indented("In Python and notebooks") if "session.show()" not in line]
+    lines = [line for line in code_lines("In Python and notebooks") if "session.show()" not in line]
     assert len(lines) > 8
     exec("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Early executions, input syncs and reads: what counts as one and what does not."""
+"""Early executions, input syncs and reads: which launches and events count as such."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_sync_before_a_dynamo_execution_is_an_input_sync() -> None:
     assert per_step(loop.trace()) == [[0], [1], [1]]
 
 
-def test_step_markers_sync_is_no_input_sync() -> None:
+def test_step_markers_sync_is_not_an_input_sync() -> None:
     loop = one_step()
     loop.step(200, 100, 6)
     loop.launch(210, (215, 10), (290, 10), by="dynamo")
@@ -71,15 +71,15 @@ def test_read_inside_a_sync_does_not_follow_it() -> None:
     assert per_step(loop.trace()) == [[0], [1], [1]]
 
 
-def test_step_closure_is_no_early_execution() -> None:
-    """It reads after the marker; its synchronisation launches nothing, or does not exist."""
+def test_step_closure_is_not_an_early_execution() -> None:
+    """The closure reads after the marker; its synchronisation launches nothing, if there is one."""
     loop = one_step()
     loop.on_main("SyncTensorsGraphInternal", 170, 5)
     loop.on_main("PjRtComputationClient::TransferFromDevice", 176, 12)
     assert per_step(loop.trace()) == [[0], [0], [1]]
 
 
-def test_sync_without_read_is_no_early_execution() -> None:
+def test_sync_without_read_is_not_an_early_execution() -> None:
     loop = one_step()
     loop.launch(20, (25, 10), (40, 10), program="part(9)")
     assert per_step(loop.trace()) == [[0], [0], [0]]
@@ -110,7 +110,7 @@ def test_nested_step_ends_with_its_own_marker() -> None:
     assert per_step(loop.trace()) == [[0], [0], [0]]
 
 
-def test_python_frames_are_no_annotations() -> None:
+def test_python_frames_are_not_annotations() -> None:
     loop = Tpu()
     loop.step(0, 200, 5)
     loop.on_main("$train.py:30 step", 5, 190)
@@ -197,8 +197,8 @@ def test_step_marker_on_the_backward_passs_thread() -> None:
     )  # fmt: skip
 
 
-def test_launches_of_torch_compiles_bridge_are_no_early_executions() -> None:
-    """Its step markers in a backward pass run what was traced so far, to extract the graph from a clean state."""
+def test_launches_of_torch_compiles_bridge_are_not_early_executions() -> None:
+    """In a backward pass, the bridge's step markers run the operations traced so far, before it extracts the graph."""
     loop = one_step()
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)

@@ -124,13 +124,13 @@ def test_no_device_plane() -> None:
     assert empty.message.startswith("The device plane /device:TPU:0 is empty: ")
 
 
-def test_tensorflows_own_ops_on_a_cpu_are_no_xla_device() -> None:
+def test_tensorflows_own_ops_on_a_cpu_are_not_an_xla_device() -> None:
     runs = thread("tf_Compute/1", ("ExecutorState::Process", 0, 9))
-    diagnostic = {item.id: item for item in diagnose(session(capture(runs)))}["no_device_plane"]
+    diagnostic = {row.id: row for row in diagnose(session(capture(runs)))}["no_device_plane"]
     assert diagnostic.severity == "info"
     assert "TensorFlow's own CPU ops are not the work of an XLA device" in diagnostic.message
     (empty,) = (
-        item for item in diagnose(session(capture(runs, Core(name="GPU:0")))) if item.id == diagnostic.id
+        row for row in diagnose(session(capture(runs, Core(name="GPU:0")))) if row.id == diagnostic.id
     )
     assert (empty.severity, empty.message.partition(" is empty")[0]) == (
         "warning",
@@ -138,11 +138,11 @@ def test_tensorflows_own_ops_on_a_cpu_are_no_xla_device() -> None:
     )
 
 
-@pytest.mark.parametrize("lost", ["truncated_file", "corrupt_file"])
-def test_missing_data_of_a_damaged_file_may_be_cut_off(lost: str) -> None:
+@pytest.mark.parametrize("damage", ["truncated_file", "corrupt_file"])
+def test_missing_data_of_a_damaged_file_may_be_cut_off(damage: str) -> None:
     def messages(*parts: Any) -> dict[str, str]:
         trace = capture(*parts)
-        trace.diagnostics.append(Diagnostic(lost, "warning", "x"))
+        trace.diagnostics.append(Diagnostic(damage, "warning", "x"))
         return {diagnostic.id: diagnostic.message for diagnostic in diagnose(session(trace))}
 
     damaged = messages(XRT_WITHOUT_MARKER, Core())
@@ -170,7 +170,7 @@ def test_no_steps() -> None:
 
 def test_no_launches() -> None:
     def reason(*parts: Any) -> str:
-        (diagnostic,) = [item for item in diagnose(session(capture(*parts))) if item.id == "no_launches"]
+        (diagnostic,) = [row for row in diagnose(session(capture(*parts))) if row.id == "no_launches"]
         assert diagnostic.severity == "warning"
         return diagnostic.message.partition(": ")[2]
 
@@ -246,7 +246,7 @@ def test_real_captures(
     "name", ["torch_xla_baseline", "torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"]
 )
 def test_summary_and_report_have_the_same_environment(name: str) -> None:
-    """On a CPU scopes are in the programs, not with the ops."""
+    """On a CPU, scopes are recorded in programs, not in stats of ops."""
     capture = session(demo(name))
     first, report = session_summary(capture)["environment"], session_report(capture)["environment"]
     assert first == report

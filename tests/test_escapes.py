@@ -31,7 +31,7 @@ Capture = pytest.CaptureFixture[str]
 
 HIDDEN = [chr(code) for code in range(0x2100) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")]
 HIDDEN += ["\ufeff", "\ufff9", "\U000e0041", "\U0001d173"]
-ORDERS = [
+ESCAPE_SEQUENCES = [
     "\x1b]0;title\x07",
     "\x1b]8;;http://x\x1b\\link",
     "\x1b[2J",
@@ -42,7 +42,7 @@ ORDERS = [
 ]
 
 
-def unseen(text: str) -> set[str]:
+def invisible_characters(text: str) -> set[str]:
     """The characters of a text that a terminal interprets or does not show, except line ends."""
     return {
         character
@@ -71,18 +71,18 @@ class TestVisible:
 
     def test_no_character_is_left_out(self) -> None:
         characters = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
-        assert not unseen(escape_text(characters))
+        assert not invisible_characters(escape_text(characters))
         assert escape_text(characters).encode()
 
     def test_escaped_json_has_the_same_values(self) -> None:
-        names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
+        names = [*HIDDEN, *ESCAPE_SEQUENCES, "\udc80", "ü 3\u202fms"]
         text = json.dumps(names, ensure_ascii=False, indent=2)
         assert json.loads(escape_json(text)) == names
-        assert not unseen(escape_json(text))
+        assert not invisible_characters(escape_json(text))
 
 
 def test_only_the_printing_module_writes_to_the_terminal() -> None:
-    """`printing` is the one place of the command line that writes to a stream."""
+    """In the command line, only the module `printing` writes to a stream."""
     printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
         calls = [
@@ -101,7 +101,7 @@ def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
 
 
 def hostile_run(folder: Path, names: Iterator[str]) -> Path:
-    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have such names."""
+    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have these names."""
 
     def name(ends: str = "") -> str:
         return f"{next(names)}{ends}"
@@ -121,10 +121,10 @@ def hostile_run(folder: Path, names: Iterator[str]) -> Path:
             if not thread:
                 program = name("(1)")
                 modules.event(program, at + 4 * MS, 5 * MS, run_id=step)
-                kind = device.event_metadata(
+                metadata = device.event_metadata(
                     name(), stats={"hlo_category": name(), "tf_op": f"{name()}/{name()}"}
                 )
-                ops.event(kind, at + 4 * MS, 5 * MS, hlo_module=program, source=name())
+                ops.event(metadata, at + 4 * MS, 5 * MS, hlo_module=program, source=name())
     session = folder / os.fsdecode(
         f"s{name()}\udc80".encode("utf-8", "surrogateescape").replace(b"/", b"").replace(b"\0", b"")
     )
@@ -147,29 +147,29 @@ def hostile_run(folder: Path, names: Iterator[str]) -> Path:
     return session
 
 
-def all_said(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Path) -> str:
-    """Both outputs of every command about a session, and of commands that fail on such names."""
-    where, out = str(session), str(tmp_path / f"out{next(names)}".replace("\0", ""))
+def output_of_commands(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Path) -> str:
+    """The stdout and stderr of every command about a session, and of commands that fail on these names."""
+    path, out = str(session), str(tmp_path / f"out{next(names)}".replace("\0", ""))
     pairs = tmp_path / "pairs.csv"
     pairs.write_text(
         "model,a,b\n" + "".join(f'"{next(names)}",{n},2\n'.replace("\0", "") for n in range(1, 9)), newline=""
     )
     (tmp_path / "bad.json").write_text(json.dumps({"groups": [{"class": next(names)}]}))
     commands = [
-        ["sessions", where],
-        ["report", where],
-        ["report", where, "--html", f"{out}/page.html"],
-        ["report", f"{where}{next(names)}".replace("\0", "")],
-        ["report", where, "--session", next(names)],
-        ["report", where, "--catalog", str(tmp_path / "bad.json")],
-        ["report", where, "--duty", next(names)],
-        ["window", where, "--start-ms", "0", "--end-ms", "25"],
-        ["window", where, "--start-ms", "0", "--end-ms", "25", "--device", next(names)],
-        ["window", where, "--start-ms", next(names), "--end-ms", "25"],
-        ["compare", where, where],
+        ["sessions", path],
+        ["report", path],
+        ["report", path, "--html", f"{out}/page.html"],
+        ["report", f"{path}{next(names)}".replace("\0", "")],
+        ["report", path, "--session", next(names)],
+        ["report", path, "--catalog", str(tmp_path / "bad.json")],
+        ["report", path, "--duty", next(names)],
+        ["window", path, "--start-ms", "0", "--end-ms", "25"],
+        ["window", path, "--start-ms", "0", "--end-ms", "25", "--device", next(names)],
+        ["window", path, "--start-ms", next(names), "--end-ms", "25"],
+        ["compare", path, path],
         ["compare", "--pairs", str(pairs)],
-        ["export", where, "--format", "chrome", "-o", f"{out}.json"],
-        ["export", where, "--format", "csv", "-o", f"{out}.csv"],
+        ["export", path, "--format", "chrome", "-o", f"{out}.json"],
+        ["export", path, "--format", "csv", "-o", f"{out}.csv"],
         ["capture", next(names), "logdir"],
         [next(names)],
     ]
@@ -184,14 +184,14 @@ def all_said(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Pat
 
 @pytest.mark.parametrize("seed", range(4))
 def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
-    chosen = random.Random(seed)
+    pick = random.Random(seed)
 
     def names() -> Iterator[str]:
         while True:
-            yield f"n{chosen.choice(HIDDEN)}{chosen.choice(ORDERS)}{chosen.choice(HIDDEN)}x"
+            yield f"n{pick.choice(HIDDEN)}{pick.choice(ESCAPE_SEQUENCES)}{pick.choice(HIDDEN)}x"
 
-    output = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
-    assert not unseen(output)
+    output = output_of_commands(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
+    assert not invisible_characters(output)
     assert all(shown in output for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
 
 
@@ -205,26 +205,26 @@ def test_pages_and_cells(tmp_path: Path) -> None:
         repr(session),
     ]
     for text in pages:
-        assert not unseen(text)
+        assert not invisible_characters(text)
         assert r"\u202e" in text
     assert pages[0].count("<main>") == 1
 
 
 def test_json_on_a_terminal(tmp_path: Path) -> None:
     session = hostile_run(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
-    main_end, end = pty.openpty()
+    terminal, program_end = pty.openpty()
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
-    with subprocess.Popen(command, stdout=end, stderr=end) as process:
-        os.close(end)
+    with subprocess.Popen(command, stdout=program_end, stderr=program_end) as process:
+        os.close(program_end)
         output = b""
         try:
-            while part := os.read(main_end, 1 << 16):
-                output += part
-        except OSError:  # Linux's way to say that the other end is closed
+            while chunk := os.read(terminal, 1 << 16):
+                output += chunk
+        except OSError:  # on Linux, the other end is closed
             pass
         assert process.wait() == 0
-    os.close(main_end)
+    os.close(terminal)
     text = output.decode().replace("\r\n", "\n")
-    assert not unseen(text)
+    assert not invisible_characters(text)
     [host] = json.loads(text)["sessions"][0]["hosts"]
     assert host["name"] == r"hn" + "\u202e\x9b\x7f\x1b]0;t\x07" + r"\udcff"

@@ -48,7 +48,8 @@ def test_the_usual_step_is_of_the_median_host() -> None:
         {"name": name, "others_wait_ps": None, "step_ps": ps} for name, ps in (("a", 3), ("b", 1), ("c", 2))
     ]
     report = {"steps": steps, "hosts": hosts, "findings": []}
-    assert usual_step(report) == 10  # the shorter one of 20 and 30 on c
+    # On c, the shorter of the two middle steps of 20 and 30 ps.
+    assert usual_step(report) == 10
     assert usual_step(report | {"steps": steps[:4]}) == 2
     assert usual_step(report | {"steps": []}) is None
 
@@ -74,7 +75,7 @@ class TestExecutions:
         assert on_one_device["core_steps"] == pytest.approx(view["core_steps"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
-        """A core's first run, and a run of which only the call is known."""
+        """A core's first run, and a run whose enqueuing is not recorded, have no lead."""
         tpu = Tpu()
         for i in range(3):
             tpu.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
@@ -135,7 +136,7 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
     assert [row["after"] for row in between if row["queued"]] == ["SyncTensorsGraph.41102"]
 
 
-class TestCompilesInWords:
+class TestCompileTexts:
     """The page's texts about a compilation come from the server."""
 
     def row(self, **changes: Any) -> dict[str, Any]:
@@ -154,9 +155,9 @@ class TestCompilesInWords:
         )
 
     def test_reasons(self) -> None:
-        new = {"difference": "the HLO is that of jit_f(4)", "nearest": {"different_count": 0}}
+        same_hlo = {"difference": "the HLO is that of jit_f(4)", "nearest": {"different_count": 0}}
         assert (
-            compile_reason(self.row(cause="a step marker", **new))
+            compile_reason(self.row(cause="a step marker", **same_hlo))
             == "Cause: a step marker. The HLO is that of jit_f(4)."
         )
         grown = {"difference": "s64[1] became s64[2]", "nearest": {"different_count": 1}}
@@ -181,7 +182,7 @@ class TestCompilesInWords:
         assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")
 
 
-def test_the_sums_of_few_choices_of_devices_stay_in_memory(case_study: SessionTrace) -> None:
+def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionTrace) -> None:
     ids = [device.id for device in case_study.devices]
     first: Any = execution_views.executions(case_study, devices=ids[:1])
     sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]

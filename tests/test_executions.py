@@ -178,8 +178,8 @@ def test_fixed_cost_has_no_negative_slope() -> None:
     loop = Tpu()
     for number, (overhead, duration) in enumerate(((30, 10), (20, 20), (10, 30))):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + overhead, duration))
-    middle = int(np.median(find_costs(loop.trace()).overhead_ps))
-    assert fixed_cost(session(loop.trace())) == {"fixed_ps": middle, "slope": 0.0, "runs": 3}
+    median = int(np.median(find_costs(loop.trace()).overhead_ps))
+    assert fixed_cost(session(loop.trace())) == {"fixed_ps": median, "slope": 0.0, "runs": 3}
 
 
 def test_two_executions_have_no_fixed_cost() -> None:

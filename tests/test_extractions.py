@@ -167,8 +167,7 @@ def test_search_agrees_with_the_definition(main: list[Event], backward: list[Eve
 
 
 def test_real_capture_with_a_graph_break() -> None:
-    """Each step of its script compiles forward and backward again, until the recompilation limit ends that in the last
-    step."""
+    """Each step compiles forward and backward again, except the last one, as the recompilation limit is reached."""
     trace = demo("torch_xla_dynamo_graph_break")
     extractions = find_extractions(trace)
     assert len(extractions) == 10
@@ -189,8 +188,8 @@ def test_real_captures_without_extractions(shared_traces: Path, scenario: str) -
 
 
 def test_extractions_contain_dynamos_own_record() -> None:
-    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found. The rest of `dynamo` is the
-    bridge, and within the same intervals what the model does before and after."""
+    """All of Dynamo's time, as `demo_logs/capture/dynamo_times.py graph_break` recorded it, is `dynamo`. The rest of
+    `dynamo` is the bridge, and the model's work before and after it."""
     folder = Path(__file__).parent / "recorded/dynamo_graph_break"
     trace = real_trace(folder)
     phases = json.loads((folder / "dynamo_times.json").read_text())["phases_ns"]

@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Trace
 MS = 10**9
 
 
-def step_idle_row(**more: Any) -> dict[str, Any]:
+def step_idle_row(**fields: Any) -> dict[str, Any]:
     means = {
         "step_ps": 100 * MS,
         "median_ps": 100 * MS,
@@ -25,7 +25,7 @@ def step_idle_row(**more: Any) -> dict[str, Any]:
         "idle_ps": 40 * MS,
     }
     all_cores = {"idle_ps": 400 * MS, "edges_ps": 0}
-    return {"steps": 10, "cores": 1, "left_out": [], "all_cores": all_cores, **means, **more}
+    return {"steps": 10, "cores": 1, "left_out": [], "all_cores": all_cores, **means, **fields}
 
 
 def figure_texts(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:

@@ -68,7 +68,7 @@ def test_best_and_worst_gains_that_differ_refer_to_the_same_step() -> None:
     assert gain_text(finding(gain_at_worst=0.191)) == "−20.0 % of a step, 100.0 → 80.0 ms"
 
 
-def test_a_tiny_gain_is_no_negative_share() -> None:
+def test_a_tiny_gain_has_no_minus_sign() -> None:
     assert gain_text(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.00 → 99.96 ms"
 
 
@@ -83,7 +83,7 @@ def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
     assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
 
 
-def test_a_finding_that_is_no_fault_points_to_those_that_gain() -> None:
+def test_a_finding_without_a_fix_points_to_those_with_gains() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
     assert gain_text(bound) == "no time to gain"
     assert gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "see the gains below"
@@ -94,8 +94,8 @@ def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:
     assert gain_text(hidden, finding("tracing_bound")) == "no gain now: the host is slower"
     assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "no gain now: something else is slower"
     assert gain_text(hidden, finding("device_stalls")) == "no gain now: something else is slower"
-    of_host = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
-    assert gain_text(of_host, finding("tracing_bound")) == "no gain now: something else is slower"
+    host_finding = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
+    assert gain_text(host_finding, finding("tracing_bound")) == "no gain now: something else is slower"
 
 
 def test_a_gain_of_half_a_percent_is_shown() -> None:
@@ -133,7 +133,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
 
 
 def test_percent_and_times_of_real_findings_agree() -> None:
-    """The gains of a finding as shares equal those of the printed times."""
+    """The shares of gains match the printed times."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))
     gains = [gain_of(row, document) for row in document["findings"]]
     shown = [gain for gain in gains if gain.share]

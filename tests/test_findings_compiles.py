@@ -46,8 +46,8 @@ class TestRecompilation:
         assert finding.title == "2 compilations after warm-up in step 6"
         assert finding.evidence["steps"] == [6]
 
-    def test_warm_up_is_none(self) -> None:
-        """The same, in step 1."""
+    def test_warm_up_is_not_reported(self) -> None:
+        """The same compilation, in step 1."""
         assert "recompilation" not in findings(with_compile(1, first=0).trace())
 
     def test_the_cause_from_a_sidecar_file_is_reported(self) -> None:
@@ -76,8 +76,8 @@ class TestRecompilation:
         assert (finding.recurs, finding.gain, finding.severity) == ("once", 0.3475, "warning")
 
 
-def recompilation_of(of: SessionTrace) -> Finding:
-    return next(finding for finding in find_findings(of) if finding.id == "recompilation")
+def recompilation_of(compiled: SessionTrace) -> Finding:
+    return next(finding for finding in find_findings(compiled) if finding.id == "recompilation")
 
 
 CHANGES = {
@@ -91,7 +91,7 @@ CHANGES = {
     "parameters": Graph([*WEIGHTS, "f32[]"]),
     "other_graph": Graph(["s64[3]"] * 9),
 }
-"""Graphs by how they differ from BASE."""
+"""Graphs by their difference from BASE."""
 
 WORDS = {
     "same_hlo": "outside of the loop",
@@ -104,18 +104,18 @@ WORDS = {
     "parameters": "before the first step",
     "other_graph": "an evaluation, a branch",
 }
-"""What the advice must have, by change."""
+"""Words that the advice must contain, by change."""
 
-OTHERS = {
+WORDS_OF_OTHER_FRAMEWORKS = {
     "jax": ("torch", "XLA_", "mark_", "drop_last", "train()"),
     "torch_xla": ("jax", "jit", "torch.compile", "mark_dynamic"),
     "dynamo": ("jax", "jit", "lazy"),
 }
-"""Words of other frameworks."""
+"""Words that the advice must not contain, by framework."""
 
 
-class TestWhatIsNew:
-    @pytest.mark.parametrize("framework", OTHERS)
+class TestChangedGraphs:
+    @pytest.mark.parametrize("framework", WORDS_OF_OTHER_FRAMEWORKS)
     @pytest.mark.parametrize("change", CHANGES)
     def test_the_cause_decides_the_advice_for_the_captures_framework(
         self, tmp_path: Path, change: str, framework: Framework
@@ -123,7 +123,7 @@ class TestWhatIsNew:
         finding = recompilation_of(compiling(tmp_path, [CHANGES[change]], [BASE], framework))
         assert finding.evidence["changes"] == {change: 1}
         assert WORDS[change] in finding.advice
-        assert not [word for word in OTHERS[framework] if word in finding.advice]
+        assert not [word for word in WORDS_OF_OTHER_FRAMEWORKS[framework] if word in finding.advice]
         assert ". " not in finding.advice
         assert finding.detail.count(". ") == 1
 

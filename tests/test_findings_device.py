@@ -1,4 +1,4 @@
-"""Findings about the device: stalls, exposed collectives, and that nothing but the device limits."""
+"""Findings about the device: stalls, exposed collectives, and the device as the bottleneck."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOST = "annotations_not_propagated"
 """The ops of these captures carry no scopes."""
 
 
-def of(*cores: Core) -> Trace:
+def step_on(*cores: Core) -> Trace:
     return capture(thread("python", ("Training_Step", 0, 1000 * US, {"_r": 1, "step_num": 5})), *cores)
 
 
@@ -29,7 +29,7 @@ def of(*cores: Core) -> Trace:
     ("wait", "severity"), [(20, None), (40, "info"), (150, "warning"), (400, "critical")]
 )
 def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> None:
-    finding = findings(of(core(("fusion.1", 0, 1000 - wait), ("copy-done.3", 1000 - wait, wait)))).get(
+    finding = findings(step_on(core(("fusion.1", 0, 1000 - wait), ("copy-done.3", 1000 - wait, wait)))).get(
         "device_stalls"
     )
     assert (finding and finding.severity) == severity
@@ -41,7 +41,7 @@ def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> 
 
 @pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
 def test_exposed_collectives(time: float, severity: str | None) -> None:
-    by_id = findings(of(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
+    by_id = findings(step_on(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
     exposed = by_id.get("exposed_collectives")
     assert (exposed and exposed.severity) == severity
     if exposed:
@@ -61,7 +61,7 @@ def test_exposed_collectives(time: float, severity: str | None) -> None:
 def test_all_kinds_of_collectives_that_have_a_share_are_named(
     collective: tuple[str, float, float], name: str
 ) -> None:
-    finding = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
+    finding = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
         "exposed_collectives"
     ]
     assert finding.brief == f"nothing hides the time in {name}"
@@ -74,7 +74,7 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
         (f"{kind}.{number}", number * 100, 100)
         for number, kind in enumerate(("all-reduce", "all-gather", "all-to-all", "collective-permute"))
     ]
-    finding = findings(of(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
+    finding = findings(step_on(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
     assert finding.title == "Nothing hides the time in collectives"
 
 
@@ -82,18 +82,20 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
     ("name", "flags"), [("TPU:0", "--xla_tpu_"), ("GPU:0", "--xla_gpu_"), ("OTHER:0", "scheduler, ")]
 )
 def test_advice_on_collectives_names_the_flags_of_the_device(name: str, flags: str) -> None:
-    by_id = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
+    by_id = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
     assert flags in by_id["exposed_collectives"].advice
 
 
 def test_partly_hidden_collectives_are_reported_as_such() -> None:
-    apart = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
-    assert findings(of(apart))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
+    sequential = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
+    assert (
+        findings(step_on(sequential))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
+    )
     streams = {
         "Stream #1(Kernel)": [event("gemm", 0, 300)],
         "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
     }
-    finding = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    finding = findings(step_on(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
     assert finding.title == "The time in all-reduce is hidden only in part"
     assert finding.brief == "the time in all-reduce is hidden only in part"
 
@@ -103,9 +105,9 @@ def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
         "Stream #1(Kernel)": [event("gemm", 0, 1000)],
         "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
     }
-    assert "exposed_collectives" not in findings(of(Core(name="GPU:0", lines=streams)))
+    assert "exposed_collectives" not in findings(step_on(Core(name="GPU:0", lines=streams)))
     streams["Stream #1(Kernel)"] = [event("gemm", 0, 300)]
-    finding = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    finding = findings(step_on(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
     assert us(finding.cost_ps) == 300
 
 
@@ -116,11 +118,11 @@ class TestDeviceBound:
         assert (by_id["device_bound"].severity, by_id["device_bound"].cost_ps) == ("info", 0)
         assert by_id["device_bound"].step_if_fixed_ps is None
 
-    def test_a_device_that_idles_for_a_fifth_of_its_span_is_no_bottleneck(self) -> None:
+    def test_a_device_that_idles_for_a_fifth_of_its_span_is_not_the_bottleneck(self) -> None:
         assert "device_bound" not in findings(loop(device=800).trace())
 
-    def test_a_device_that_only_waits_is_not(self) -> None:
-        assert "device_bound" not in findings(of(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
+    def test_a_device_that_only_waits_is_not_the_bottleneck(self) -> None:
+        assert "device_bound" not in findings(step_on(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
 
     def test_without_known_launches_the_device_is_not_called_the_bottleneck(self) -> None:
         runs = [event("train(7)", 0, 500), event("train(7)", 500, 500)]
@@ -134,7 +136,7 @@ class TestDeviceBound:
         assert "device_bound" not in findings(tpu.trace())
 
     def test_one_run_is_not_enough_for_device_bound(self) -> None:
-        assert set(findings(of(core(("fusion.1", 0, 1000))))) == {LOST}
+        assert set(findings(step_on(core(("fusion.1", 0, 1000))))) == {LOST}
 
 
 def test_real_captures(shared_traces: Path) -> None:

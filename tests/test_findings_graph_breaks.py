@@ -39,7 +39,7 @@ class TestGraphBreaks:
             ("ffff", None),
         ],
     )
-    def test_executions_count_and_not_programs(self, programs: str, executions: int | None) -> None:
+    def test_executions_are_counted_instead_of_programs(self, programs: str, executions: int | None) -> None:
         tpu = Tpu()
         for i in range(3):
             tpu.step(i * STEP, STEP, 5 + i)

@@ -1,4 +1,4 @@
-"""Findings about graphs: compiled again, cut, run on the CPU."""
+"""Findings about graphs: cut by reads and markers, run on the CPU, extracted again."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class TestEarlySync:
         assert "Remove the mark_step()" not in finding.advice
         assert "hooks" in finding.advice
 
-    def test_launches_of_graph_extraction_are_no_early_syncs(self) -> None:
+    def test_launches_of_graph_extraction_are_not_early_syncs(self) -> None:
         assert "early_sync" not in findings(demo("torch_xla_dynamo_graph_break"))
 
     def test_all_places_are_named(self) -> None:
@@ -105,7 +105,7 @@ class TestSyncEveryStep:
             tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
         assert findings(tpu.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
 
-    def test_a_read_in_the_middle_of_a_step_is_no_log(self) -> None:
+    def test_a_read_in_the_middle_of_a_step_is_not_logging(self) -> None:
         """No execution belongs to the read, so it cuts no graph; the step launches more after it."""
         tpu = loop()
         for i in range(4):
@@ -135,7 +135,7 @@ class TestSyncEveryStep:
         assert finding.cost_ps == 0
         assert finding.detail.endswith("; the idle time in them counts with the early syncs.")
 
-    def test_reads_in_fewer_are_none(self) -> None:
+    def test_reads_in_fewer_steps_are_not_reported(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
 
     @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ class TestSyncEveryStep:
         assert "sync_every_step" not in findings(tpu.trace())
 
 
-def fallback(back: bool = True) -> Tpu:
+def fallback(sends_back: bool = True) -> Tpu:
     """An early execution whose value is sent back to the device in the same annotation."""
     tpu = cut()
-    if back:
+    if sends_back:
         tpu.on_main("PjRtComputationClient::TransferToDevice", STEP + 500, 20)
     return tpu
 
@@ -176,8 +176,8 @@ class TestCpuFallback:
         assert finding.evidence["suspected"]
         assert (finding.evidence["round_trips"], us(finding.cost_ps)) == (1, 330)
 
-    def test_a_read_alone_is_no_round_trip(self) -> None:
-        assert "cpu_fallback" not in findings(fallback(back=False).trace())
+    def test_a_read_alone_is_not_a_round_trip(self) -> None:
+        assert "cpu_fallback" not in findings(fallback(sends_back=False).trace())
 
     def test_a_metrics_report_decides(self) -> None:
         counters = {"aten::_local_scalar_dense": 9, "xla::mm": 4}
@@ -270,10 +270,10 @@ class TestDynamoRecompilation:
     def test_compilations_of_an_extraction_count_once(self) -> None:
         by_id = findings(extracting((6, 8), compiling=100).trace())
         assert "recompilation" not in by_id
-        again = by_id["dynamo_recompilation"]
-        assert (us(again.evidence["dynamo_ps"]), us(again.evidence["compile_ps"])) == (2 * 300, 2 * 100)
-        assert us(again.cost_ps) == 2 * 400
-        assert again.title == "torch.compile compiles again in steps 6 and 8"
+        finding = by_id["dynamo_recompilation"]
+        assert (us(finding.evidence["dynamo_ps"]), us(finding.evidence["compile_ps"])) == (2 * 300, 2 * 100)
+        assert us(finding.cost_ps) == 2 * 400
+        assert finding.title == "torch.compile compiles again in steps 6 and 8"
 
     def test_other_compilations_are_a_separate_finding(self) -> None:
         tpu = extracting((6,))
@@ -281,15 +281,15 @@ class TestDynamoRecompilation:
         by_id = findings(tpu.trace())
         assert (us(by_id["recompilation"].cost_ps), us(by_id["dynamo_recompilation"].cost_ps)) == (100, 400)
 
-    def test_warm_up_is_none(self) -> None:
+    def test_warm_up_is_not_reported(self) -> None:
         assert "dynamo_recompilation" not in findings(extracting((0, 1), first=0).trace())
 
     def test_without_step_numbers_a_graph_that_has_run_is_extracted_again(self) -> None:
         tpu = extracting((5, 7))
         tpu.main = [value if value[0] != "Training_Step" else (*value[:3], {"_r": 1}) for value in tpu.main]
         trace = tpu.trace()
-        again = find_repeated_extractions(trace)
-        assert again.step.tolist() == [2], "the first time it is new"
+        repeated = find_repeated_extractions(trace)
+        assert repeated.step.tolist() == [2], "the first time it is new"
 
     def test_the_guard_that_failed_is_named_and_chooses_the_advice(self) -> None:
         def advice(guard: str, source: str | None = None, limit: int | None = None) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Findings about the host: idle time by the host's activity, if its share of the span is large enough."""
+"""Findings about the host: classes of idle time whose share of the span is large enough."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id
     shorter."""
     trace = with_work(name, 400).trace()
     finding = findings(trace)[id_]
-    # Of the marker, 6 us in each gap prepare and launch as well.
+    # The marker prepares and launches for 6 us in each gap.
     assert us(finding.cost_ps) == 3 * (400 + 6 * (id_ == "dispatch_overhead"))
     assert (finding.recurs, finding.severity) == ("every_step", "critical")
     assert us(finding.step_if_fixed_ps) == 1000 - 3 * 400 / 4 - 6 * (id_ == "dispatch_overhead")
     assert finding.gain == (300 + 6 * (id_ == "dispatch_overhead")) / STEP
     assert findings(with_work(name, 140).trace())[id_].severity == "warning"
-    quiet = findings(with_work(name, 20).trace())
-    assert id_ not in quiet
+    small = findings(with_work(name, 20).trace())
+    assert id_ not in small
 
 
-def test_a_little_loading_on_the_driving_thread_is_no_finding() -> None:
+def test_a_little_loading_on_the_driving_thread_is_not_reported() -> None:
     """A twentieth of the span: other classes would be reported as info."""
     assert "input_bound" not in findings(with_work("data_loading", 60).trace())
     assert findings(with_work("RunPostOrder", 60).trace())["dispatch_overhead"].severity == "info"
@@ -63,7 +63,7 @@ def test_graph_building_is_the_finding_if_it_fills_the_gaps() -> None:
 
 
 def test_unrecorded_host_time_is_reported() -> None:
-    """Steps that are handed over, and between them nothing for longer than the device works."""
+    """Between steps that are handed over, the host records nothing for longer than the device works."""
     simulation = Simulation()
     for number in range(8):
         begin = simulation.now
@@ -94,14 +94,11 @@ def _build(simulation: Simulation, host: int) -> None:
 
 
 def test_time_per_step_is_a_mean_over_cores() -> None:
-    alone, findings_by_cores = (
-        findings(loop(cores=cores).trace())["tracing_bound"] for cores in ((0,), (0, 1))
-    )
-    assert findings_by_cores.cost_ps == 2 * alone.cost_ps
-    assert findings_by_cores.evidence["per_step_ps"] == alone.evidence["per_step_ps"] == alone.cost_ps // 4
-    openings = "The device idles ", "Each core idles "
-    assert alone.detail.startswith(openings[0])
-    assert findings_by_cores.detail == alone.detail.replace(*openings)
+    one_core, two_cores = (findings(loop(cores=cores).trace())["tracing_bound"] for cores in ((0,), (0, 1)))
+    assert two_cores.cost_ps == 2 * one_core.cost_ps
+    assert two_cores.evidence["per_step_ps"] == one_core.evidence["per_step_ps"] == one_core.cost_ps // 4
+    assert one_core.detail.startswith("The device idles ")
+    assert two_cores.detail == one_core.detail.replace("The device idles ", "Each core idles ")
 
 
 def test_the_detail_lists_idle_time_counted_elsewhere() -> None:
@@ -142,7 +139,7 @@ def test_compiled_phases_get_no_advice_to_compile() -> None:
 def test_python_and_building_are_listed_separately_with_their_phases(
     python: int, tracing: int, title: str
 ) -> None:
-    """In each gap of 500 us both, the one inside the graphs of torch.compile."""
+    """Each gap of 500 us has both; Python runs inside the graphs of torch.compile."""
     tpu = loop()
     for i in range(4):
         tpu.on_main("forward", i * STEP + 270, python)
@@ -156,9 +153,9 @@ def test_python_and_building_are_listed_separately_with_their_phases(
     finding = findings(tpu.trace())["tracing_bound"]
     assert finding.title == f"The device waits while the host {title}"
     assert finding.cost_ps == finding.evidence["python_ps"] + finding.evidence["tracing_ps"]
-    does = re.search(r"while the host (.*) \((.*)\u202fms\) and (.*) \((.*)\u202fms\)[.,;] ", finding.detail)
-    assert does
-    assert (does[1], {does[1], does[3]}) == (title, {"runs Python code", "builds the graph"})
+    match = re.search(r"while the host (.*) \((.*)\u202fms\) and (.*) \((.*)\u202fms\)[.,;] ", finding.detail)
+    assert match
+    assert (match[1], {match[1], match[3]}) == (title, {"runs Python code", "builds the graph"})
     assert re.search(r"[Pp]ython takes \S+\sms a step in forward\b", finding.detail)
     assert re.search(r"[Bb]uilding takes \S+\sms a step in loss\b", finding.detail)
 
@@ -186,7 +183,7 @@ def test_programs_that_are_loaded_once_are_start_up() -> None:
 
 
 def test_queued_gaps_cost_the_host_nothing() -> None:
-    """The next run was enqueued while the device still worked: what the host did then is not why the device waited."""
+    """The next run was enqueued while the device still worked, so the host is not the reason for the wait."""
     tpu = Tpu()
     for i in range(4):
         at = i * STEP
@@ -237,15 +234,15 @@ def two_hosts() -> SessionTrace:
 
 
 def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
-    two = two_hosts()
-    steps = steps_report(two)
-    finding = {finding["id"]: finding for finding in session_report(two)["findings"]}["input_bound"]
+    both = two_hosts()
+    steps = steps_report(both)
+    finding = {finding["id"]: finding for finding in session_report(both)["findings"]}["input_bound"]
     assert finding["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
     alone: list[Any] = [
         {finding["id"]: finding for finding in findings_report(session(trace))["findings"]}["input_bound"][
             "step_if_fixed_ps"
         ]
-        for trace in two.traces
+        for trace in both.traces
     ]
     assert finding["step_if_fixed_ps"] == pytest.approx((4 * alone[0] + 3 * alone[1]) / 7, abs=1)
 

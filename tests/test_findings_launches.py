@@ -7,7 +7,7 @@ from launching import US, Tpu
 from loops import LAUNCH, STEP, findings, loop, us, with_work
 
 
-def several(per_step: int, device: float, pause: float = 60) -> Tpu:
+def with_launches(per_step: int, device: float, pause: float = 60) -> Tpu:
     """Steps of `per_step` markers, each run after a pause."""
     tpu = Tpu()
     for i in range(3):
@@ -19,7 +19,7 @@ def several(per_step: int, device: float, pause: float = 60) -> Tpu:
 
 
 def test_many_small_executions() -> None:
-    finding = findings(several(4, 20).trace())["many_small_executions"]
+    finding = findings(with_launches(4, 20).trace())["many_small_executions"]
     assert finding.title == "4 executions a step, most of them small"
     assert finding.evidence["executions"] == 12
     assert finding.evidence["step_markers_per_step"] == 4
@@ -42,7 +42,7 @@ def test_many_small_executions() -> None:
 def test_advice_on_syncs_depends_on_the_annotations_between_markers(
     phases: tuple[str, ...], advice: str
 ) -> None:
-    tpu = several(4, 20)
+    tpu = with_launches(4, 20)
     for i in range(3):
         tpu.on_main("loss", i * STEP + 1, 2)
         for k in range(4):
@@ -52,7 +52,7 @@ def test_advice_on_syncs_depends_on_the_annotations_between_markers(
     assert text == f"Sync once a step, not at 4 StepMarkers: {advice}"
 
 
-def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
+def test_executions_of_pending_inputs_before_dynamo_are_counted() -> None:
     tpu = Tpu()
     for i in range(3):
         at = i * STEP
@@ -67,7 +67,7 @@ def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
 
 
 def test_small_executions_without_idle_time_before_them() -> None:
-    """9.9 us between two of them are too short to be listed; their calls take 14 us."""
+    """The gaps of 9.9 us between them are too short to be listed; their calls take 14 us."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)
@@ -81,10 +81,10 @@ def test_small_executions_without_idle_time_before_them() -> None:
 
 @pytest.mark.parametrize(("per_step", "device"), [(2, 20.0), (3, 200.0)])
 def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: float) -> None:
-    assert "many_small_executions" not in findings(several(per_step, device).trace())
+    assert "many_small_executions" not in findings(with_launches(per_step, device).trace())
 
 
-class TestLaunchingLess:
+class TestDispatchAdvice:
     """The advice depends on the trace: launches per step, reads, waits."""
 
     def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
@@ -92,7 +92,7 @@ class TestLaunchingLess:
         assert advice == ("Give each execution more to do: a larger batch, several steps in one graph.")
 
     def test_several_launches_are_counted(self) -> None:
-        tpu = several(2, 20, 400)
+        tpu = with_launches(2, 20, 400)
         for i in range(3):
             tpu.on_main("TPUExecute", i * STEP + 100, 300)
         assert findings(tpu.trace())["dispatch_overhead"].advice == ("Launch one graph a step in place of 2.")

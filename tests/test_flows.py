@@ -1,4 +1,4 @@
-"""Which event led to which, against the definition written out."""
+"""Producers and consumers of flows, compared with the definition applied event by event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.trace.model import Flows
 from tb_xla_insights.xplane.columns import StatColumn
 
 Flow = tuple[int, int] | None
-"""Type and id, where an event has one; type -1: the file does not say."""
+"""Type and id, or None; type -1 if the file does not record it."""
 FLOW = st.none() | st.tuples(st.sampled_from([-1, 0, 7, 15]), st.sampled_from([0, 1, 2, -5, (1 << 63) - 1]))
 FlowEvent = tuple[int, Flow, Flow]
 """Start, the flow an event produces, the flow it consumes."""
@@ -28,12 +28,12 @@ def join(events: list[FlowEvent]) -> Flows:
     stats: dict[str, StatColumn] = {}
     flows = {
         ("_pt", "_p"): [produced for _, produced, _ in events],
-        ("_ct", "_c"): [used for _, _, used in events],
+        ("_ct", "_c"): [consumed for _, _, consumed in events],
     }
-    for (kind, id_), rows in flows.items():
+    for (type_stat, id_stat), rows in flows.items():
         ids = {row: flow[1] for row, flow in enumerate(rows) if flow}
-        kinds = {row: flow[0] for row, flow in enumerate(rows) if flow and flow[0] >= 0}
-        stats |= {name: column(held) for name, held in ((id_, ids), (kind, kinds)) if held}
+        types = {row: flow[0] for row, flow in enumerate(rows) if flow and flow[0] >= 0}
+        stats |= {name: column(values) for name, values in ((id_stat, ids), (type_stat, types)) if values}
     return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
 
 
@@ -43,15 +43,19 @@ def flow_of(flow: Flow) -> Flow:
 
 def expected(events: list[FlowEvent]) -> list[tuple[int, int]]:
     pairs = []
-    for row, (start, _, used) in enumerate(events):
-        makers = [
+    for row, (start, _, consumed) in enumerate(events):
+        producers = [
             candidate
             for candidate, (_, produced, _) in enumerate(events)
-            if produced and used and flow_of(produced) == flow_of(used)
+            if produced and consumed and flow_of(produced) == flow_of(consumed)
         ]
-        before = [maker for maker in makers if events[maker][0] <= start]
-        if makers:
-            producer = max(before, key=lambda maker: (events[maker][0], maker)) if before else makers[0]
+        before = [candidate for candidate in producers if events[candidate][0] <= start]
+        if producers:
+            producer = (
+                max(before, key=lambda candidate: (events[candidate][0], candidate))
+                if before
+                else producers[0]
+            )
             pairs.append((producer, row))
     return [(producer, consumer) for producer, consumer in pairs if producer != consumer]
 
@@ -81,9 +85,9 @@ def test_a_consumed_flow_type_without_producers_matches_no_other_type() -> None:
 
 
 def test_many_flows() -> None:
-    """More than a small table holds, with ids that differ in high bits only."""
+    """More flows than a small hash table holds, with ids that differ only in high bits."""
     count = 20_000
     ids = [(number << 32) | (number % 3) for number in range(count)]
     events: list[FlowEvent] = [(0, (12, id_), None) for id_ in ids]
-    used: list[FlowEvent] = [(1, None, (12, id_)) for id_ in reversed(ids)]
-    assert join(events + used).producer.tolist() == list(range(count))[::-1]
+    consumers: list[FlowEvent] = [(1, None, (12, id_)) for id_ in reversed(ids)]
+    assert join(events + consumers).producer.tolist() == list(range(count))[::-1]

@@ -26,41 +26,43 @@ FOREIGN = {
     "jax": (TORCH, TENSORFLOW, LAZY),
     "tensorflow": (TORCH, JAX.replace("|jit\\b", ""), LAZY),
 }
-PARTS = ("findings", "diagnostics", "verdict", "outside_span")
+SECTIONS = ("findings", "diagnostics", "verdict", "outside_span")
 
 
 def texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for part in value.values():
-            yield from texts(part)
+        for item in value.values():
+            yield from texts(item)
     elif isinstance(value, list):
-        for part in value:
-            yield from texts(part)
+        for item in value:
+            yield from texts(item)
 
 
 def captures(*roots: Path) -> list[Path]:
     return sorted(path.parent for root in roots for path in root.glob("**/plugins"))
 
 
-def foreign(folder: Path) -> tuple[str, list[str]]:
+def foreign_sentences(folder: Path) -> tuple[str, list[str]]:
     """The framework of a capture, and the sentences of its report that mention another one."""
     document: Any = xi.load(str(folder)).report()
     framework = document["environment"]["framework"]
     words = re.compile("|".join(FOREIGN.get(framework, ["$^"])))
-    return framework, [text for part in PARTS for text in texts(document[part]) if words.search(text)]
+    return framework, [
+        text for section in SECTIONS for text in texts(document[section]) if words.search(text)
+    ]
 
 
 @pytest.mark.parametrize(
     "folder", captures(ROOT / "demo_logs", ROOT / "tests/recorded"), ids=lambda folder: folder.name
 )
 def test_reports_of_demo_logs_and_recorded_captures(folder: Path) -> None:
-    assert foreign(folder)[1] == []
+    assert foreign_sentences(folder)[1] == []
 
 
 def test_reports_of_all_shared_captures(shared_traces: Path) -> None:
-    results = {str(folder): foreign(folder) for folder in captures(shared_traces)}
+    results = {str(folder): foreign_sentences(folder) for folder in captures(shared_traces)}
     assert {framework for framework, _ in results.values()} == {"torch_xla", "jax", "tensorflow", "unknown"}
     assert {folder: sentences for folder, (_, sentences) in results.items() if sentences} == {}
 

@@ -94,7 +94,9 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
 
 
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
-    groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
+    groups = [
+        gap(1000 + index) | {"by_finding_ps": {"early_sync": ps}} for index, ps in enumerate((100, 900, 500))
+    ]
     document = explained_gaps(groups)["early_sync"]
     assert (document["count"], [row["duration_ps"] for row in document["gaps"]]) == (3, [1001, 1002, 1000])
 

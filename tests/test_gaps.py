@@ -1,4 +1,4 @@
-"""Gaps: where they are, how they divide, why they ended, and what recurs."""
+"""Gaps: their times, their division by class, their kind and cause, and their patterns."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
-def report(trace: Trace, **how: Any) -> Any:
-    return gaps_report(session(trace), **how)
+def report(trace: Trace, **options: Any) -> Any:
+    return gaps_report(session(trace), **options)
 
 
 def in_us(shares: dict[str, int]) -> dict[str, float]:
@@ -35,15 +35,15 @@ def in_us(shares: dict[str, int]) -> dict[str, float]:
 def captures(draw: st.DrawFn) -> Trace:
     """A driving thread and one or two devices, in microseconds."""
 
-    def stretches(most: int) -> list[tuple[int, int]]:
-        edges = sorted(draw(st.sets(st.integers(0, 120), max_size=2 * most)))
+    def intervals(max_count: int) -> list[tuple[int, int]]:
+        edges = sorted(draw(st.sets(st.integers(0, 120), max_size=2 * max_count)))
         return list(zip(edges[::2], edges[1::2], strict=False))
 
     names = st.sampled_from(["forward", "data_loading", "StepMarker", "TensorCollectionBarrier"])
-    host = [event(draw(names), a, b - a) for a, b in stretches(5)]
+    host = [event(draw(names), a, b - a) for a, b in intervals(5)]
     cores = []
     for number in range(draw(st.integers(1, 2))):
-        runs = stretches(4)
+        runs = intervals(4)
         ops = [event("fusion", a + d, max(0, b - a - d)) for a, b in runs for d in [draw(st.integers(0, 3))]]
         cores.append(Core(ops, [event("f(1)", a, b - a) for a, b in runs], f"TPU:{number}"))
     return capture(thread("python", event("start", 0, 1), *host, role="driving"), *cores)
@@ -53,9 +53,9 @@ def captures(draw: st.DrawFn) -> Trace:
 @given(captures())
 def test_gaps_by_the_microsecond(trace: Trace) -> None:
     segments, gaps = host_class_segments(trace), find_gaps(trace)
-    kinds = ["unrecorded"] * 200
-    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.class_index, strict=True):
-        kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
+    classes = ["unrecorded"] * 200
+    for start, end, class_index in zip(segments.start_ps, segments.end_ps, segments.class_index, strict=True):
+        classes[start // US : end // US] = [CLASSES[class_index]] * int((end - start) // US)
     idles = []
     for device in trace.devices:
         start, end = (instant // US for instant in device.span_ps)
@@ -77,7 +77,9 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
             while end in cells:
                 end += 1
             if end - start >= 10:
-                shares = {name: kinds[start:end].count(name) for name in CLASSES if name in kinds[start:end]}
+                shares = {
+                    name: classes[start:end].count(name) for name in CLASSES if name in classes[start:end]
+                }
                 together = sum(not any(t in times for times in work) for t in range(start, end))
                 expected.append((number, start, end, shares, together))
     listed = [
@@ -97,8 +99,8 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=5), captures())
 def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -> None:
-    start = np.array([min(w) * US for w in windows], np.int64)
-    end = np.array([max(w) * US for w in windows], np.int64)
+    start = np.array([min(window) * US for window in windows], np.int64)
+    end = np.array([max(window) * US for window in windows], np.int64)
     segments = host_class_segments(trace)
     shares = class_times(segments, start, end)
     assert shares.sum(axis=1).tolist() == (end - start).tolist()
@@ -115,7 +117,7 @@ def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -
 
 
 def two_runs(call: float, enqueue: float, begin: float = 200) -> Trace:
-    """A run until 100, and another one from `begin`, enqueued at that instant."""
+    """A run until 100 us, and another one from `begin`, called at `call` and enqueued at `enqueue`."""
     loop = Tpu()
     loop.step(0, 180, 3)
     loop.launch(0, (5, 5), (20, 80))
@@ -128,7 +130,7 @@ def two_runs(call: float, enqueue: float, begin: float = 200) -> Trace:
     ("call", "enqueue", "kind"),
     [(140, 150, "starved"), (50, 60, "queued"), (90, 95, "unknown"), (98, 110, "unknown")],
 )
-def test_why_a_gap_ended(call: float, enqueue: float, kind: str) -> None:
+def test_the_kind_of_a_gap(call: float, enqueue: float, kind: str) -> None:
     (gap,) = report(two_runs(call, enqueue))["items"]
     assert (gap["start_ps"] // US, gap["duration_ps"] // US, gap["kind"]) == (100, 100, kind)
     assert (gap["before"], gap["after"], gap["step"], gap["step_number"]) == ("train", "g", 0, 3)
@@ -136,7 +138,7 @@ def test_why_a_gap_ended(call: float, enqueue: float, kind: str) -> None:
 
 
 def test_the_cause_of_a_gap() -> None:
-    """What the host does once the run is enqueued does not count."""
+    """The host's activity after the enqueuing of the run does not count."""
     loop = Tpu()
     loop.launch(0, (5, 5), (20, 80))
     loop.on_main("forward", 90, 40)
@@ -170,7 +172,10 @@ def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
     trace = capture(thread("python", event("forward", 0, 90)), Core(ops, [event("f(1)", 0, 80)]))
     inside, after = sorted(report(trace)["items"], key=lambda gap: gap["start_ps"])
     assert (inside["before"], inside["after"], inside["inside_run"]) == ("f", "f", True)
-    assert (inside["kind"], inside["cause"]) == ("queued", "wait")  # what ended it had begun
+    assert (inside["kind"], inside["cause"]) == (
+        "queued",
+        "wait",
+    )  # the op after it belongs to the run before it
     assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
 
 
@@ -187,7 +192,7 @@ def test_short_gaps_count_but_are_not_listed() -> None:
     assert in_us(report_gaps["by_class_ps"]) == {"python": 18}
 
 
-def a_rhythm() -> Trace:
+def recurring_gaps() -> Trace:
     loop = Tpu()
     for i in range(6):
         at = 1000 * i
@@ -197,7 +202,7 @@ def a_rhythm() -> Trace:
 
 
 def test_patterns_recur() -> None:
-    patterns = report(a_rhythm())["patterns"]
+    patterns = report(recurring_gaps())["patterns"]
     assert [(row["before"], row["after"], row["count"]) for row in patterns] == [
         ("g", "f", 10),
         ("f", "g", 12),
@@ -207,7 +212,7 @@ def test_patterns_recur() -> None:
 
 
 def test_items_are_the_longest() -> None:
-    trace = a_rhythm()
+    trace = recurring_gaps()
     complete = report(trace, all_gaps=True)
     assert len(complete["items"]) == complete["count"] == 22
     lengths = [gap["duration_ps"] for gap in complete["items"]]

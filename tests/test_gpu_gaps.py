@@ -54,7 +54,7 @@ def late_kernels(executions: int, kernels_per_run: int, interval: float) -> Trac
     """Steps of several executions whose kernels (5 us) are launched individually; 20 us pass between executions."""
     main, kernels, at = list[Event](), list[Event](), 10.0
     for number in range(6):
-        begun, calls = at, []
+        step_start, calls = at, []
         for _ in range(executions):
             ids = range(len(kernels) + 1, len(kernels) + kernels_per_run + 1)
             calls.append(
@@ -64,9 +64,9 @@ def late_kernels(executions: int, kernels_per_run: int, interval: float) -> Trac
                     [(id_, at + 3 + index * interval) for index, id_ in enumerate(ids)],
                 )
             )
-            kernels += [kernel(when + 2, 5, id_) for id_, when in calls[-1][2]]
+            kernels += [kernel(call_start + 2, 5, id_) for id_, call_start in calls[-1][2]]
             at += kernels_per_run * interval + 30
-        main.append(event("train", begun - 2, at - begun - 10, _r=1, step_num=number))
+        main.append(event("train", step_start - 2, at - step_start - 10, _r=1, step_num=number))
         main += nested(*calls)
     return capture(thread("python", *main, role="driving"), gpu(*kernels))
 
@@ -95,7 +95,7 @@ def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
 def test_gaps_end_with_the_run_of_the_kernel_after_them(
     executions: list[tuple[str, list[tuple[int, int]]]], between: int
 ) -> None:
-    """Streams that do not wait for each other: runs overlap, and each kernel knows its own call and run."""
+    """Streams do not wait for each other, so runs overlap; the call and run of each kernel are known."""
     main: list[Event] = [event("f", 0, 1)]
     streams: dict[int, list[Event]] = defaultdict(list)
     free: dict[int, float] = defaultdict(float)
@@ -115,16 +115,16 @@ def test_gaps_end_with_the_run_of_the_kernel_after_them(
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=lines))
     gaps, launches = find_gaps(trace), find_launches(trace)
     expected = []
-    for begin, _, called, run in sorted(kernel_times):
+    for begin, _, call_end, run in sorted(kernel_times):
         last = max((end for start, end, *_ in kernel_times if start < begin), default=begin)
         if begin - last >= 10:
-            kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
+            kind = "starved" if call_end > last + 10 else "queued" if call_end < last - 10 else "unknown"
             expected.append((round(last * US), round(begin * US), kind, run))
-    of_gap = launches.runs.launch[gaps.run]
+    launch_of_gap = launches.runs.launch[gaps.run]
     columns = (
         gaps.start_ps.tolist(),
         gaps.end_ps.tolist(),
         [GAP_KINDS[value] for value in gaps.kind],
-        of_gap.tolist(),
+        launch_of_gap.tolist(),
     )
     assert list(zip(*columns, strict=True)) == expected

@@ -24,7 +24,7 @@ from tb_xla_insights.trace.model import Trace
 
 
 def joins(trace: Trace) -> list[tuple[str, int]]:
-    """How each run was joined, and to which launch, in order."""
+    """The join and launch of each run, in order."""
     runs = find_launches(trace).runs
     return [
         (JOINS[join], launch) for join, launch in zip(runs.join.tolist(), runs.launch.tolist(), strict=True)
@@ -43,7 +43,7 @@ def test_runs_are_separated_by_the_execution_around_their_calls() -> None:
     assert (launches.runs.enqueue_ps // US).tolist() == [6, 36]
     assert launches.programs == [("jit_f", "7")]
     assert [step.name for step in find_steps(trace)] == ["jit_f"]  # from one run to the next
-    assert not [item for item in diagnose(session(trace)) if item.id == "no_launches"]
+    assert "no_launches" not in {diagnostic.id for diagnostic in diagnose(session(trace))}
 
 
 def test_a_run_s_kernels_are_those_of_its_program_alone() -> None:
@@ -64,29 +64,30 @@ def test_a_graph_s_kernels_share_a_call() -> None:
     assert runs(trace) == [("jit_f(7)", 10, 21), ("jit_f(7)", 40, 51)]
 
 
-def amd(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
-    """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. The second thread's executions
-    begin later by the given times."""
+def amd_capture(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
+    """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. `client` has the delay of each
+    thread's executions."""
     main, helpers, calls, cores = [], [], [], []
     for step, at in enumerate((0, 100)):
         main.append(event(EXECUTE, at, 5, _pt=5, _p=step))
     for number, delay in enumerate(client):
-        begun, called, kernels = [], [], []
+        executions, launches, kernels = [], [], []
         for step, at in enumerate((10 + delay, 110 + delay)):
-            begun += [event(HELPER, at, 20, _ct=5, _c=step), event(THUNKS, at + 1, 10)]
-            ids = [100 * number + 10 * step + item for item in (1, 2)]
-            called += [
-                event("hipModuleLaunchKernel", at + 2 + item, 1, correlation_id=ids[item]) for item in (0, 1)
+            executions += [event(HELPER, at, 20, _ct=5, _c=step), event(THUNKS, at + 1, 10)]
+            ids = [100 * number + 10 * step + index for index in (1, 2)]
+            launches += [
+                event("hipModuleLaunchKernel", at + 2 + index, 1, correlation_id=ids[index])
+                for index in (0, 1)
             ]
             kernels += [kernel(at + 4, 8, ids[0]), kernel(at + 12, 20, ids[1])]
-        helpers.append(thread(f"py_xla_execute/{number}", *begun, role="executor"))
-        calls.append(thread(f"Host Threads/{number}", *called))
+        helpers.append(thread(f"py_xla_execute/{number}", *executions, role="executor"))
+        calls.append(thread(f"Host Threads/{number}", *launches))
         cores.append(gpu(*kernels, number=number))
     return [thread("python", *main, role="driving"), *helpers, *calls], cores
 
 
 def test_calls_on_lines_of_their_own_belong_to_the_one_thread_around_them_all() -> None:
-    rows, cores = amd(client=(0, 40))
+    rows, cores = amd_capture(client=(0, 40))
     trace = capture(*rows, *cores)
     assert runs(trace) == [("jit_f(7)", 14, 42), ("jit_f(7)", 114, 142)]
     assert runs(trace, 1) == [("jit_f(7)", 54, 82), ("jit_f(7)", 154, 182)]
@@ -97,36 +98,34 @@ def test_calls_on_lines_of_their_own_belong_to_the_one_thread_around_them_all() 
     assert call_line.name == "py_xla_execute/1"
 
 
-def test_several_threads_that_could_have_called_are_none() -> None:
-    rows, cores = amd()
+def test_calls_that_several_threads_could_have_made_have_no_thread() -> None:
+    rows, cores = amd_capture()
     trace = capture(*rows, *cores)
-    assert runs(trace) == [("jit_f(7)", 14, 142)], "nothing tells one from the next"
+    assert runs(trace) == [("jit_f(7)", 14, 142)], "the two runs cannot be distinguished"
     (gap,) = gaps_report(session(trace))["items"][:1]
-    assert (gap["inside_run"], gap["kind"]) == (True, "starved"), (
-        "each kernel's own call is known all the same"
-    )
+    assert (gap["inside_run"], gap["kind"]) == (True, "starved"), "the call of each kernel is still known"
 
 
-def test_a_thread_with_two_lines_of_calls_is_neither_s() -> None:
-    rows, cores = amd(client=(0, 40))
+def test_a_thread_that_contains_two_lines_of_calls_is_not_used() -> None:
+    rows, cores = amd_capture(client=(0, 40))
     calls = rows[3]
     rows[4] = thread(
         "Host Threads/9",
-        *[(*item[:3], {"correlation_id": item[3]["correlation_id"] + 100}) for item in calls.events],
+        *[(*call[:3], {"correlation_id": call[3]["correlation_id"] + 100}) for call in calls.events],
     )
     trace = capture(*rows, *cores)
     assert [len(device.modules) for device in trace.devices] == [1, 1]
 
 
-def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
-    rows, cores = amd(client=(0, 40))
+def test_cut_executions_have_separate_runs() -> None:
+    rows, cores = amd_capture(client=(0, 40))
     first_call = event("hipModuleLaunchKernel", 1, 1, correlation_id=900)
     last_call = event("hipModuleLaunchKernel", 200, 1, correlation_id=901)
     rows[3] = thread(rows[3].name, first_call, *rows[3].events, last_call)
     stream = cores[0].lines["Stream #1(Kernel)"]
     cores[0] = gpu(kernel(3, 2, 900), *stream, kernel(202, 2, 901), kernel(204, 2))
     trace = capture(*rows, *cores)
-    assert [item[1:] for item in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
+    assert [run[1:] for run in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
 
 
 def test_a_kernel_launched_by_another_thread_during_the_execution_belongs_to_the_run() -> None:
@@ -134,7 +133,7 @@ def test_a_kernel_launched_by_another_thread_during_the_execution_belongs_to_the
     second_thread = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
     kernels = [kernel(10, 2, 1), kernel(12, 2, 2), kernel(15, 5, 3), kernel(22, 2), kernel(40, 5, 4)]
     trace = capture(thread("python", *main, role="driving"), second_thread, gpu(*kernels))
-    assert [item[1:] for item in runs(trace)] == [(10, 24), (40, 45)]
+    assert [run[1:] for run in runs(trace)] == [(10, 24), (40, 45)]
 
 
 def test_a_kernel_launched_before_an_execution_does_not_belong_to_it() -> None:
@@ -142,14 +141,14 @@ def test_a_kernel_launched_before_an_execution_does_not_belong_to_it() -> None:
     main = nested((10, 20, [(1, 15)]), (40, 20, [(2, 45)]))
     kernels = [kernel(20, 5, 1), kernel(30, 5, 3), kernel(50, 5, 2)]
     trace = capture(thread("python", *main, role="driving"), second_thread, gpu(*kernels))
-    assert [item[1:] for item in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
+    assert [run[1:] for run in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
 
 
 def test_of_calls_with_the_same_id_the_last_one_before_the_kernel_launched_it() -> None:
     main = nested((0, 20, [(1, 5)]), (30, 20, [(1, 35)]), (60, 20, [(1, 65)]))
     kernels = [kernel(10, 5, 1), kernel(40, 5, 1), kernel(50, 5, 0), kernel(70, 5, 1)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
-    assert [item[1:] for item in runs(trace)] == [(10, 15), (40, 55), (70, 75)]
+    assert [run[1:] for run in runs(trace)] == [(10, 15), (40, 55), (70, 75)]
     assert joins(trace) == [("exact", 0), ("exact", 1), ("exact", 2)]
 
 
@@ -165,11 +164,11 @@ def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Even
     trace = capture(thread("python", event("f", 0, 1), *host, role="driving"), gpu(*kernels))
     assert runs(trace) == [("jit_f(7)", 10, 25), ("jit_g(8)", 30, 35), ("jit_f(7)", 60, 65)]
     assert {join for join, _ in joins(trace)} <= {"ordered", "none"}
-    inside = [item for item in gaps_report(session(trace))["items"] if item["inside_run"]]
-    assert {item["kind"] for item in inside} <= {"unknown"}
+    inside = [gap for gap in gaps_report(session(trace))["items"] if gap["inside_run"]]
+    assert {gap["kind"] for gap in inside} <= {"unknown"}
 
 
-def test_a_program_without_an_id_is_one_too() -> None:
+def test_a_program_without_an_id_has_runs() -> None:
     trace = capture(gpu(kernel(0, 5, None, "cluster_1"), kernel(5, 5, None, "cluster_2")))
     assert [name for name, *_ in runs(trace)] == ["cluster_1", "cluster_2"]
 
@@ -181,14 +180,14 @@ def test_kernels_without_programs_make_no_runs() -> None:
     )
     assert runs(trace) == []
     assert not len(trace.flows.producer)
-    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
     assert "the GPUs' kernels name no programs. Compile with XLA" in diagnostic.message
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
     assert runs(trace) == []
-    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
     assert "the devices recorded no program runs. " in diagnostic.message
 
 
@@ -208,16 +207,16 @@ def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
     for name, start, duration, stats in (kernel(10, 5, 1), kernel(15, 5, 2), kernel(40, 5, 3)):
         stream.event(name, start, duration, stats)
     timeline = timeline_of(space, tmp_path)
-    (rows,) = [[item for item in timeline.search("jit_f")["hits"]["row"] if "modules" in item]]
+    rows = [row for row in timeline.search("jit_f")["hits"]["row"] if "modules" in row]
     assert len(rows) == 2
     assert timeline.search("fusion_kernel")["count"] == 3
     run = timeline.event_at(rows[0], 10 * US)
     assert (run["name"], run["duration_ps"]) == ("jit_f(7)", 10 * US)
-    assert {item["name"]: item["value"] for item in run["stats"]} == {
+    assert {stat["name"]: stat["value"] for stat in run["stats"]} == {
         "hlo_module": "jit_f",
         "program_id": "7",
     }
-    assert [item["name"] for item in run["flow"]["from"]] == ["cuLaunchKernel"]
+    assert [partner["name"] for partner in run["flow"]["from"]] == ["cuLaunchKernel"]
     second = timeline.event_at(rows[0].replace("modules", "ops"), 15 * US)
     assert [item["name"] for item in second["path"]] == ["jit_f(7)"]
 
@@ -258,8 +257,8 @@ def test_every_execution_makes_one_run(executions: list[tuple[str, list[tuple[in
     assert joins(trace) == [("exact", number) for number in range(len(executions))]
 
 
-def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
-    """Kernels of a program, to the execution of the thread that contains all calls of a line, in another way."""
+def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
+    """Assigns kernels to executions in another way: by the thread that contains all calls of a line."""
     folder = shared_traces / "public" / "gpu_mi300_jax"
     (path,) = folder.rglob("*.xplane.pb")
     calls: dict[Any, tuple[int, int, int]] = {}
@@ -267,16 +266,15 @@ def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
     kernels: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
     for plane in parse(path.read_bytes()):
         for line in plane.lines:
-            for item in line.events:
-                start = line.timestamp_ns * 1000 + item.offset_ps
-                if item.name == THUNKS:
-                    thunks[line.id].append((start, start + item.duration_ps))
-                elif plane.name == "/host:CPU" and "hlo_module" in item.stats:
-                    calls[item.stats["correlation_id"]] = (line.id, start, start + item.duration_ps)
-                elif plane.name.startswith("/device:GPU") and "hlo_module" in item.stats:
-                    kernels[plane.name].append(
-                        (start, start + item.duration_ps, item.stats["correlation_id"])
-                    )
+            for recorded in line.events:
+                start = line.timestamp_ns * 1000 + recorded.offset_ps
+                end = start + recorded.duration_ps
+                if recorded.name == THUNKS:
+                    thunks[line.id].append((start, end))
+                elif plane.name == "/host:CPU" and "hlo_module" in recorded.stats:
+                    calls[recorded.stats["correlation_id"]] = (line.id, start, end)
+                elif plane.name.startswith("/device:GPU") and "hlo_module" in recorded.stats:
+                    kernels[plane.name].append((start, end, recorded.stats["correlation_id"]))
     trace = real_trace(folder)
     zero = min(start for group in kernels.values() for start, *_ in group)
     first = min(int(device.modules.start_ps[0]) for device in trace.devices)

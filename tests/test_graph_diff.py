@@ -42,7 +42,7 @@ def change(tmp_path: Path, before: Graph, after: Graph) -> str | None:
 
 
 class TestChange:
-    def test_names_that_tensorflow_numbers(self, tmp_path: Path) -> None:
+    def test_names_numbered_by_tensorflow(self, tmp_path: Path) -> None:
         first, second = (f"a_inference__train_{number}__XlaMustCompile_true.5" for number in (173, 264))
         before, after = Graph([*WEIGHTS, "f32[8]"], module=first), Graph([*WEIGHTS, "f32[9]"], module=second)
         assert change(tmp_path, before, after) == "grows"
@@ -56,7 +56,7 @@ class TestChange:
             (["s64[4,16]"], ["s64[64]"], "shape"),
             (["f32[4,16]"], ["bf16[4,16]"], "dtype"),
             (["f32[4,16]"], ["bf16[8,16]"], "shape"),
-            # Damaged sizes: a pattern that could split their digits in two ways would not end.
+            # Damaged sizes: an ambiguous pattern would backtrack without end.
             (["f32[8,8,8]"], [f"f32[{(1 << 63) - 1},{(1 << 63) - 1},-1]"], "shape"),
             ([], ["f32[]"], "parameters"),
             (["f32[]"], [], "parameters"),
@@ -165,7 +165,7 @@ class TestCode:
     def code(self, *instructions: str | int, number: int = 1) -> ProgramDigests:
         return digest_program(HloProto.FromString(proto(Graph((), instructions), number)).hlo_module)
 
-    def test_names_and_ids_that_count_up_are_no_difference(self) -> None:
+    def test_names_and_ids_that_count_up_are_not_a_difference(self) -> None:
         assert self.code("dot", 1, "add", number=1) == self.code("dot", 1, "add", number=7)
 
     def test_constants_change_neither_formula_nor_structure(self) -> None:

@@ -1,4 +1,4 @@
-"""The answers about a capture with twice as much of one thing are about twice as long; nothing grows quadratically."""
+"""Answers about a capture that is doubled along one axis are about twice as long; none grows quadratically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.growth.answers import answers, session_of
 from benchmarks.growth.captures import AXES
 from tb_xla_insights.report.document import session_report
 
-DEEP = (
+QUADRATIC_ONCE = (
     "nested_annotations",
     "nested_steps",
     "slashes_around",
@@ -23,7 +23,7 @@ DEEP = (
     "hlo_shared",
     "hlo_deep_scope",
 )
-"""Of what grew by the square once."""
+"""Axes along which answers once grew quadratically."""
 
 RECORDED = (
     "demo_logs/torch_xla_early_item",
@@ -41,7 +41,7 @@ def answer_bytes(axis: str, n: int) -> int:
     return sum(len(answer) for _, answer in answers(session, details=False))
 
 
-@pytest.mark.parametrize("axis", DEEP)
+@pytest.mark.parametrize("axis", QUADRATIC_ONCE)
 def test_answers_grow_no_faster_than_files(axis: str) -> None:
     assert answer_bytes(axis, 300) < 2.2 * answer_bytes(axis, 150)
 

@@ -24,21 +24,18 @@ def access() -> Iterator[dict[str, str]]:
     environment = os.environ | {
         "STORAGE_EMULATOR_HOST": address,
         "FSSPEC_GS_TOKEN": "anon",
-        # Else gcsfs asks for the kind of bucket by an interface that the emulator lacks, for a minute.
+        # Otherwise gcsfs asks for a minute for the kind of bucket, with a request that the emulator does not know.
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
     }
     command = [sys.executable, "-m", "gcp_storage_emulator", "start", "-M", "-H", "127.0.0.1"]
     command += ["--port", str(port), "--default-bucket", "profiles"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert server.stdout is not None
-    # Drains the output, so that the pipe never fills.
-    rest = threading.Thread(target=server.stdout.read, daemon=True)
+    drain = threading.Thread(target=server.stdout.read, daemon=True)
     try:
         if not any("services started" in line for line in server.stdout):
             pytest.fail("the emulator did not start")
-        threading.Thread(
-            target=server.stdout.read, daemon=True
-        ).start()  # drains the output, so that the pipe never fills
+        drain.start()  # as a full pipe would block the emulator
         upload = "import gcsfs, sys; files = gcsfs.GCSFileSystem(token='anon'); \
 files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
         subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=environment, check=True)
@@ -46,8 +43,8 @@ files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
     finally:
         server.kill()
         server.wait()
-        if rest.ident is not None:
-            rest.join()
+        if drain.ident is not None:
+            drain.join()
         server.stdout.close()
 
 
@@ -57,20 +54,20 @@ def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_a_report_of_a_bucket_has_the_figures_of_the_files_on_a_disk(access: dict[str, str]) -> None:
-    done, local_run = (
+    remote_run, local_run = (
         run(access, "report", "gs://profiles/logs", "--json"),
         run(access, "report", str(DEMO), "--json"),
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    remote, local = json.loads(done.stdout), json.loads(local_run.stdout)
+    assert (remote_run.returncode, remote_run.stderr) == (0, "")
+    remote, local = json.loads(remote_run.stdout), json.loads(local_run.stdout)
     assert remote["session"]["path"].startswith("gs://profiles/logs/run/")
     for key in ("devices", "steps", "gaps", "executions", "propagation"):
         assert remote[key] == local[key]
 
 
 def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
-    done = run(access, "sessions", "gs://profiles/logs", "--json")
-    [session] = json.loads(done.stdout)["sessions"]
+    process = run(access, "sessions", "gs://profiles/logs", "--json")
+    [session] = json.loads(process.stdout)["sessions"]
     [capture] = DEMO.rglob("*.xplane.pb")
     assert [(host["name"], host["bytes"]) for host in session["hosts"]] == [
         ("demo-host", capture.stat().st_size)
@@ -81,6 +78,6 @@ def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
     "path", ["gs://profiles/nothing", "gs://profiles/logs/x.xplane.pb", "gs://other/logs"]
 )
 def test_a_missing_object_is_a_one_line_error(access: dict[str, str], path: str) -> None:
-    done = run(access, "report", path)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == f"xla-insights: {path}: no such file or directory; check the path\n"
+    process = run(access, "report", path)
+    assert (process.returncode, process.stdout) == (3, "")
+    assert process.stderr == f"xla-insights: {path}: no such file or directory; check the path\n"

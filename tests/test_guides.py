@@ -1,4 +1,4 @@
-"""The guides' commands and code run as they are written, and their pictures are there."""
+"""The guides' commands and code run as written, and their pictures exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_xla_insights.cli.main import main, parser
 
 ROOT = Path(__file__).parents[1]
 GUIDES = {path.stem: path.read_text() for path in sorted((ROOT / "docs/guides").glob("*.md"))}
-TAKEN = set(json.loads((ROOT / "docs/pictures/texts.json").read_text()))
+PICTURES = set(json.loads((ROOT / "docs/pictures/texts.json").read_text()))
 RUN_HERE = re.compile(r"demo_logs/|tests/recorded/")
 COMMANDS = [
     (guide, line)
@@ -30,7 +30,7 @@ def blocks(guide: str, language: str) -> list[str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what the guides read, into which their commands may write."""
+    """A working directory with the guides' inputs, into which their commands can write."""
     for name in ("demo_logs", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     [names] = blocks("event-names", "json")
@@ -42,22 +42,24 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(("guide", "line"), [command for command in COMMANDS if RUN_HERE.search(command[1])])
 @pytest.mark.usefixtures("checkout")
 def test_the_commands_of_a_guide_run(guide: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    command, _, then = line.partition(" | ")
+    command, _, filter_command = line.partition(" | ")
     expected = 1 if command.endswith("# exit code 1") else 0
     assert main(shlex.split(command, comments=True)[1:]) == expected, guide
     printed = capsys.readouterr().out
-    if then:
-        assert then.startswith("jq ")
+    if filter_command:
+        assert filter_command.startswith("jq ")
         if not shutil.which("jq"):
-            pytest.skip("JQ IS MISSING: what the guides make of JSON is not tested")
-        answer = subprocess.run(shlex.split(then), input=printed, capture_output=True, text=True, check=True)
+            pytest.skip("jq is missing: the guides' filters of JSON are not tested")
+        answer = subprocess.run(
+            shlex.split(filter_command), input=printed, capture_output=True, text=True, check=True
+        )
         assert answer.stdout.strip() not in ("", "null"), answer.stderr
 
 
 @pytest.mark.parametrize(
     ("guide", "line"), [command for command in COMMANDS if not RUN_HERE.search(command[1])]
 )
-def test_the_commands_that_need_another_machine_are_commands(guide: str, line: str) -> None:
+def test_the_commands_that_need_another_machine_can_be_parsed(guide: str, line: str) -> None:
     assert parser().parse_args(shlex.split(line)[1:]), guide
 
 
@@ -74,7 +76,7 @@ def test_the_python_of_the_guide_runs() -> None:
 def test_pictures_exist_for_both_themes_and_are_small(page: Path) -> None:
     sources = re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text())
     names = [Path(re.sub(r"-(light|dark)\.webp$", "", source)).name for source in sources]
-    assert set(names) <= TAKEN
+    assert set(names) <= PICTURES
     assert all(names.count(name) == 2 for name in names)
     for source in sources:
         assert (page.parent / source).stat().st_size < 150_000, source
@@ -82,4 +84,4 @@ def test_pictures_exist_for_both_themes_and_are_small(page: Path) -> None:
 
 def test_every_picture_is_in_a_page() -> None:
     pages = "".join([*GUIDES.values(), (ROOT / "README.md").read_text()])
-    assert {name for name in TAKEN if f"pictures/{name}-light.webp" in pages} == TAKEN
+    assert {name for name in PICTURES if f"pictures/{name}-light.webp" in pages} == PICTURES

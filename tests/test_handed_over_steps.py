@@ -10,7 +10,7 @@ from captures import capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import Tpu
-from simulated import ENQUEUED, LATENCY, MARKER, Simulation
+from simulated import ENQUEUE_OFFSET, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -27,8 +27,8 @@ STEPS = 8
 def loop(
     host: int, device: int, wait: bool = False, between: int = 0, evaluate_before: int | None = None
 ) -> Trace:
-    """Steps of a host and a device. With `wait`, the host waits for the device within each step. `between` two steps
-    the host does something else, and before one step it evaluates."""
+    """Steps of a host and a device. With `wait`, the host waits for the device within each step. It works for `between`
+    microseconds between steps, and evaluates before one step."""
     simulation = Simulation()
     for number in range(STEPS):
         if number == evaluate_before:
@@ -68,7 +68,7 @@ def test_host_waits_between_steps() -> None:
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
     # The host works and hands the graph over; the idle device starts after a latency and works.
-    assert durations(simulation.tpu.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
+    assert durations(simulation.tpu.trace()) == [100 + ENQUEUE_OFFSET + LATENCY + 500] * STEPS
 
 
 @pytest.mark.parametrize("capacity", [1, 3])
@@ -111,7 +111,7 @@ def test_filling_a_pipeline_is_in_no_step(recorded: int) -> None:
 
 
 def test_steps_without_recorded_work_are_cut() -> None:
-    """Their annotations are recorded, but no run."""
+    """The annotations of the last steps are recorded, but not their runs."""
     simulation = Simulation()
     for number in range(STEPS):
         begin = simulation.now

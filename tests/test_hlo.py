@@ -1,4 +1,4 @@
-"""Compiled programs that a capture holds."""
+"""Compiled programs in a capture."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def capture(**programs: bytes) -> MemorySource:
 @pytest.mark.parametrize("size", [0, 1000, LARGE_METADATA_BYTES, 3 * LARGE_METADATA_BYTES])
 def test_a_program_of_any_size(size: int) -> None:
     source = capture(negative=program(), graph=program(size), other=program())
-    places = program_ranges(read_space(source))
-    assert list(places) == [2**64 - 1, 0, 1]
-    module = read_module(source, places[0])
+    ranges = program_ranges(read_space(source))
+    assert list(ranges) == [2**64 - 1, 0, 1]
+    module = read_module(source, ranges[0])
     assert (module.name, module.id, module.entry_computation_id) == ("graph", 5, 2)
     body, main = module.computations
     (dot,), (call,) = body.instructions, main.instructions
@@ -55,19 +55,17 @@ def test_a_program_of_any_size(size: int) -> None:
 
 
 def test_the_program_id_is_the_stat_program_id_if_present() -> None:
-    """As from JAX 0.9 on, where the entries' own ids only count them."""
+    """From JAX 0.9 on, the ids of event metadata only count the entries."""
     space = Space()
     plane = space.plane("/host:metadata")
     stats: tuple[dict[str, int], ...] = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
-    for number, stats_of_entry in enumerate(stats, 1):
-        plane.event_metadata(
-            f"graph {number}", id=number, stats=stats_of_entry | {"Hlo Proto": program(number)}
-        )
+    for number, entry_stats in enumerate(stats, 1):
+        plane.event_metadata(f"graph {number}", id=number, stats=entry_stats | {"Hlo Proto": program(number)})
     assert list(program_ranges(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]
 
 
 def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None:
-    """One of the capture's entries has the id of another entry's program: 7 is `jit_multiply`."""
+    """The id of one entry is the program id of another: program 7 is `jit_multiply`."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
     assert sorted(trace.programs) == [1, 3, 5, 7, 9, 11, 13]
     with open_source(trace.path) as source:
@@ -82,31 +80,42 @@ def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
     whole = program()
     for data in (whole[:-3], whole[:40], b"\xff" * 50, b"MODULE graph", block(1, integer(1, 5)[:-1])):
         source = capture(graph=data)
-        (place,) = program_ranges(read_space(source)).values()
-        with pytest.raises(InputError, match=rf"^memory\.xplane\.pb: byte {place[0]}: ") as raised:
-            read_module(source, place)
+        (byte_range,) = program_ranges(read_space(source)).values()
+        with pytest.raises(InputError, match=rf"^memory\.xplane\.pb: byte {byte_range[0]}: ") as raised:
+            read_module(source, byte_range)
         assert "\n" not in str(raised.value)
 
 
 def test_a_program_beyond_the_end_of_the_file_or_too_large_is_refused() -> None:
     source = capture(graph=program())
-    (place,) = program_ranges(read_space(source)).values()
-    for wrong in ((place[0], source.size), (source.size, 5), (place[0], -1), (place[0], 1 << 31)):
+    (byte_range,) = program_ranges(read_space(source)).values()
+    for invalid in (
+        (byte_range[0], source.size),
+        (source.size, 5),
+        (byte_range[0], -1),
+        (byte_range[0], 1 << 31),
+    ):
         with pytest.raises(InputError, match="cannot be read"):
-            read_module(source, wrong)
+            read_module(source, invalid)
 
 
 def test_programs_of_a_real_capture(shared_traces: Path) -> None:
     path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
     with open_source(str(path)) as source:
         space = read_space(source)
-        places = program_ranges(space)
+        ranges = program_ranges(space)
         ids = space.stats["program_id"].values
-        assert {int(id_) % 2**64 for id_ in ids} <= set(places)
-        modules = {id_: read_module(source, place) for id_, place in places.items()}
+        assert {int(id_) % 2**64 for id_ in ids} <= set(ranges)
+        modules = {id_: read_module(source, byte_range) for id_, byte_range in ranges.items()}
     assert all(module.name.startswith("SyncTensorsGraph.") for module in modules.values())
-    names = {i.name for module in modules.values() for c in module.computations for i in c.instructions}
-    op_names = [i.metadata.op_name for m in modules.values() for c in m.computations for i in c.instructions]
+    instructions = [
+        instruction
+        for module in modules.values()
+        for computation in module.computations
+        for instruction in computation.instructions
+    ]
+    names = {instruction.name for instruction in instructions}
+    op_names = [instruction.metadata.op_name for instruction in instructions]
     assert any(name.startswith("Training_Step.") for name in op_names)
     recorded = space.stats["hlo_op"].values
     assert {space.strings.texts[index] for index in recorded} <= names

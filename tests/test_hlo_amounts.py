@@ -1,4 +1,4 @@
-"""FLOPs and bytes of instructions by their shapes: against a count of every product, and where they are not known."""
+"""FLOPs and bytes of instructions by their shapes, compared with a count of every product, and unknown amounts."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shap
 _F32, _BF16, _S8, _S4, _TUPLE = 11, 16, 2, 21, 13
 
 
-def shape(*sizes: int, kind: int = _F32) -> bytes:
-    return Shape(element_type=kind, dimensions=sizes).SerializeToString()
+def shape(*sizes: int, element_type: int = _F32) -> bytes:
+    return Shape(element_type=element_type, dimensions=sizes).SerializeToString()
 
 
 def instruction(
-    id_: int, opcode: str, shape: bytes, reads: Sequence[int] = (), **more: Any
+    id_: int, opcode: str, shape: bytes, operands: Sequence[int] = (), **fields: Any
 ) -> HloInstruction:
     return HloInstruction(
-        id=id_, name=f"{opcode}.{id_}", opcode=opcode, shape=shape, operand_ids=reads, **more
+        id=id_, name=f"{opcode}.{id_}", opcode=opcode, shape=shape, operand_ids=operands, **fields
     )
 
 
 def amounts(
     *body: HloInstruction, called: Sequence[Sequence[HloInstruction]] = ()
 ) -> tuple[int | None, str, int | None]:
-    """Of the last instruction of a body; the computations that it may call are 1, 2, …"""
+    """FLOPs, product and bytes of the last instruction of a body. The computations that it can call have ids 1, 2, …"""
     module = HloModule()
     for id_, instructions in enumerate([body, *called]):
         module.computations.add(id=id_, instructions=instructions)
-    opcodes = {item.id: [inside.opcode for inside in item.instructions] for item in module.computations}
+    opcodes = {
+        computation.id: [instruction.opcode for instruction in computation.instructions]
+        for computation in module.computations
+    }
     return ProgramAmounts(module, opcodes).of_instruction(body[-1], body[-1].opcode, 0)
 
 
-A = instruction(1, "parameter", shape(6, 8, 5, kind=_BF16))
-B = instruction(2, "parameter", shape(6, 5, 7, kind=_BF16))
+A = instruction(1, "parameter", shape(6, 8, 5, element_type=_BF16))
+B = instruction(2, "parameter", shape(6, 5, 7, element_type=_BF16))
 DOT = instruction(
     3, "dot", shape(6, 8, 7), [1, 2],
     dot_dimension_numbers={
@@ -58,15 +61,15 @@ def test_a_batched_dot() -> None:
 
 def test_a_fusion_has_the_sum_of_its_instructions() -> None:
     """Its bytes are its inputs and outputs, without those passed inside it."""
-    inside = [A, B, DOT, instruction(4, "tanh", shape(6, 8, 7), [3])]
+    fused = [A, B, DOT, instruction(4, "tanh", shape(6, 8, 7), [3])]
     fusion = instruction(3, "fusion", shape(6, 8, 7), [1, 2], called_computation_ids=[1])
-    assert amounts(A, B, fusion, called=[inside]) == (DOT_FLOPS, PRODUCT, 480 + 420 + 1_344)
+    assert amounts(A, B, fusion, called=[fused]) == (DOT_FLOPS, PRODUCT, 480 + 420 + 1_344)
 
 
 def test_ops_that_only_move_data_have_no_flops() -> None:
-    transpose = instruction(2, "transpose", shape(5, 8, 6, kind=_BF16), [1])
+    transpose = instruction(2, "transpose", shape(5, 8, 6, element_type=_BF16), [1])
     assert amounts(A, transpose) == (0, "", 960)
-    fusion = instruction(2, "fusion", shape(5, 8, 6, kind=_BF16), [1], called_computation_ids=[1])
+    fusion = instruction(2, "fusion", shape(5, 8, 6, element_type=_BF16), [1], called_computation_ids=[1])
     assert amounts(A, fusion, called=[[A, transpose]]) == (0, "", 960)
 
 
@@ -81,21 +84,21 @@ def test_unknown_amounts_are_none() -> None:
     assert amounts(A, fusion, called=[[A, B, DOT, foreign]])[0] is None
     without_body = instruction(2, "fusion", shape(6), [1])
     assert amounts(A, without_body)[0] is None
-    four_bits = instruction(1, "parameter", shape(6, kind=_S4))
-    assert amounts(four_bits, instruction(2, "copy", shape(6, kind=_S4), [1])) == (0, "", None)
+    four_bits = instruction(1, "parameter", shape(6, element_type=_S4))
+    assert amounts(four_bits, instruction(2, "copy", shape(6, element_type=_S4), [1])) == (0, "", None)
 
 
 @pytest.mark.parametrize("opcode", ["while", "conditional"])
-def test_loops_and_branches_have_parts_of_their_own(opcode: str) -> None:
+def test_loops_and_branches_have_no_amounts_besides_their_parts(opcode: str) -> None:
     loop = instruction(3, opcode, shape(6), [1], called_computation_ids=[1])
     assert amounts(A, B, loop, called=[[A, B, DOT]]) == (None, "", None)
 
 
 def test_a_call_of_cublas() -> None:
-    """It also returns the memory that it worked in."""
+    """It also returns its working memory."""
     result_shape = Shape(
         element_type=_TUPLE,
-        tuple_shapes=[Shape.FromString(shape(8, 7)), Shape.FromString(shape(999, kind=_S8))],
+        tuple_shapes=[Shape.FromString(shape(8, 7)), Shape.FromString(shape(999, element_type=_S8))],
     )
     config = {"gemm_backend_config": {"dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"]}}}
     call = instruction(
@@ -118,7 +121,7 @@ CONVOLUTION: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("target", "read", "result"),
+    ("target", "operands", "result"),
     [
         ("", (IMAGES, KERNEL), OUTPUT),
         ("__cudnn$convForward", (IMAGES, KERNEL), OUTPUT),
@@ -127,12 +130,12 @@ CONVOLUTION: dict[str, Any] = {
     ],
 )
 def test_a_convolution_and_its_gradients_have_the_same_flops(
-    target: str, read: Sequence[tuple[int, ...]], result: tuple[int, ...]
+    target: str, operands: Sequence[tuple[int, ...]], result: tuple[int, ...]
 ) -> None:
-    inputs = [instruction(id_, "parameter", shape(*sizes)) for id_, sizes in enumerate(read, 1)]
+    inputs = [instruction(id_, "parameter", shape(*sizes)) for id_, sizes in enumerate(operands, 1)]
     opcode = "custom-call" if target else "convolution"
-    item = instruction(3, opcode, shape(*result), [1, 2], custom_call_target=target, **CONVOLUTION)
-    assert amounts(*inputs, item)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
+    convolution = instruction(3, opcode, shape(*result), [1, 2], custom_call_target=target, **CONVOLUTION)
+    assert amounts(*inputs, convolution)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
 
 
 @given(
@@ -146,11 +149,15 @@ def test_window_pairs_are_the_window_positions_on_a_value(
         size=size, stride=stride, padding_low=padding, window_dilation=step, base_dilation=dilation
     )
     values = {dilation * value for value in range(inputs)}
-    pairs = sum(out * stride - padding + at * step in values for out in range(outputs) for at in range(size))
+    pairs = sum(
+        output * stride - padding + index * step in values
+        for output in range(outputs)
+        for index in range(size)
+    )
     assert count_window_pairs(outputs, inputs, window) == pairs
 
 
-def test_damage_is_not_known() -> None:
+def test_amounts_of_damaged_programs_are_unknown() -> None:
     calls_itself = instruction(3, "fusion", shape(6), [1], called_computation_ids=[0])
     assert amounts(A, calls_itself)[0] is None
     assert amounts(instruction(3, "dot", shape(6), [98, 99])) == (None, "", None)

@@ -56,7 +56,7 @@ def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
     assert state_and_parts(hlo.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
 
 
-def test_only_a_scope_path_is_worth_recovering() -> None:
+def test_only_scope_paths_are_recovered() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops("aten__add")})
     assert state_and_parts(hlo.origin("fusion")) == ("bare", {})
 
@@ -119,10 +119,13 @@ def test_scopes_are_not_recovered_across_ops_that_compute() -> None:
              Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip
     hlo = program(entry)
     assert state_and_parts(hlo.origin("copy")) == ("none", {})
-    assert state_and_parts(hlo.origin("sort")) == ("none", {})  # only moves belong to their neighbours
+    assert state_and_parts(hlo.origin("sort")) == (
+        "none",
+        {},
+    )  # only copies have the scopes of their neighbours
 
 
-def test_the_innermost_recorded_caller_holds_an_op() -> None:
+def test_the_container_of_an_op_is_its_innermost_recorded_caller() -> None:
     bodies = {5: [Instruction(2, "inner", "call", calls=[6])], 6: [Instruction(3, "add.1", "add")]}
     hlo = program([Instruction(1, "outer", "call", calls=[5])], bodies)
     assert hlo.containers(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
@@ -130,11 +133,11 @@ def test_the_innermost_recorded_caller_holds_an_op() -> None:
 
 
 def test_call_cycles_and_missing_computations_mark_the_program_as_damaged() -> None:
-    circle = {
+    cycle = {
         5: [Instruction(2, "x", "call", calls=[6])],
         6: [Instruction(3, "y", "call", calls=[5]), *ops(A)],
     }
-    hlo = program([Instruction(1, "call", "call", calls=[5])], circle)
+    hlo = program([Instruction(1, "call", "call", calls=[5])], cycle)
     assert state_and_parts(hlo.origin("call")) == ("recovered", {"step.1/a.1": 1})
     assert hlo.damaged
     hlo = program([Instruction(1, "call", "call", calls=[99])])
@@ -164,7 +167,7 @@ GOOD = module(
 
 
 @pytest.mark.parametrize(
-    ("hlo", "says"),
+    ("hlo", "words"),
     [
         (GOOD[:-3], "truncated"),
         (b"\xff\xff\xff", "truncated"),
@@ -172,14 +175,14 @@ GOOD = module(
         (module([Instruction(1, "dot.1", "call", calls=[99])]), "do not exist"),
     ],
 )
-def test_ops_of_unreadable_programs_keep_their_own_scopes(tmp_path: Path, hlo: bytes, says: str) -> None:
+def test_ops_of_unreadable_programs_keep_their_own_scopes(tmp_path: Path, hlo: bytes, words: str) -> None:
     ops = find_ops(training(tmp_path, RUN, hlo).traces[0])
     assert [(name, *state_and_parts(origin)) for name, origin in zip(ops.name, ops.origin, strict=True)] == [
         ("dot.1", "none", {}),
         ("dot.2", "direct", {"step.1/b.2": 1}),
     ]
     assert [diagnostic.id for diagnostic in ops.diagnostics] == ["no_hlo_scopes"]
-    assert says in ops.diagnostics[0].message
+    assert words in ops.diagnostics[0].message
     assert "\n" not in ops.diagnostics[0].message
 
 
@@ -230,7 +233,7 @@ def test_frames_count_from_one_and_lead_outward() -> None:
 
 
 def test_a_damaged_index_ends_the_stack() -> None:
-    assert frames().stack(3) == []  # its own parent, and at a place that is not there
+    assert frames().stack(3) == []  # it is its own parent, and its location does not exist
 
 
 def test_an_op_without_frames_has_no_stack(tmp_path: Path) -> None:
@@ -238,12 +241,12 @@ def test_an_op_without_frames_has_no_stack(tmp_path: Path) -> None:
 
 
 def test_nested_computations_have_a_bounded_number_of_scopes() -> None:
-    many = 300
+    depth = 300
     bodies = {
         n: [*ops(f"step.1/part{n}.1/aten__mm"), Instruction(n, f"call.{n}", "call", calls=[n + 1])]
-        for n in range(2000, 2000 + many)
+        for n in range(2000, 2000 + depth)
     }
-    hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + many: ops(A)})
+    hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + depth: ops(A)})
     assert len(hlo.origin("call").parts) == 64
     names = ["call", *(f"call.{n}" for n in bodies)]
     assert hlo.containers(names) == dict(zip(names[1:], names, strict=False))

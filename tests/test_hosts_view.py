@@ -36,7 +36,7 @@ def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
     assert sum(hosts["last_count"]) == sum(charges["last_count"]) == example["collectives"] == 36
     assert sum(hosts["others_wait_us"]) == pytest.approx(sum(hosts["waits_us"]), abs=len(hosts["name"]))
     for host in range(16):
-        rows = [row for row, charged in enumerate(charges["host"]) if charged == host]
+        rows = [row for row, charged_host in enumerate(charges["host"]) if charged_host == host]
         assert sum(charges["last_count"][row] for row in rows) == hosts["last_count"][host]
         waits = sum(charges["others_wait_us"][row] for row in rows)
         assert waits == pytest.approx(hosts["others_wait_us"][host], abs=len(rows) + 1)
@@ -81,9 +81,9 @@ def test_classes_add_up_to_the_step() -> None:
         assert row is not None
         step_us = sum(row) - row[device]
         assert step_us == pytest.approx(comparison.table.step_ps[4, step] / US, abs=len(row))
-        apart_us = document["step_difference_us"][4][step]
-        assert apart_us is not None
-        shown_us = document["steps"]["step_us"][step] + apart_us
+        difference_us = document["step_difference_us"][4][step]
+        assert difference_us is not None
+        shown_us = document["steps"]["step_us"][step] + difference_us
         assert shown_us == pytest.approx(step_us, abs=len(row))
 
 
@@ -110,14 +110,14 @@ def test_states_without_arrivals() -> None:
     first = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())), hosts_total=16)
     assert first["verdict"]["text"].startswith("One of 16 hosts has been read")
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
-    apart = hosts_view(
+    unrelated = hosts_view(
         compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
     )
-    assert apart["state"] == "no_collectives"
-    assert apart["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
-    assert apart["hosts"]["last_count"] == apart["hosts"]["others_wait_us"] == [None] * 6
-    assert apart["charges"]["host"] == []
-    assert None not in apart["steps"]["number"]
+    assert unrelated["state"] == "no_collectives"
+    assert unrelated["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
+    assert unrelated["hosts"]["last_count"] == unrelated["hosts"]["others_wait_us"] == [None] * 6
+    assert unrelated["charges"]["host"] == []
+    assert None not in unrelated["steps"]["number"]
     even = hosts_view(compare_pod(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["has_own_row"])
@@ -139,8 +139,8 @@ def test_host_rows_of_the_report() -> None:
     assert sum(row["others_wait_ps"] for row in rows) == sum(row["waits_ps"] for row in rows)
     assert {row["steps"] for row in rows} == {10}
     assert late_row["idle_ps"]["input"] > 0
-    lone = host_rows(compare_pod(replace(SMALL, hosts=1)))[0]
-    assert (lone["clock_offset_ps"], lone["last_share"]) == (None, None)
+    single = host_rows(compare_pod(replace(SMALL, hosts=1)))[0]
+    assert (single["clock_offset_ps"], single["last_share"]) == (None, None)
 
 
 def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The standalone page: well-formed, safe whatever names a capture has, and with the numbers of the report."""
+"""The standalone page: well-formed, safe with any names, and with the numbers of the report."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def plain(text: str) -> str:
 
 
 def page(run: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
-    loaded = xi.load(str(LOGDIR / run))
-    report = loaded.report(all_gaps)
+    report = xi.load(str(LOGDIR / run)).report(all_gaps)
     text = report_html(report)
     return Page(text), report, text
 
@@ -90,16 +89,16 @@ def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
 def test_findings_are_grouped_with_their_gain() -> None:
     parser, report, _ = page("synthetic_case_study_8_tpu_cores")
     text = " ".join(parser.text().split())
-    shown = [
+    expected = [
         "Mistakes what your code can avoid; recurring mistakes first together at best: mean 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
         "backward cannot be seen on the device no time to gain",
         "Limits what remains without the mistakes",
         "−23.5 % of what remains 221.4 → 169.3 ms",
     ]
-    places = [text.find(part) for part in shown]
-    assert -1 not in places
-    assert places == sorted(places)
+    positions = [text.find(part) for part in expected]
+    assert -1 not in positions
+    assert positions == sorted(positions)
     titles = [text.index(plain(finding["title"])) for finding in report["findings"]]
     assert titles == sorted(titles)
     assert all(f"Do: {plain(finding['advice'])}" in text for finding in report["findings"])
@@ -172,10 +171,10 @@ def test_all_steps_and_gaps_are_shown() -> None:
 def test_the_page_has_the_gaps_of_the_document() -> None:
     ops = [(f"op.{number}", number * 30_000_000, 10_000_000) for number in range(1102)]
     traced = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
-    few, many = (Page(report_html(session_report(traced, all_gaps))) for all_gaps in (False, True))
-    assert "1 101 from 10 µs up; the 1 000 longest" in few.text()
-    assert len([row for row in few.rows["Gaps"] if row[0] != "Device"]) == 1000
-    assert len([row for row in many.rows["Gaps"] if row[0] != "Device"]) == 1101
+    limited, complete = (Page(report_html(session_report(traced, all_gaps))) for all_gaps in (False, True))
+    assert "1 101 from 10 µs up; the 1 000 longest" in limited.text()
+    assert len([row for row in limited.rows["Gaps"] if row[0] != "Device"]) == 1000
+    assert len([row for row in complete.rows["Gaps"] if row[0] != "Device"]) == 1101
 
 
 def test_names_are_escaped() -> None:
@@ -223,13 +222,13 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 class TestInAPipeline:
-    """The documentation's example, with a session in which a graph is compiled anew."""
+    """The documentation's example, with a session in which a graph is compiled again."""
 
     def test_the_command_fails_on_a_finding_of_the_given_severity(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
-        page_ = ["--html", str(tmp_path / "report.html")]
-        assert main(["report", run, "--fail-on", "warning", *page_]) == 1
-        assert main(["report", run, "--fail-on", "critical", *page_]) == 0
+        html = ["--html", str(tmp_path / "report.html")]
+        assert main(["report", run, "--fail-on", "warning", *html]) == 1
+        assert main(["report", run, "--fail-on", "critical", *html]) == 0
         assert (tmp_path / "report.html").stat().st_size > 10_000
 
     def test_the_documented_example_is_that_command(self) -> None:

@@ -1,4 +1,4 @@
-"""Who may import whom, and what an import must not drag in."""
+"""The order of layers in which modules may import each other, and imports that must stay light."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
-# From the top of the design's list to its bottom: a module imports its own layer and those before it.
+# A module imports its own layer and those before it.
 LAYERS = [
     "escapes name_limit",
     "errors deep_size host_order json_text memory parallel row_ids units",
@@ -36,16 +36,16 @@ LAYERS = [
     "session record",
     "export",
 ]
-# The faces, which are independent of each other.
+# Both import all layers, but not each other.
 FACES = ["plugin", "cli"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 
 
-def rank(part: str) -> int:
-    for place, names in enumerate(LAYERS):
+def layer_of(part: str) -> int:
+    for index, names in enumerate(LAYERS):
         if part in names.split():
-            return place
-    assert part in FACES, f"{part} has no place in the order of layers"
+            return index
+    assert part in FACES, f"{part} has no position in the order of layers"
     return len(LAYERS)
 
 
@@ -70,28 +70,28 @@ def test_imports_run_one_way(path: Path) -> None:
     if part in ("__init__", "__main__"):
         return
     for imported in parts_imported(path) - {part}:
-        assert rank(imported) < rank(part), f"{part} must not import {imported}"
+        assert layer_of(imported) < layer_of(part), f"{part} must not import {imported}"
 
 
 @pytest.mark.parametrize("module", ["tb_xla_insights", "tb_xla_insights.plugin", "tb_xla_insights.cli.main"])
 def test_an_import_is_light(module: str) -> None:
     heavy = ["cython", "Cython", "grpc", "fsspec", "pandas", "rich", "google.protobuf"]
     check = f"import sys; before = set(sys.modules); import {module}; print(*(set(sys.modules) - before))"
-    # What TensorBoard itself has imported by then is not ours to answer for.
+    # Modules that TensorBoard itself imports do not count.
     program = f"import tensorboard.plugins.base_plugin\n{check}"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
     )
-    assert set(heavy) & set(done.stdout.split()) == set()
+    assert set(heavy) & set(process.stdout.split()) == set()
 
 
 @pytest.mark.parametrize("command", ["report", "window", "compare", "export"])
 def test_a_command_imports_its_analyses_while_it_reads(command: str) -> None:
     program = f"import sys, tb_xla_insights.cli.{command}; print('numpy' in sys.modules)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
     )
-    assert done.stdout == "False\n"
+    assert process.stdout == "False\n"
 
 
 def test_the_public_names_can_be_imported() -> None:
@@ -108,9 +108,9 @@ def test_a_checkout_without_kernels_names_the_build_command(tmp_path: Path) -> N
     unbuilt = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=unbuilt)
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "x.xplane.pb"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     line = f"{tmp_path / PACKAGE.name}: the kernels are not compiled; run pip install -e . in {tmp_path}"
-    assert (done.returncode, done.stderr) == (3, f"xla-insights: {line}\n")
+    assert (process.returncode, process.stderr) == (3, f"xla-insights: {line}\n")
     modules = ["analysis.busy", "timeline.kernels", "trace.build", "xplane.read"]
     program = f"""
 import importlib
@@ -121,15 +121,16 @@ for module in {modules}:
     except InputError as error:
         print(error)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert done.stdout == f"{line}\n" * len(modules)
+    assert process.stdout == f"{line}\n" * len(modules)
 
 
-def test_concurrent_requests_import_no_analyses() -> None:
-    """What answers import inside functions is there before the first answer; else two threads might import it."""
-    modules = set()
+def test_concurrent_requests_import_no_modules() -> None:
+    """Modules that functions import are loaded before the first answer, as two threads could import one at the same
+    time."""
+    modules: set[str] = set()
     for part in (
         "plugin",
         "logdir",
@@ -144,17 +145,15 @@ def test_concurrent_requests_import_no_analyses() -> None:
         "files",
     ):
         for path in (PACKAGE / part).rglob("*.py"):
-            functions = [
-                item for item in ast.walk(ast.parse(path.read_text())) if isinstance(item, ast.FunctionDef)
-            ]
-            for node in (
-                node for item in functions for node in ast.walk(item) if isinstance(node, ast.ImportFrom)
-            ):
-                modules.add(node.module or "")
-    ours = {
-        item
-        for item in modules
-        if item.startswith("tb_xla_insights.") and not item.startswith("tb_xla_insights.capture")
+            for function in ast.walk(ast.parse(path.read_text())):
+                if isinstance(function, ast.FunctionDef):
+                    modules |= {
+                        node.module or "" for node in ast.walk(function) if isinstance(node, ast.ImportFrom)
+                    }
+    expected = {
+        name
+        for name in modules
+        if name.startswith("tb_xla_insights.") and not name.startswith("tb_xla_insights.capture")
     }
     check = (
         "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_modules(); "
@@ -162,5 +161,5 @@ def test_concurrent_requests_import_no_analyses() -> None:
     completed = subprocess.run(
         [sys.executable, "-c", f"{check}print(*sys.modules)"], capture_output=True, text=True, check=True
     )
-    assert ours
-    assert ours <= set(completed.stdout.split())
+    assert expected
+    assert expected <= set(completed.stdout.split())

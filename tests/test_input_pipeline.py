@@ -1,4 +1,4 @@
-"""How batches arrive, how long the driving thread waits for them, and how much of that the device's work hides."""
+"""Loading of batches: its kind, the waits of the driving thread, and the share that the device's work hides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_loading_while_the_device_works_is_hidden() -> None:
     assert report["load_hidden"] == 3 / 4
 
 
-def test_loading_while_the_device_idles_bounds() -> None:
+def test_loading_while_the_device_idles_is_bound() -> None:
     report = input_pipeline_report(session(loading(200, hidden=False)))
     assert report["verdict"] == "bound"
     assert (us(report["idle_ps"]), report["load_hidden"]) == (600, 0)
@@ -57,11 +57,11 @@ def test_loader_threads(event: str, kind: str) -> None:
         thread("python", (event, 10, 30), (event, 50, 20), role="loader"),
         Core([("fusion", 20, 40)], [("train(1)", 20, 40)]),
     )
-    part = find_input_pipeline(trace)
-    assert part.kind == kind
+    pipeline = find_input_pipeline(trace)
+    assert pipeline.kind == kind
     # Loading lasts from 10 to 40 and from 50 to 70, the device works from 20 to 60.
-    assert (part.loading.total_ps, part.load_hidden) == (50, 30 / 50)
-    assert part.waits.total_ps == 0
+    assert (pipeline.loading.total_ps, pipeline.load_hidden) == (50, 30 / 50)
+    assert pipeline.waits.total_ps == 0
 
 
 def test_infeed_ops_wait_for_data() -> None:

@@ -1,4 +1,4 @@
-"""A signal ends a command at once, with one line and its own exit code, whatever it waits for, and leaves no files."""
+"""A signal ends a command at once, with one line and an exit code for the signal, and leaves no files."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
 
 @pytest.fixture
 def store() -> Iterator[WebStore]:
-    with web_store() as served:
-        served.files = dict.fromkeys(HOSTS, CAPTURE.read_bytes())
-        yield served
+    with web_store() as store:
+        store.files = dict.fromkeys(HOSTS, CAPTURE.read_bytes())
+        yield store
 
 
 class Stall:
     """Keeps callers waiting."""
 
     def __init__(self) -> None:
-        self.is_asked, self.over = threading.Event(), threading.Event()
+        self.is_called, self.over = threading.Event(), threading.Event()
 
     def __call__(self, *_: object) -> bool:
-        self.is_asked.set()
+        self.is_called.set()
         return self.over.wait()
 
 
-def interrupted(
+def interrupt(
     command: Sequence[str],
     stall: Stall,
     env: Mapping[str, str],
     number: signal.Signals = signal.SIGINT,
     times: int = 1,
 ) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command that gets a signal while it waits, as a terminal sends it: to all
-    of its processes. All of them have ended then: they would hold the ends of the pipes."""
-    before = signal.signal(number, signal.default_int_handler)  # what runs the tests may ignore it
+    """Exit code, stdout and stderr of a command that receives a signal while it waits. Like a terminal, sends the
+    signal to all processes of the command. All have ended on return, as the pipes are closed."""
+    before = signal.signal(number, signal.default_int_handler)  # the test runner may ignore it
     try:
         process = subprocess.Popen(
             command,
@@ -58,7 +58,7 @@ def interrupted(
     finally:
         signal.signal(number, before)
     try:
-        assert stall.is_asked.wait(60)
+        assert stall.is_called.wait(60)
         for _ in range(times):
             os.killpg(process.pid, number)
         out, errors = process.communicate(timeout=60)
@@ -72,14 +72,14 @@ def interrupted(
 def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
-    assert interrupted(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
+    assert interrupt(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
 
 
 @pytest.mark.parametrize(
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 2)]
 )
 def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebStore, tmp_path: Path) -> None:
-    """The signal arrives twice if the parent process passes it on. All but the last host are read, so the file is
+    """The signal arrives twice if the parent process forwards it. All hosts but the last are read, so the file has been
     begun; it is removed with the temporary files."""
     store.faults[HOSTS[3]] = stall = Stall()
     out, temporary = tmp_path / "out", tmp_path / "kept"
@@ -88,8 +88,8 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
     (out / "t.json").write_text("old")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", f"{store.address}/logs"]
     command += ["--format", "chrome", "-o", str(out / "t.json")]
-    errors = interrupted(command, stall, os.environ | {"TMPDIR": str(temporary)}, number, times)
-    assert errors == (128 + number, "", "xla-insights: stopped\n")
+    outcome = interrupt(command, stall, os.environ | {"TMPDIR": str(temporary)}, number, times)
+    assert outcome == (128 + number, "", "xla-insights: stopped\n")
     assert [path.name for path in [*out.iterdir(), *temporary.iterdir()]] == ["t.json"]
     assert (out / "t.json").read_text() == "old"
 
@@ -104,7 +104,7 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
 def test_while_modules_are_imported(module: str, number: signal.Signals) -> None:
     program = (
         "import os, signal, sys\n"
-        f"signal.signal({number:d}, signal.default_int_handler)\n"  # what runs the tests may ignore it
+        f"signal.signal({number:d}, signal.default_int_handler)\n"  # the test runner may ignore it
         "class Waiting:\n"
         "    def find_spec(self, name, *_):\n"
         f"        if name == 'tb_xla_insights.cli.{module}':\n"
@@ -113,8 +113,12 @@ def test_while_modules_are_imported(module: str, number: signal.Signals) -> None
         "from tb_xla_insights.cli.start import command\n"
         "command()"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "xla-insights: stopped\n")
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (
+        128 + number,
+        "",
+        "xla-insights: stopped\n",
+    )
 
 
 def test_only_light_modules_are_imported_before_signals_are_handled() -> None:
@@ -124,13 +128,13 @@ def test_only_light_modules_are_imported_before_signals_are_handled() -> None:
         "import tb_xla_insights.cli.start\n"
         "print(*sorted(set(sys.modules) - known))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"tb_xla_insights{suffix}" for suffix in ("", ".cli", ".cli.start")]
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == [f"tb_xla_insights{suffix}" for suffix in ("", ".cli", ".cli.start")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_ignored_signal_stays_ignored(number: signal.Signals) -> None:
-    """As `nohup` and `&` have it."""
+    """`nohup` and `&` start processes that ignore signals."""
     program = (
         "import os, signal\n"
         f"signal.signal({number:d}, signal.SIG_IGN)\n"
@@ -138,14 +142,14 @@ def test_an_ignored_signal_stays_ignored(number: signal.Signals) -> None:
         f"main.main = lambda: os.kill(os.getpid(), {number:d}) or 0\n"
         "main.command()"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("stalled", [HOSTS[1], "/started"])
 def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
-    (tmp_path / "sitecustomize.py").write_text(  # a process that reads asks for a file while it starts
+    (tmp_path / "sitecustomize.py").write_text(  # a worker process requests a file while it starts
         "import sys, urllib.request\n"
         "if sys.orig_argv[1] == '-m' and 'loky' in sys.orig_argv[2]:\n"
         f"    urllib.request.urlopen('{store.address}/started')\n"
@@ -157,21 +161,21 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
         "importlib.import_module('tb_xla_insights.tasks.run')._MAX_IN_PROCESS_BYTES = -1\n"
         "command()"
     )
-    more = {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    variables = {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-c", program, "report", f"{store.address}/logs"]
-    assert interrupted(command, stall, os.environ | more) == (130, "", "xla-insights: stopped\n")
+    assert interrupt(command, stall, os.environ | variables) == (130, "", "xla-insights: stopped\n")
 
 
 def test_a_thread_inside_numpy(store: WebStore) -> None:
-    """Python's end would end the thread within NumPy's C++, which aborts the process then."""
+    """At Python's exit the thread would end inside NumPy's C++ code, which aborts the process."""
     store.faults[HOSTS[0]] = stall = Stall()
     program = (
         "from threading import Thread\n"
         "import numpy as np\n"
         "from tb_xla_insights.cli.main import command\n"
-        "many = np.arange(200_000)\n"
-        "Thread(target=lambda: [np.unique(many) for _ in iter(int, 1)], daemon=True).start()\n"
+        "values = np.arange(200_000)\n"
+        "Thread(target=lambda: [np.unique(values) for _ in iter(int, 1)], daemon=True).start()\n"
         "command()"
     )
     command = [sys.executable, "-c", program, "report", f"{store.address}/logs"]
-    assert interrupted(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
+    assert interrupt(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")

@@ -1,4 +1,4 @@
-"""Intervals that may overlap a window are found from one latest end per block."""
+"""The first interval that may overlap a window, found by the latest end per block."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def union_of_spans(spans: list[tuple[int, int]]) -> Intervals:
 
 def instants(intervals: Intervals) -> set[int]:
     pairs = zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
-    return {at for start, end in pairs for at in range(start, end)}
+    return {instant for start, end in pairs for instant in range(start, end)}
 
 
 @given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
@@ -39,6 +39,8 @@ def test_union_has_the_instants_of_its_parts_and_separate_intervals(
     parts: list[list[tuple[int, int]]],
 ) -> None:
     united = union_all([union_of_spans(part) for part in parts])
-    expected = {at for part in parts for start, length in part for at in range(start, start + length)}
+    expected = {
+        instant for part in parts for start, length in part for instant in range(start, start + length)
+    }
     assert instants(united) == expected
     assert (united.start_ps[1:] > united.end_ps[:-1]).all()

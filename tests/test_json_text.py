@@ -1,4 +1,4 @@
-"""Documents as JSON: what Python's own reads is what was written."""
+"""Documents as JSON: Python's parser returns the written document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_written_json_is_read_back_equal(document: Any, indented: bool) -> None:
     assert json.loads(json_bytes(document, indented=indented)) == document
 
 
-def test_line_breaks_are_for_people() -> None:
+def test_line_breaks_are_optional() -> None:
     assert json_bytes({"a": [1, "\N{MICRO SIGN}s"]}) == '{"a":[1,"µs"]}'.encode()
     assert json_bytes({"a": 1}, indented=True) == b'{\n  "a": 1\n}'
 

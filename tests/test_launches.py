@@ -1,4 +1,4 @@
-"""The call of each run, what requested it, and its step: by flow, by key, and by order."""
+"""The call of each run, its sync and its step: by flow, by key, and by order."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_keys_are_more_reliable_than_order() -> None:
     """Runs of two queues may overtake each other."""
     loop = two_steps(flows=False)
     loop.runs[0][1], loop.runs[0][2] = (
-        (name, *loop.runs[0][place][1:3], stats)
-        for place, (name, _, _, stats) in ((2, loop.runs[0][1]), (1, loop.runs[0][2]))
+        (name, *loop.runs[0][index][1:3], stats)
+        for index, (name, _, _, stats) in ((2, loop.runs[0][1]), (1, loop.runs[0][2]))
     )
     launches = find_launches(loop.trace())
     assert launches.runs.launch.tolist() == [0, 2, 1, 3]
@@ -180,9 +180,9 @@ def test_one_known_call_determines_all_others_by_order(
     if not joined:
         return
     known_runs = data.draw(st.sets(st.sampled_from(joined), min_size=1))
-    taken = np.array([call if i in known_runs else -1 for i, call in enumerate(truth)], np.int64)
+    known_calls = np.array([call if i in known_runs else -1 for i, call in enumerate(truth)], np.int64)
     shuffled = np.array(data.draw(st.permutations(range(len(runs)))))
-    matched = match_by_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
+    matched = match_by_order(np.array(runs)[shuffled], known_calls[shuffled], np.array(calls, np.int64))
     expected = [-1 if run in known_runs else truth[run] for run in shuffled.tolist()]
     starts = [runs[i] for i in shuffled.tolist()]
     if len(set(starts)) == len(starts):  # runs without duration may start together

@@ -1,4 +1,4 @@
-"""All dependencies may be used as Apache-2.0 allows, and everything shipped is the project's own."""
+"""The licences of all dependencies allow the use that Apache-2.0 allows, and the page has only the project's code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FREE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0",
     "PSF-2.0", "Zlib",
 }  # fmt: skip
-"""They ask for a notice where the code is passed on, MPL-2.0 for changed files too; here it is only installed."""
+"""Licences that require a notice with copies of the code, and MPL-2.0 the source of changed files. The project only
+installs the packages."""
 
 OLDER_NAMES = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -35,7 +36,7 @@ OLDER_NAMES = {
 
 
 def licences(installed: Distribution) -> set[str]:
-    """As SPDX calls them: from the expression of current metadata, else from classifiers, else from free text."""
+    """The licences by SPDX name: from the expression in newer metadata, else from classifiers, else from free text."""
     metadata = installed.metadata
     if expression := " ".join(metadata.get_all("License-Expression", [])):
         return set(re.findall(r"[\w.+-]+", expression)) - {"AND", "OR", "WITH"}
@@ -44,8 +45,8 @@ def licences(installed: Distribution) -> set[str]:
     return {OLDER_NAMES.get(name, name) for name in names}
 
 
-def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
-    """The requirements with their own requirements, as far as they are installed."""
+def installed_closure(requirements: list[Requirement]) -> Iterator[Distribution]:
+    """The requirements and, recursively, their requirements, as far as they are installed."""
     visited: set[tuple[str, str]] = set()
     while requirements:
         requirement = requirements.pop()
@@ -73,7 +74,8 @@ def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
 def test_licences_of_all_dependencies_are_free(extra: str) -> None:
     lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     not_free = {
-        package.name: licences(package) - FREE for package in brought([Requirement(line) for line in lines])
+        package.name: licences(package) - FREE
+        for package in installed_closure([Requirement(line) for line in lines])
     }
     if not not_free:
         pytest.skip(f"the extra {extra} is not installed")

@@ -51,29 +51,29 @@ def steps_of(store: Store) -> int:
     return round(store.loaded(SESSION).choose(None).trace.duration_ps / STEP_PS)
 
 
-def read_while(path: Path, happens: Callable[[], Any]) -> int:
-    """How many steps are read of a capture that is open when something happens to it."""
-    codes: list[int] = []
+def steps_read_during(path: Path, change: Callable[[], Any]) -> int:
+    """The number of steps read from a capture that changes while it is open."""
+    calls: list[int] = []
 
     def progress(_: int, __: int) -> None:
-        if not codes:
-            happens()
-        codes.append(1)
+        if not calls:
+            change()
+        calls.append(1)
 
     return round(read_host(str(path), "vm", load_catalog(), progress).span_ps[1] / STEP_PS)
 
 
 def test_a_capture_replaced_during_reading_is_read_in_its_old_state(path: Path) -> None:
-    assert read_while(path, lambda: replace(path, 5)) == 3
-    assert read_while(path, lambda: None) == 5
+    assert steps_read_during(path, lambda: replace(path, 5)) == 3
+    assert steps_read_during(path, lambda: None) == 5
 
 
 def test_a_capture_that_is_removed_while_it_is_read_is_read(path: Path) -> None:
-    assert read_while(path, lambda: shutil.rmtree(path.parent)) == 3
+    assert steps_read_during(path, lambda: shutil.rmtree(path.parent)) == 3
 
 
 def test_a_session_that_is_renamed_while_it_is_read_is_read(path: Path) -> None:
-    assert read_while(path, lambda: path.parent.rename(path.parent.with_name("other"))) == 3
+    assert steps_read_during(path, lambda: path.parent.rename(path.parent.with_name("other"))) == 3
 
 
 @pytest.mark.parametrize("size", [0, 40, 10_000])
@@ -81,7 +81,7 @@ def test_a_capture_truncated_or_written_during_reading_is_never_a_mixture(path: 
     with pytest.raises(
         InputError, match="the file changed while it was read; read it again once it is written"
     ):
-        read_while(path, lambda: os.truncate(path, size))
+        steps_read_during(path, lambda: os.truncate(path, size))
 
 
 def test_new_content_of_the_same_size_and_time_is_detected(path: Path, store: Store) -> None:
@@ -107,7 +107,7 @@ def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Stor
 
 
 def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) -> None:
-    """The page has drawn the rows of one capture; the session is released, and read again from another one."""
+    """The page shows rows of one capture; the session is released, and read again from another capture."""
     fingerprint = store.load(SESSION).fingerprint
     assert store.loaded(SESSION, fingerprint=fingerprint)
     replace(path, 5)
@@ -129,7 +129,7 @@ def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) 
     assert routes["session"](Arguments("data/session", {"session": SESSION}))["fingerprint"] != fingerprint
 
 
-def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Store) -> None:
+def test_a_session_that_is_read_again_from_the_same_files_keeps_its_fingerprint(store: Store) -> None:
     fingerprint = store.load(SESSION).fingerprint
     store._loads.clear()
     assert store.loaded(SESSION, fingerprint=fingerprint)
@@ -137,22 +137,22 @@ def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Sto
 
 def test_a_missing_session_is_an_error_and_is_read_once_it_is_back(path: Path, store: Store) -> None:
     store.listing.refresh(wait=None)
-    aside = path.parent.rename(path.parents[1] / "aside")
+    moved = path.parent.rename(path.parents[1] / "moved")
     with pytest.raises(InputError, match="no such file; check the path"):
         store.loaded(SESSION)
-    aside.rename(path.parent)
+    moved.rename(path.parent)
     assert steps_of(store) == 3
 
 
 def test_a_session_removed_during_listing_hides_no_other(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.listdir
+    original = os.listdir
 
     def listdir(directory: str) -> list[str]:
         if SESSION in directory:
             shutil.rmtree(directory)
-        return real(directory)
+        return original(directory)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.listdir", listdir)
     assert [session.name for session in find_sessions([Root(str(logdir))])] == ["run/2026_01_02_00_00_00"]
@@ -182,7 +182,7 @@ def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> N
 
 
 @contextmanager
-def no_room(*_: Any, **__: Any) -> Iterator[str]:
+def full_disk(*_: Any, **__: Any) -> Iterator[str]:
     raise OSError(28, "No space left on device")
     yield
 
@@ -190,8 +190,8 @@ def no_room(*_: Any, **__: Any) -> Iterator[str]:
 def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How far they are is then known of this process alone."""
-    monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", no_room)
+    """The progress is then known only for hosts that this process reads."""
+    monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", full_disk)
     with shared_progress(2) as progress:
         progress.record(1, 5, 9)
         assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]

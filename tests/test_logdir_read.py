@@ -73,13 +73,13 @@ def test_if_all_hosts_fail_the_error_is_that_of_the_first(session: SessionFiles)
 
 
 def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
-    read: list[str] = []
+    ready: list[str] = []
     readings = initial_readings(session)
 
     def stop() -> bool:
-        """Says so as soon as the first host is whole."""
-        read[:] = [reading.name for reading in readings if reading.state == "ready"]
-        return bool(read)
+        """True as soon as one host is read."""
+        ready[:] = [reading.name for reading in readings if reading.state == "ready"]
+        return bool(ready)
 
     trace = read_session(session, load_catalog(), readings, stop)
     names = [host.host for host in trace.traces]

@@ -43,12 +43,12 @@ def public_directory() -> Iterator[Path]:
                 (Path(directory) / child).chmod(0o755)
 
 
-def names(*places: Root) -> list[str]:
-    return [session.name for session in find_sessions(places)]
+def names(*logdirs: Root) -> list[str]:
+    return [session.name for session in find_sessions(logdirs)]
 
 
 def test_names_are_the_stock_plugin_s(tmp_path: Path) -> None:
-    """As `generate_runs` of xprof 2.24 gives them for the same tree."""
+    """The names that `generate_runs` of xprof 2.24 returns for the same tree."""
     capture(tmp_path / "plugins/profile" / f"{STAMP}1")
     capture(tmp_path / "train/plugins/profile" / f"{STAMP}3")
     capture(tmp_path / "new job/tensorboard/plugins/profile" / f"{STAMP}2")
@@ -66,7 +66,7 @@ def test_hosts_are_the_captures_by_name(tmp_path: Path) -> None:
     assert session.bytes == 3
 
 
-def test_directories_without_a_capture_are_no_sessions(tmp_path: Path) -> None:
+def test_directories_without_a_capture_are_not_sessions(tmp_path: Path) -> None:
     (tmp_path / "plugins/profile/empty").mkdir(parents=True)
     (tmp_path / "plugins/profile/events.out.tfevents").write_bytes(b"")
     capture(tmp_path / "elsewhere")
@@ -84,16 +84,16 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("time_ns", [10**21, -(10**21)])
-def test_a_time_that_is_no_date_hides_no_session(
+def test_a_time_beyond_all_dates_hides_no_session(
     tmp_path: Path, time_ns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(tmp_path / "plugins/profile/s")
-    real = os.stat
+    original = os.stat
 
     def stat(path: str) -> SimpleNamespace:
-        result = real(path)
+        status = original(path)
         names = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
-        return SimpleNamespace(**{name: getattr(result, name) for name in names}, st_mtime_ns=time_ns)
+        return SimpleNamespace(**{name: getattr(status, name) for name in names}, st_mtime_ns=time_ns)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)
     [session] = find_sessions([Root(str(tmp_path))])
@@ -125,7 +125,7 @@ def test_a_link_to_itself_hides_no_other_session(tmp_path: Path) -> None:
     assert names(Root(str(tmp_path))) == ["s"]
 
 
-def test_a_name_that_is_no_utf_8_is_listed_and_found_as_text(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_listed_and_found_as_text(tmp_path: Path) -> None:
     raw = os.fsdecode(b"caf\xe9")
     capture(tmp_path / "plugins/profile" / raw, raw)
     [session] = find_sessions([Root(str(tmp_path))])
@@ -145,8 +145,8 @@ def test_a_broken_link_is_a_host_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_logdir_may_start_inside_the_known_folders(tmp_path: Path) -> None:
     capture(tmp_path / "run/plugins/profile/s")
-    for inside in ("run", "run/plugins", "run/plugins/profile"):
-        assert names(Root(str(tmp_path / inside))) == ["s"]
+    for folder in ("run", "run/plugins", "run/plugins/profile"):
+        assert names(Root(str(tmp_path / folder))) == ["s"]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_url_without_an_installed_file_system_names_the_package() -> None:
         find_sessions([Root("nothing://x")])
 
 
-def of(session: SessionFiles) -> tuple[str, list[str]]:
+def name_and_hosts(session: SessionFiles) -> tuple[str, list[str]]:
     return session.name, [host.name for host in session.hosts]
 
 
@@ -226,17 +226,17 @@ def test_every_way_to_name_a_local_session(tmp_path: Path, monkeypatch: pytest.M
     capture(directory, "a")
     capture(directory, "b")
     capture(tmp_path / "plugins/profile" / f"{STAMP}0")
-    assert of(resolve(str(directory / "a.xplane.pb"))) == (f"{STAMP}1", ["a"])
-    assert of(resolve(str(directory))) == (f"{STAMP}1", ["a", "b"])
-    assert of(resolve(str(tmp_path))) == (f"run/{STAMP}1", ["a", "b"])
-    assert of(resolve(str(tmp_path), f"{STAMP}0")) == (f"{STAMP}0", ["vm"])
+    assert name_and_hosts(resolve(str(directory / "a.xplane.pb"))) == (f"{STAMP}1", ["a"])
+    assert name_and_hosts(resolve(str(directory))) == (f"{STAMP}1", ["a", "b"])
+    assert name_and_hosts(resolve(str(tmp_path))) == (f"run/{STAMP}1", ["a", "b"])
+    assert name_and_hosts(resolve(str(tmp_path), f"{STAMP}0")) == (f"{STAMP}0", ["vm"])
     monkeypatch.chdir(directory)
-    assert of(resolve(".")) == (f"{STAMP}1", ["a", "b"])
-    assert of(resolve("a.xplane.pb")) == (f"{STAMP}1", ["a"])
+    assert name_and_hosts(resolve(".")) == (f"{STAMP}1", ["a", "b"])
+    assert name_and_hosts(resolve("a.xplane.pb")) == (f"{STAMP}1", ["a"])
 
 
 def test_a_capture_outside_a_logdir_names_its_session(tmp_path: Path) -> None:
-    assert of(resolve(str(capture(tmp_path, "somewhere")))) == ("somewhere", ["somewhere"])
+    assert name_and_hosts(resolve(str(capture(tmp_path, "somewhere")))) == ("somewhere", ["somewhere"])
 
 
 @pytest.mark.parametrize("name", [None, "s"])

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from helpers import raising, write_session
+from helpers import joining_threads, raising, write_session
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
@@ -30,7 +30,7 @@ OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
 
 class Opener:
-    """Opens sessions of a given size once the test lets it, and notes which."""
+    """Opens sessions of a given size once `may_go_on` is set, and records their names."""
 
     def __init__(self, size: int = 10) -> None:
         self.size = size
@@ -42,8 +42,8 @@ class Opener:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         trace: Any = SimpleNamespace()
-        held: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
-        return LoadedHosts(load.files, trace, trace, held)
+        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
+        return LoadedHosts(load.files, trace, trace, report)
 
 
 def store_of(logdir: Path, session_opener: Any, budget: int = 10**9) -> Store:
@@ -106,9 +106,10 @@ def test_the_least_recently_used_session_is_evicted_when_memory_runs_short(logdi
         write_session(logdir / "plugins/profile" / name, "vm")
     session_opener = Opener(size=10**6)
     store = store_of(logdir, session_opener, budget=2 * 10**6 + 10**5)
-    for name in ("a", "b", "a", "c", "a"):
-        store.loaded(name)
-    assert session_opener.opened == ["a", "b", "c"]  # c took the place of b, not of a
+    with joining_threads():  # a load evicts others after it is done
+        for name in ("a", "b", "a", "c", "a"):
+            store.loaded(name)
+    assert session_opener.opened == ["a", "b", "c"]
     store.loaded("b")
     assert session_opener.opened == ["a", "b", "c", "b"]
 
@@ -174,10 +175,10 @@ def test_memory_is_granted_in_order_of_request() -> None:
         threads[number].start()
         while len(gate._waiting) < number:
             gate.wake_waiting()
-    assert order == [0]  # the last one would fit, but is queued after one that does not
+    assert order == [0]  # the last one fits, but is queued behind one that does not
     leave[0].set()
     inside[1].wait()
-    assert (order, gate.used_bytes) == ([0, 1], 99)  # alone, whatever it needs
+    assert (order, gate.used_bytes) == ([0, 1], 99)  # a single reader gets any amount
     for event in leave:
         event.set()
     for thread in threads:
@@ -191,10 +192,8 @@ def test_memoised_results_of_views_count_as_memory_of_their_session(logdir: Path
     old, new = store.loaded(OLD), store.loaded(NEW)
     cast(Any, new).report["views"] = np.empty(10**7, np.uint8)
     now[0] = 60.0
-    before = set(threading.enumerate())
-    assert store.loaded(NEW) is new
-    for thread in set(threading.enumerate()) - before:
-        thread.join()
+    with joining_threads():
+        assert store.loaded(NEW) is new
     assert store.loaded(OLD) is not old
 
 
@@ -243,7 +242,7 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
     assert not store.stop(OLD)
 
 
-def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: Path) -> None:
+def test_reading_building_and_drawing_have_shares_of_the_progress(logdir: Path) -> None:
     now = [100.0]
     [session] = [listed for listed in Listing([Root(str(logdir))]).refresh(wait=None) if listed.name == NEW]
     load = Load(session, clock=lambda: now[0])
@@ -279,14 +278,14 @@ def test_the_default_budget_is_a_share_of_memory() -> None:
 
 
 def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks, now, may_go_on = [], [0.0], threading.Event()
+    listings, now, may_go_on = [], [0.0], threading.Event()
 
-    def slow_find(places: Any) -> Any:
-        looks.append(places)
+    def slow_list(roots: Any) -> Any:
+        listings.append(roots)
         may_go_on.wait()
-        return list_sessions(places)
+        return list_sessions(roots)
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_find)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_list)
     listing = Listing([Root(str(logdir))], clock=lambda: now[0])
     assert listing.refresh(wait=0) == ()
     assert listing.refresh(wait=0) == ()
@@ -294,22 +293,22 @@ def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch:
     may_go_on.set()
     assert [session.name for session in listing.refresh(wait=None)] == [NEW, OLD]
     listing.refresh(wait=None)
-    assert len(looks) == 1
+    assert len(listings) == 1
     now[0] += 5
     write_session(logdir / "plugins/profile/2026_01_03_00_00_00", "vm")
     assert len(listing.refresh(wait=None)) == 3
-    assert len(looks) == 2
+    assert len(listings) == 2
 
 
 def test_a_known_session_is_found_during_a_refresh(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing, may_go_on = Listing([Root(str(logdir))]), threading.Event()
     listing.refresh(wait=None)
 
-    def slow_find(_: Any) -> SessionList:
+    def slow_list(_: Any) -> SessionList:
         may_go_on.wait(60)
         return SessionList()
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_find)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_list)
     listing.refresh(wait=0, max_age=0)
     assert listing.find(OLD) is not None
     may_go_on.set()

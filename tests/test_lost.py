@@ -1,4 +1,4 @@
-"""Annotations that no device op carries: why, and what to do."""
+"""Annotations that no device op has: the reason and the advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.propagation.lost import lost_annotations
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("data_loading", 100_000), ("forward", 200_000), ("backward", 200_000), ("update", 100_000)]
-F = "Training_Step.1/forward.2/aten__mm:aten__mm"
+FORWARD = "Training_Step.1/forward.2/aten__mm:aten__mm"
 BARE = "aten__mm:aten__mm"
 
 
@@ -42,7 +42,7 @@ def lost_finding(traced: SessionTrace) -> Finding | None:
 
 
 def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
-    loaded = one_step(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
+    loaded = one_step(tmp_path, ("dot.1", 60, FORWARD), ("dot.2", 40, BARE))
     assert lost(loaded) == {
         "data_loading": "no ops of its own",
         "backward": "autograd thread",
@@ -57,7 +57,7 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
 
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
-    loaded = one_step(tmp_path, ("dot.1", 60, F))
+    loaded = one_step(tmp_path, ("dot.1", 60, FORWARD))
     assert lost(loaded)["backward"] == "no ops of its own"
     assert lost_finding(loaded) is None
 
@@ -69,8 +69,8 @@ def test_a_backward_pass_is_recognised_by_its_thread() -> None:
         ("update", 500, 99), ("StepMarker", 700, 50), role="driving",
     )  # fmt: skip
     autograd = thread("pt_autograd_0", ("SyncTensorsGraph", 250, 20), role="autograd")
-    kinds = [{"tf_op": scope}, {"tf_op": "aten__mm:"}]
-    core = Core([(*op, kind) for op, kind in zip(ops, kinds, strict=True)])
+    stats = [{"tf_op": scope}, {"tf_op": "aten__mm:"}]
+    core = Core([(*op, op_stats) for op, op_stats in zip(ops, stats, strict=True)])
     reasons = lost_annotations(capture(python, autograd, core))
     assert reasons == {
         "Training_Step/gradients": "autograd thread",
@@ -103,7 +103,7 @@ def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
     data, work = "Training_Step.1/data_loading.1/xla__device_data", "Training_Step.1/update.4/aten__add"
     hlo = module([
         Instruction(1, "p0.1", "parameter", data), Instruction(2, "bitcast.1", "bitcast", data, operands=[1]),
-        Instruction(3, "add.7", "add", work), Instruction(4, "dot.1", "dot", F.split(":")[0]),
+        Instruction(3, "add.7", "add", work), Instruction(4, "dot.1", "dot", FORWARD.split(":")[0]),
     ])  # fmt: skip
     assert lost(one_step(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
         "data_loading": "no ops of its own",
@@ -157,17 +157,19 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
     hlo = module([
         Instruction(1, "dot.1", "dot", "aten__mm", source_file="train.py", source_line=9),
         Instruction(2, "dot.2", "dot", "aten__mm", source_file="train.py", source_line=9),
-        Instruction(3, "sort.1", "sort"), Instruction(4, "dot.3", "dot", F.split(":")[0]),
+        Instruction(3, "sort.1", "sort"), Instruction(4, "dot.3", "dot", FORWARD.split(":")[0]),
     ])  # fmt: skip
     body = [("dot.1", 10, ""), ("dot.2", 20, ""), ("sort.1", 50, ""), ("dot.3", 7, "")]
     steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
     rows = [
-        tuple(value[key] for key in ("op", "source", "state", "device_ps", "count"))
-        for value in session_ops(training(tmp_path, steps, hlo))["unannotated_ops"]
+        tuple(row[key] for key in ("op", "source", "state", "device_ps", "count"))
+        for row in session_ops(training(tmp_path, steps, hlo))["unannotated_ops"]
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
 
 
 def test_annotations_of_unreadable_programs_are_not_reported_as_without_ops(tmp_path: Path) -> None:
-    loaded = one_step(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
+    loaded = one_step(
+        tmp_path, ("dot.1", 60, FORWARD), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff"
+    )
     assert lost(loaded) == {"backward": "autograd thread"}

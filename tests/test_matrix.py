@@ -1,5 +1,5 @@
-"""Captures of all versions of JAX and TensorFlow, compared with the program's own record: those in `recorded`, and
-those that `make matrix` left in `build/matrix`."""
+"""Captures of many versions of JAX and TensorFlow, compared with the program's own record: those in `recorded`, and
+those that `make matrix` wrote to `build/matrix`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks.matrix.check import CHECKS, captures, read
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded/matrix"
-MADE = HERE.parent / "build/matrix"
+BUILT = HERE.parent / "build/matrix"
 
 TIMES = ("step_times", "sum_of_steps")
-NOT_HELD = (
-    # Before the first run or after the last one, the machine itself was slow: the capture does not record why.
+KNOWN_FAILURES = (
+    # The machine was slow before the first run or after the last one, for a reason that the capture does not record.
     *(("jax0.12*/op_by_op", check) for check in TIMES),
     *(("jax0.11*/shard_map", check) for check in TIMES),
     *(("jax0.12*/pmap", check) for check in TIMES),
@@ -28,19 +28,19 @@ NOT_HELD = (
     ("jax0.6*/*_callback*", "finding"),
     ("tensorflow*/*slow_input*", "finding"),
 )
-"""What the report does not tell yet: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""
+"""Checks that captures do not pass: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""
 
 Document = dict[str, Any]
 
 
 @cache
-def read_once(folder: Path) -> tuple[Document, Document]:
+def cached_read(folder: Path) -> tuple[Document, Document]:
     return read(folder)
 
 
-def held(folder: Path, check: str) -> bool:
-    place = "/".join(folder.parts[-2:])
-    return not any(name == check and fnmatch(place, pattern) for pattern, name in NOT_HELD)
+def is_expected_to_pass(folder: Path, check: str) -> bool:
+    capture = "/".join(folder.parts[-2:])
+    return not any(name == check and fnmatch(capture, pattern) for pattern, name in KNOWN_FAILURES)
 
 
 def test_the_captures_exist() -> None:
@@ -53,11 +53,11 @@ def test_the_captures_exist() -> None:
     ("folder", "check"),
     [
         pytest.param(folder, check, id=f"{'/'.join(folder.parts[-2:])}-{check}")
-        for folder in (*captures(RECORDED), *captures(MADE))
+        for folder in (*captures(RECORDED), *captures(BUILT))
         for check in CHECKS
-        if held(folder, check)
+        if is_expected_to_pass(folder, check)
     ],
 )
 def test_the_report_matches_the_programs_own_record(folder: Path, check: str) -> None:
-    report, truth = read_once(folder)
+    report, truth = cached_read(folder)
     assert list(CHECKS[check](report, truth)) == []

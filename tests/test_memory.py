@@ -11,28 +11,28 @@ import pytest
 
 from tb_xla_insights.memory import release_freed_memory, use_single_heap
 
-GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
+GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc retains freed memory")
 THREADS = """
 import ctypes, threading
 from tb_xla_insights.memory import use_single_heap
 if {shared}:
     use_single_heap()
-held, libc = [], ctypes.CDLL(None)
+blocks, libc = [], ctypes.CDLL(None)
 libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
 barrier = threading.Barrier(4)
 def allocate():
-    held.append(libc.malloc(1000))
+    blocks.append(libc.malloc(1000))
     barrier.wait()
 threads = [threading.Thread(target=allocate) for _ in range(4)]
-[it.start() for it in threads]
-[it.join() for it in threads]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
 out = ctypes.c_void_p(libc.fdopen(1, b"w"))
 libc.malloc_info(0, out)
 libc.fflush(out)
 """
 
 
-HOLES = """
+FREED_BLOCKS = """
 from tb_xla_insights.memory import release_freed_memory, retain_freed_memory
 def resident():
     with open("/proc/self/statm") as file:
@@ -48,18 +48,18 @@ print(before - resident())
 
 
 def output(program: str) -> str:
-    """What a process of its own prints: settings of the C library cannot be taken back."""
+    """The output of a separate process, as settings of the C library cannot be undone."""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
 @GLIBC
 def test_freed_memory_between_live_blocks_is_returned() -> None:
-    assert int(output(HOLES.format(keeps=False))) > 100_000_000
+    assert int(output(FREED_BLOCKS.format(keeps=False))) > 100_000_000
 
 
 @GLIBC
 def test_a_process_that_retains_freed_memory_returns_none() -> None:
-    assert int(output(HOLES.format(keeps=True))) < 10_000_000
+    assert int(output(FREED_BLOCKS.format(keeps=True))) < 10_000_000
 
 
 @GLIBC
@@ -71,7 +71,7 @@ def test_threads_share_one_heap() -> None:
     assert heaps(shared=True) == 1
 
 
-def test_a_libc_without_malloc_trim_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_libc_without_malloc_trim_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     release_freed_memory()
     use_single_heap()

@@ -47,7 +47,7 @@ def summaries_of(merged_session: SessionTrace, **options: Any) -> list[HostSumma
     ]
 
 
-def several(seed: int) -> SessionTrace:
+def random_hosts(seed: int) -> SessionTrace:
     """Two to four hosts with random events, 10 us after each other."""
     pick = random.Random(seed)
     make = pick.choice((any_session, any_gpus))
@@ -93,7 +93,7 @@ def test_a_weighted_median_counts_values_by_their_weight() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_host_has_its_own_report(seed: int) -> None:
-    alone = session(several(seed).traces[0])
+    alone = session(random_hosts(seed).traces[0])
     report: Any = session_report(alone)
     assert report == merged(summaries_of(alone))
     expected: Any = host_report(alone)
@@ -110,8 +110,8 @@ def test_one_host_has_its_own_report(seed: int) -> None:
 def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
     """`shifted` finds every instant in a host's document."""
     later = 30_000_000
-    first, second = (summaries_of(session(several(seed).traces[0]), all_gaps=True)[0] for _ in range(2))
-    trace = several(seed).traces[0]
+    first, second = (summaries_of(session(random_hosts(seed).traces[0]), all_gaps=True)[0] for _ in range(2))
+    trace = random_hosts(seed).traces[0]
     trace.shift(later)
     (second,) = summaries_of(session(trace), all_gaps=True)
     expected = shifted(first.document, later)
@@ -126,21 +126,21 @@ def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_session_is_the_same_from_summaries_and_from_traces_on_one_time_base(seed: int) -> None:
-    summaries = summaries_of(several(seed))
-    joined = join_hosts("session", "run/session", several(seed).traces, [])
+    summaries = summaries_of(random_hosts(seed))
+    joined = join_hosts("session", "run/session", random_hosts(seed).traces, [])
     assert merged(summaries) == session_report(joined)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_hosts_may_be_added_in_any_order(seed: int) -> None:
-    summaries = summaries_of(several(seed))
+    summaries = summaries_of(random_hosts(seed))
     shuffled = random.Random(seed).sample(summaries, len(summaries))
     assert merged(shuffled) == merged(summaries)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_are_those_over_all_traces(seed: int) -> None:
-    joined = join_hosts("session", "run/session", several(seed).traces, [])
+    joined = join_hosts("session", "run/session", random_hosts(seed).traces, [])
     report: Any = session_report(joined, all_gaps=True)
     assert report["session"]["duration_ps"] == joined.duration_ps
     assert report["session"]["start_unix_ns"] == str(joined.start_unix_ns)
@@ -191,7 +191,7 @@ def _sorted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
-    trace = several(seed).traces[0]
+    trace = random_hosts(seed).traces[0]
     single: Any = session_report(session(trace))
     two: Any = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
     for name in ("count", "total_ps", "listed_ps"):
@@ -232,7 +232,9 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
 
 def test_no_more_gaps_are_held_than_listed() -> None:
     trace = next(
-        candidate for candidate in map(several, SEEDS) if merged(summaries_of(candidate))["gaps"]["items"]
+        candidate
+        for candidate in map(random_hosts, SEEDS)
+        if merged(summaries_of(candidate))["gaps"]["items"]
     ).traces[0]
     summary = summarise(trace, "session", "run")
     gap = summary.document["gaps"]["items"][0]
@@ -249,7 +251,7 @@ def test_no_more_gaps_are_held_than_listed() -> None:
 
 
 def test_the_comparison_is_cached_until_a_host_is_added() -> None:
-    (summary,) = summaries_of(session(several(0).traces[0]))
+    (summary,) = summaries_of(session(random_hosts(0).traces[0]))
     merger = ReportMerger("session", "run")
     assert merger.comparison is None
     merger.add(dataclasses.replace(summary, host="w-1"))
@@ -263,7 +265,7 @@ def test_the_comparison_is_cached_until_a_host_is_added() -> None:
 
 
 def test_a_summary_can_be_pickled() -> None:
-    (summary,) = summaries_of(session(several(0).traces[0]))
+    (summary,) = summaries_of(session(random_hosts(0).traces[0]))
     received = pickle.loads(pickle.dumps(summary))
     assert received.document == summary.document
     assert merged([received]) == merged([summary])

@@ -139,9 +139,9 @@ class TestFindings:
         assert finding["gain"] == pytest.approx((60 - 35) / 60)
 
     def test_windows_are_on_the_sessions_time_base(self) -> None:
-        shifted = with_findings("b", ("early_sync", 0.4))
-        shifted = dataclasses.replace(shifted, base_unix_ns=shifted.base_unix_ns + 3)
-        (window,) = findings_by_id(with_findings("a"), shifted)["early_sync"]["windows"]
+        first = with_findings("b", ("early_sync", 0.4))
+        later = dataclasses.replace(first, base_unix_ns=first.base_unix_ns + 3)
+        (window,) = findings_by_id(with_findings("a"), later)["early_sync"]["windows"]
         assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
 
     def test_a_limit_of_few_hosts_keeps_the_steps_of_the_others(self) -> None:

@@ -1,4 +1,4 @@
-"""Metrics reports and dynamo's explanations: whole, cut, and in other wordings."""
+"""Metrics reports and Dynamo's explanations: whole, cut, and in other wordings."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class TestMetrics:
         assert parsed.samples("ExecuteTime") is None
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Counter: \n", "Metrics are good\n  Value: 3\n"])
-    def test_what_is_none(self, text: str) -> None:
+    def test_other_texts_are_not_reports(self, text: str) -> None:
         assert parse_metrics(text) is None
 
     def test_unread_lines_are_reported_and_the_rest_is_used(self) -> None:
@@ -117,7 +117,7 @@ class TestMetrics:
     @pytest.mark.parametrize(
         "line", ["TotalSamples: {}", "Accumulator: {}", "Accumulator: {}s", "Percentiles: 1%={}KB"]
     )
-    def test_too_many_digits_are_not_understood(self, line: str) -> None:
+    def test_numbers_with_too_many_digits_are_unread(self, line: str) -> None:
         parsed = parse_metrics(f"Metric: C\n  {line.format('9' * 5000)}\n")
         assert parsed
         assert (parsed.metrics["C"]["samples"], parsed.metrics["C"]["total"]) == (None, None)
@@ -125,17 +125,17 @@ class TestMetrics:
 
     @given(st.integers(0, len(REPORT)))
     def test_a_report_cut_anywhere_has_no_wrong_value(self, length: int) -> None:
-        """What a cut report has, the whole one has; a number without an end is left out and said."""
-        all_of_it, parsed = parse_metrics(REPORT), parse_metrics(REPORT[:length])
-        assert all_of_it
+        """All values of a cut report are in the whole one; a cut number is left out and reported."""
+        whole, parsed = parse_metrics(REPORT), parse_metrics(REPORT[:length])
+        assert whole
         if parsed is None:
             return
-        assert parsed.counters.items() <= all_of_it.counters.items()
-        for name, entry in parsed.metrics.items():
-            metric = all_of_it.metrics[name]
-            assert entry["samples"] in (None, metric["samples"])
-            assert entry["total"] in (None, metric["total"])
-            assert entry["percentiles"].items() <= metric["percentiles"].items()
+        assert parsed.counters.items() <= whole.counters.items()
+        for name, cut_metric in parsed.metrics.items():
+            metric = whole.metrics[name]
+            assert cut_metric["samples"] in (None, metric["samples"])
+            assert cut_metric["total"] in (None, metric["total"])
+            assert cut_metric["percentiles"].items() <= metric["percentiles"].items()
         if not REPORT[:length].endswith("\n") and REPORT[:length].splitlines()[-1].startswith("  Value: "):
             assert parsed.unread
 
@@ -167,7 +167,7 @@ class TestNumbers:
     @pytest.mark.parametrize(
         "text", ["", "KB", "3 parsecs", "1s-2ms", "1,234KB", "1,5", "1.2.3", "ms", "1e5", "٣"]
     )
-    def test_other_texts_are_no_quantities(self, text: str) -> None:
+    def test_other_texts_are_not_quantities(self, text: str) -> None:
         assert parse_quantity(text) == (None, None)
 
 
@@ -218,7 +218,7 @@ class TestExplanation:
         assert [line.text for line in parsed.unread] == ["2 breaks, but only 0 reasons"]
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Graph Count: many\n", REPORT])
-    def test_what_is_none(self, text: str) -> None:
+    def test_other_texts_are_not_explanations(self, text: str) -> None:
         assert parse_explain(text) is None
 
 

@@ -1,4 +1,4 @@
-"""How events of a line nest, against the definition written out."""
+"""The nesting of events on a line, compared with the definition."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tb_xla_insights.trace.nesting import (
 
 Interval = tuple[int, int]
 INTERVALS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 8)).map(lambda item: (item[0], item[0] + item[1])),
+    st.tuples(st.integers(0, 12), st.integers(0, 8)).map(lambda pair: (pair[0], pair[0] + pair[1])),
     max_size=25,
 )
 
 
 def ordered(intervals: list[Interval]) -> list[Interval]:
-    return sorted(intervals, key=lambda item: (item[0], -item[1]))
+    return sorted(intervals, key=lambda interval: (interval[0], -interval[1]))
 
 
 def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
@@ -41,7 +41,7 @@ def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
 
 
 def innermost(rows: list[Interval], row: int) -> int:
-    """The last one before `row` that wholly encloses it. An instant encloses nothing."""
+    """The last interval before `row` that encloses it; -1 if none does. An instant encloses nothing."""
     return max((j for j in range(row) if rows[j][0] < rows[j][1] and rows[j][1] >= rows[row][1]), default=-1)
 
 

@@ -1,4 +1,4 @@
-"""What notebooks show: sessions and tables in short, the report in a frame, and the example from its first cell on."""
+"""Output in notebooks: sessions and tables in short, the report in a frame, and the example notebook."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return displayed
 
 
-def cell(value: Any) -> Page:
+def parsed_html(value: Any) -> Page:
     markup = value._repr_html_()
     assert type(markup) is str
     return Page(markup)
 
 
 def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> None:
-    report, parsed = session.report(), cell(session)
+    report, parsed = session.report(), parsed_html(session)
     text = parsed.text()
     assert report["verdict"]["text"].replace("\u202f", " ") in text
     assert str(report["session"]["description"]) in text
@@ -64,7 +64,7 @@ def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> No
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_shows_its_first_rows(session: xi.Session, name: str) -> None:
     table: xi.Table = getattr(session, name)()
-    parsed = cell(table)
+    parsed = parsed_html(table)
     [[head, *rows]] = parsed.rows.values()
     assert len(rows) == min(20, len(table))
     assert [value for tag, key, value in parsed.attributes if (tag, key) == ("span", "title")][
@@ -80,7 +80,7 @@ def test_cells_are_in_the_units_of_the_page() -> None:
         "count": 11520, "step_number": 1206, "duty_cycle": 0.605, "rate": 0.25, "cut": None, "ids": ["a", "b"],
         "chain": [{}, {}], "seen": True, "text": "x" * 60,
     }  # fmt: skip
-    [[head, cells]] = cell(xi.Table([row])).rows.values()
+    [[head, cells]] = parsed_html(xi.Table([row])).rows.values()
     assert head[:4] == ["start, ms", "stall, ms", "host", "count"]
     assert [cell.replace("\u202f", " ") for cell in cells] == [
         "72.143", "0.000", "IR tracing 2.000 µs, wait 1.000 µs", "11 520", "1206", "60.5 %", "0.25", "–", "a, b",
@@ -90,13 +90,13 @@ def test_cells_are_in_the_units_of_the_page() -> None:
 
 def test_names_are_escaped_as_text() -> None:
     name = '<script>alert("1")</script>&amp;'
-    parsed = cell(xi.Table([{name: name, "b": [name], "c_ps": {name: 1}}]))
+    parsed = parsed_html(xi.Table([{name: name, "b": [name], "c_ps": {name: 1}}]))
     assert "script" not in {tag for tag, _, _ in parsed.attributes} | {tag for tag, _ in parsed.texts}
     assert parsed.text().count("alert") == 4
 
 
 def test_an_empty_table_is_labelled() -> None:
-    assert "No rows." in cell(xi.Table([])).text()
+    assert "No rows." in parsed_html(xi.Table([])).text()
 
 
 def test_show_opens_the_report_in_an_iframe(session: xi.Session, shown: list[str]) -> None:
@@ -105,7 +105,7 @@ def test_show_opens_the_report_in_an_iframe(session: xi.Session, shown: list[str
     frames = {key: value for tag, key, value in Page(frame).attributes if tag == "iframe"}
     assert frames["srcdoc"] == str(report_html(session.document()))
     assert (frames["sandbox"], frames["height"]) == ("", "321")
-    assert not frame.startswith("<iframe")  # about which IPython warns
+    assert not frame.startswith("<iframe")  # IPython would warn
     assert unescape(frame) != frame
 
 
@@ -124,8 +124,8 @@ class TestTheExample:
 
     def test_the_example_notebook_runs(self) -> None:
         notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
-        place = {"metadata": {"path": str(NOTEBOOK.parent)}}
-        nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
+        resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
+        nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
         outputs = [
             output.get("data", {}).get("text/html") or output.get("text", "")
             for cell in notebook.cells

@@ -1,4 +1,4 @@
-"""Numbers that no capture has, and things that are there twice: every answer is given, and names are unique."""
+"""Extreme numbers, and duplicate ids and names: every answer is valid, and device names are unique."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tb_xla_insights.trace.model import SessionTrace
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 
-def all_told(space: Space) -> SessionTrace:
-    """Requests every answer about a capture; each must be valid JSON."""
+def answer_all(space: Space) -> SessionTrace:
+    """Requests every answer about a capture, each of which must be valid JSON; returns the session."""
     session = session_of(MemorySource(space.to_bytes()))
     for _, answer in answers(session):
         if answer.startswith((b"{", b"[")):
@@ -44,7 +44,7 @@ def with_plane(name: str) -> Space:
     ],
 )
 def test_devices_of_any_number_are_listed_under_unique_names(plane: str, name: str | None) -> None:
-    names = [device.name for device in all_told(with_plane(plane)).devices]
+    names = [device.name for device in answer_all(with_plane(plane)).devices]
     assert names == ["TPU:0", *filter(None, [name])]
 
 
@@ -56,7 +56,7 @@ def test_lines_and_names_may_share_their_ids() -> None:
         space.host.event_metadata(f"again.{number}", 1)
         space.device.event_metadata(f"again.{number}", 1)
     space.host.stat_ids |= {"one": 1, "two": 1, "three": LARGEST}
-    all_told(space.space)
+    answer_all(space.space)
 
 
 @pytest.mark.parametrize("number", [LARGEST, SMALLEST, -1, 1 << 60])
@@ -67,7 +67,7 @@ def test_times_of_any_size_are_handled(number: int) -> None:
         line.event("fusion.1", number, STEP)
         line.event("fusion.1", STEP, number)
         line.event("fusion.1", number, number)
-    all_told(space.space)
+    answer_all(space.space)
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_numbers_of_any_size_in_stats_and_names_are_handled(number: int | str | 
     }
     pool = space.host.line("tf_XLAEigen/1", id=3, timestamp_ns=EPOCH)
     pool.event("dot", 3 * STEP, US, {"hlo_op": "dot", "hlo_module": "m", **stats})
-    all_told(space.space)
+    answer_all(space.space)

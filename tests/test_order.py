@@ -1,4 +1,4 @@
-"""In which order a device runs the phases of a step."""
+"""The order in which a device runs the phases of a step."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_phases_are_in_host_order(tmp_path: Path) -> None:
     assert propagation_report(loaded)["propagation"]["inversion_share"] == 0.5
 
 
-def test_each_execution_begins_anew(tmp_path: Path) -> None:
+def test_inversions_are_counted_within_an_execution(tmp_path: Path) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, ops(("forward", 10), ("update", 10)))]) for n in range(3)]
     (order,) = find_order(training(tmp_path, steps).traces[0])
     assert (order.executions, order.runs, order.inversion_share) == (3, 2, 0.0)
@@ -95,7 +95,7 @@ def test_repetitions_of_a_phase_follow_scope_positions(tmp_path: Path) -> None:
 
 
 def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_phases(tmp_path: Path) -> None:
-    """Gradients are accumulated: each run of the program has one forward, the host's step has two."""
+    """Gradients are accumulated: each run of the program has one forward, but the host's step has two."""
     host_phases = [("forward", 100_000), ("backward", 100_000), ("sync", 50_000)] * 2
     body = [
         (f"dot.{n}", 10, f"Training_Step.1/{name}.{n}/aten__mm:")
@@ -111,7 +111,7 @@ def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_pha
 
 
 def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
-    """The first forward is cut: both of its runs are its own."""
+    """A step marker cuts the first forward, so it has two runs."""
     host_phases = [("forward", 200_000), ("forward", 200_000)]
     body = [("dot.1", 10, "Training_Step.1/forward.1/aten__mm:")]
     runs = [(start, body) for start in (300_000, 600_000, 700_000)]
@@ -172,7 +172,7 @@ def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> Non
         return
     (order,) = orders
     joined = [
-        (name, [time for _, time in segment]) for name, segment in groupby(phases, key=lambda entry: entry[0])
+        (name, [time for _, time in segment]) for name, segment in groupby(phases, key=lambda phase: phase[0])
     ]
     assert order.sequence == [(name, sum(times)) for name, times in joined]
     late_ps = sum(time for n, (name, time) in enumerate(phases)
@@ -186,7 +186,7 @@ def test_inversion_does_not_depend_on_ops_within_a_segment(
     phases: list[tuple[str, int]], random: object
 ) -> None:
     changed = []
-    for _, segment in groupby(phases, key=lambda entry: entry[0]):
+    for _, segment in groupby(phases, key=lambda phase: phase[0]):
         group = list(segment)
         random.shuffle(group)  # type: ignore[attr-defined]
         changed += group
@@ -194,7 +194,7 @@ def test_inversion_does_not_depend_on_ops_within_a_segment(
         before = find_order(one_step(Path(folder), *phases).traces[0])
         after = find_order(one_step(Path(folder), *changed).traces[0])
     assert [(order.runs, order.inversion_share, order.sequence) for order in before] == [
-        (entry.runs, entry.inversion_share, entry.sequence) for entry in after
+        (order.runs, order.inversion_share, order.sequence) for order in after
     ]
 
 

@@ -13,7 +13,11 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.files.replace import replace_atomically
 
 Capture = pytest.CaptureFixture[str]
-WRITING = [["report", "--html"], ["export", "--format", "chrome", "-o"], ["export", "--format", "csv", "-o"]]
+WRITING_COMMANDS = [
+    ["report", "--html"],
+    ["export", "--format", "chrome", "-o"],
+    ["export", "--format", "csv", "-o"],
+]
 
 
 def direct(path: Path) -> str:
@@ -48,17 +52,17 @@ def session(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("named", [direct, relative, symbolic, hard, through_a_folder])
-@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+@pytest.mark.parametrize("spelling", [direct, relative, symbolic, hard, through_a_folder])
+@pytest.mark.parametrize("command", WRITING_COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("name", ["vm.xplane.pb", "description.txt", "ours.json"])
 def test_no_output_over_an_input(
-    command: list[str], named: Callable[[Path], str], name: str, session: Path, capsys: Capture
+    command: list[str], spelling: Callable[[Path], str], name: str, session: Path, capsys: Capture
 ) -> None:
     before = (session / name).read_bytes()
     inputs = [str(session / "vm.xplane.pb"), "--catalog", str(session / "ours.json")]
-    with pytest.raises(SystemExit) as left:
-        main([*command, named(session / name), *inputs])
-    assert left.value.code == 2
+    with pytest.raises(SystemExit) as exit_info:
+        main([*command, spelling(session / name), *inputs])
+    assert exit_info.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     [line] = printed.err.splitlines()
@@ -92,8 +96,8 @@ def test_new_files_next_to_the_inputs_are_accepted(session: Path) -> None:
 
 
 def write_half(path: Path) -> None:
-    with replace_atomically(path) as place:
-        place.write_text("half")
+    with replace_atomically(path) as temporary:
+        temporary.write_text("half")
         raise KeyboardInterrupt
 
 
@@ -107,23 +111,23 @@ class TestReplacing:
             with pytest.raises(KeyboardInterrupt):
                 write_half(path)
             assert file.read_text() == "old"
-        with replace_atomically(link) as place:
-            place.write_text("new")
+        with replace_atomically(link) as temporary:
+            temporary.write_text("new")
         assert (file.read_text(), link.readlink(), file.stat().st_mode & 0o777) == ("new", file, 0o640)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
     def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
         before = os.umask(0o027)
         try:
-            with replace_atomically(tmp_path / "new") as place:
-                place.write_text("new")
+            with replace_atomically(tmp_path / "new") as temporary:
+                temporary.write_text("new")
         finally:
             os.umask(before)
         assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
 
     def test_a_name_as_long_as_names_may_be(self, tmp_path: Path) -> None:
-        with replace_atomically(tmp_path / ("x" * 255)) as place:
-            place.write_text("new")
+        with replace_atomically(tmp_path / ("x" * 255)) as temporary:
+            temporary.write_text("new")
         assert (tmp_path / ("x" * 255)).read_text() == "new"
 
     def test_the_file_of_a_killed_process_is_removed_and_no_other(self, tmp_path: Path) -> None:
@@ -133,13 +137,13 @@ class TestReplacing:
                 path.write_text("half")
             for path in (abandoned, written):
                 os.utime(path, (0, 0))
-            with replace_atomically(tmp_path / "out") as place:
-                assert set(tmp_path.iterdir()) == {place, written, recent}
+            with replace_atomically(tmp_path / "out") as temporary:
+                assert set(tmp_path.iterdir()) == {temporary, written, recent}
 
     def test_special_files_are_written_directly(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         out = (tmp_path / "out").open("w")
         monkeypatch.setattr(os, "fstat", lambda number: os.stat(out.name) if number == 1 else os.stat("/"))
-        with out, replace_atomically(Path(out.name)) as place:
-            assert place == Path(out.name)
+        with out, replace_atomically(Path(out.name)) as temporary:
+            assert temporary == Path(out.name)

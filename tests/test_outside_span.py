@@ -46,7 +46,7 @@ def test_time_outside_of_the_span_is_reported_from_a_tenth_of_the_capture_on(
     assert "after" not in (outside["text"] or "")
 
 
-def test_stopping_the_profiler_is_no_part_of_the_training() -> None:
+def test_stopping_the_profiler_is_not_part_of_the_training() -> None:
     main = thread(
         "python", ("train", 0, 50 * MS), ("$profiler.py:235 stop_trace", 60 * MS, 40 * MS), role="driving"
     )
@@ -56,7 +56,7 @@ def test_stopping_the_profiler_is_no_part_of_the_training() -> None:
 
 
 def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
-    """Class times are those of both hosts: each adds up to the part times two."""
+    """Class times are sums of both hosts, so they add up to twice the duration."""
     outside = find_outside_span(session(host(30, 70, name="a"), host(20, 90, name="b")))
     assert outside is not None
     assert (outside.before_ps, outside.after_ps) == (20 * MS, 10 * MS)

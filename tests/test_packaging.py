@@ -29,15 +29,15 @@ from tb_xla_insights.page.packed import is_packed, read_sources
 
 ROOT = Path(__file__).parents[1]
 DATE = 1_700_000_000
-"""Of the sources, as the environment may tell it: 2023-11-14 22:13:20 UTC."""
+"""The date of the sources in the environment: 2023-11-14 22:13:20 UTC."""
 
-LARGEST_PAGE = 60_000
-"""In bytes, what the first view takes with Brotli: from afar the page is there after a few round trips."""
+MAX_FIRST_LOAD_BYTES = 60_000
+"""The limit of the first view's files with Brotli, so that they arrive within a few round trips."""
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what git tracks of the package, and what npm packs the page with."""
+    """A copy of the package's sources, and of the files with which npm packs the page."""
     pytest.importorskip("setuptools", minversion="77", reason="building a wheel needs setuptools 77")
     source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
@@ -56,7 +56,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(source: Path, target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Builds the project's wheel without asking the network for anything."""
+    """Builds the project's wheel without network."""
     options = ["wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target)]
     command = [sys.executable, "-m", "pip", *options, str(source)]
     return subprocess.run(
@@ -69,25 +69,25 @@ def build(source: Path, target: Path, **environment: str) -> subprocess.Complete
     )
 
 
-def built(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFile, str]:
-    """The project's wheel and what its build said."""
-    done = build(source, target, **environment)
-    assert done.returncode == 0, done.stdout
+def build_wheel(source: Path, target: Path, **environment: str) -> tuple[zipfile.ZipFile, str]:
+    """The project's wheel, and the output of its build."""
+    process = build(source, target, **environment)
+    assert process.returncode == 0, process.stdout
     [path] = target.glob("*.whl")
-    return zipfile.ZipFile(path), done.stdout
+    return zipfile.ZipFile(path), process.stdout
 
 
 @pytest.fixture(scope="module")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel, its kernels compiled without the optimizer, which takes half a minute and changes no file's name."""
+    """The wheel, with kernels compiled without optimization, which would take half a minute and change no file name."""
     folder = tmp_path_factory.mktemp("wheel")
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
     if not (compiler and shutil.which(shlex.split(compiler)[0])):
-        return built(source, folder)[0]
+        return build_wheel(source, folder)[0]
     unoptimized = folder / "cc"
     unoptimized.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
     unoptimized.chmod(0o755)
-    return built(source, folder, CC=str(unoptimized))[0]
+    return build_wheel(source, folder, CC=str(unoptimized))[0]
 
 
 def page_of(wheel: zipfile.ZipFile) -> dict[str, int]:
@@ -118,17 +118,17 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
 
 
 def test_the_first_load_transfers_few_bytes(wheel: zipfile.ZipFile) -> None:
-    """`tests/browser/test_packed.py` has that the first view asks for no others."""
+    """`tests/browser/test_packed.py` checks that the first view requests no other files."""
     page = page_of(wheel)
     first = page["packed/index.js.br"] + page["packed/index.css.br"]
-    assert first <= LARGEST_PAGE, f"{first} bytes"
+    assert first <= MAX_FIRST_LOAD_BYTES, f"{first} bytes"
 
 
 def test_source_maps_name_the_packed_modules(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
     packed = tmp_path / "tb_xla_insights/static/packed"
     maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
-    modules = [(packed / place).resolve() for map_ in maps for place in map_["sources"]]
+    modules = [(packed / path).resolve() for source_map in maps for path in source_map["sources"]]
     assert sorted(modules) == sorted(packed.parent.resolve().rglob("*.js"))
     for path in packed.glob("*.js.gzip"):
         last = gzip.decompress(path.read_bytes()).decode().strip().splitlines()[-1]
@@ -137,10 +137,10 @@ def test_source_maps_name_the_packed_modules(wheel: zipfile.ZipFile, tmp_path: P
 
 def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: Path) -> None:
     command = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", str(tmp_path)]
-    dated = os.environ | {"SOURCE_DATE_EPOCH": str(DATE)}
-    subprocess.run(command, cwd=source, check=True, capture_output=True, env=dated, umask=0o002)
+    environment = os.environ | {"SOURCE_DATE_EPOCH": str(DATE)}
+    subprocess.run(command, cwd=source, check=True, capture_output=True, env=environment, umask=0o002)
     [path] = tmp_path.glob("*.tar.gz")
-    assert path.read_bytes()[4:8] == DATE.to_bytes(4, "little")  # where gzip has its own
+    assert path.read_bytes()[4:8] == DATE.to_bytes(4, "little")  # the date in gzip's header
     with tarfile.open(path) as archive:
         entries = archive.getmembers()
         archive.extractall(tmp_path, filter="data")
@@ -158,7 +158,7 @@ def test_without_npm_the_page_is_not_packed_and_the_build_warns(source: Path, tm
     (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
     (hidden / "npm").chmod(0o755)
     shutil.rmtree(source / "frontend/packed", ignore_errors=True)
-    wheel, output = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
+    wheel, output = build_wheel(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
     assert set(page_of(wheel)) == set(read_sources(ROOT / "frontend"))
     [line] = [line for line in output.splitlines() if "the page is not packed" in line]
     assert "returned non-zero exit status 9" in line
@@ -195,12 +195,12 @@ def test_the_changelog_begins_with_the_version() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="setuptools finds Microsoft's compiler by itself")
-@pytest.mark.skipif(find_spec("ziglang") is not None, reason="Zig compiles here where nothing else does")
+@pytest.mark.skipif(find_spec("ziglang") is not None, reason="Zig compiles if nothing else does")
 def test_without_a_compiler_the_build_names_the_remedy_in_one_line(source: Path, tmp_path: Path) -> None:
-    done = build(source, tmp_path, CC="no-such-compiler")
-    assert done.returncode
+    process = build(source, tmp_path, CC="no-such-compiler")
+    assert process.returncode
     error = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
-    assert [line for line in done.stdout.splitlines() if line.strip() == error]
+    assert [line for line in process.stdout.splitlines() if line.strip() == error]
 
 
 def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile) -> None:
@@ -230,7 +230,7 @@ def installed() -> None:
 
 @pytest.fixture
 def address(logdir: Path) -> Iterator[str]:
-    """A TensorBoard process of its own, started as a user starts it."""
+    """The address of a TensorBoard process, started as a user starts it."""
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""The page's files: rules for all modules, and that a packed page is used only with the sources that it was packed
+"""The page's files: the imports of its modules, and a packed page that is valid only with the sources it was packed
 from."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pytest
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.page.packed import is_packed, read_packed, read_sources, source_paths
 
-STATIC = re.compile(r"^import (?:[^']* from )?'(\.[^']+)';|^\} from '(\.[^']+)';", re.MULTILINE)
-LATER = re.compile(r"\bawait import\('(\.[^']+)'\)")
+STATIC_IMPORT = re.compile(r"^import (?:[^']* from )?'(\.[^']+)';|^\} from '(\.[^']+)';", re.MULTILINE)
+DYNAMIC_IMPORT = re.compile(r"\bawait import\('(\.[^']+)'\)")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def write_packed(folder: Path, digest: str) -> None:
     (packed / "sources.sha256").write_text(digest)
 
 
-# sha256 over "PLACE NUL LENGTH NUL CONTENT" of index.css, index.js and lib/dom.js
+# sha256 over "PATH NUL LENGTH NUL CONTENT" of index.css, index.js and lib/dom.js
 DIGEST = "53430579068ec02f3f1a6d1b8ce6136ac270249299f97ac2c31ef58a1799d3db"
 
 
@@ -65,7 +65,7 @@ def imported(path: Path, pattern: re.Pattern[str]) -> set[Path]:
     return {(path.parent / next(filter(None, match.groups()))).resolve() for match in matches}
 
 
-def reached(entry: Path) -> set[Path]:
+def module_closure(entry: Path) -> set[Path]:
     """A module and all its static imports, direct and indirect."""
     visited: set[Path] = set()
     waiting = [entry.resolve()]
@@ -73,14 +73,14 @@ def reached(entry: Path) -> set[Path]:
         path = waiting.pop()
         if path not in visited:
             visited.add(path)
-            waiting += imported(path, STATIC)
+            waiting += imported(path, STATIC_IMPORT)
     return visited
 
 
 def test_every_module_is_imported_at_once_or_with_a_view() -> None:
     page = page_folder().resolve()
-    first = reached(page / "index.js")
-    views = imported(page / "frame/views.js", LATER)
+    first_modules = module_closure(page / "index.js")
+    views = imported(page / "frame/views.js", DYNAMIC_IMPORT)
     assert {path.parent.name for path in views} >= {"timeline", "compare"}
-    assert not views & first  # else the first load would carry them
-    assert first.union(*map(reached, views)) == set(page.rglob("*.js"))
+    assert not views & first_modules  # they would be in the first load
+    assert first_modules.union(*map(module_closure, views)) == set(page.rglob("*.js"))

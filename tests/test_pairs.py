@@ -31,7 +31,7 @@ squeezenet1_1,0.72,0.958,1.563
 """
 
 
-def never(path: str) -> SessionSteps:
+def fail_on_session(path: str) -> SessionSteps:
     raise AssertionError(path)
 
 
@@ -40,10 +40,10 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "pairs.csv"
 
 
-def test_speed_ups_as_they_are(file: Path) -> None:
+def test_given_speed_ups(file: Path) -> None:
     """The sums of the columns, by hand: 8.315, 10.779, 15.467."""
     file.write_text(ISSUE)
-    table: Any = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), fail_on_session)
     assert table["columns"] == ["first", "second", "third"]
     assert [row["model"] for row in table["rows"]][:2] == ["resnet50", "resnet18"]
     assert table["rows"][2]["speedups"] == [1.441, 1.869, 3.356]
@@ -51,16 +51,18 @@ def test_speed_ups_as_they_are(file: Path) -> None:
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30))
-def test_the_mean_is_the_arithmetic_one(tmp_path_factory: pytest.TempPathFactory, numbers: list[int]) -> None:
+def test_the_mean_is_arithmetic(tmp_path_factory: pytest.TempPathFactory, numbers: list[int]) -> None:
     file = tmp_path_factory.mktemp("pairs") / "pairs.csv"
     lines = [f"m{index},{number / 1000:.3f}" for index, number in enumerate(numbers)]
     file.write_text("\n".join(["model,only", *lines]))
-    assert read_pairs(str(file), never)["means"] == [float(Fraction(sum(numbers), 1000 * len(numbers)))]
+    assert read_pairs(str(file), fail_on_session)["means"] == [
+        float(Fraction(sum(numbers), 1000 * len(numbers)))
+    ]
 
 
 def test_step_times_in_milliseconds(file: Path) -> None:
     file.write_text("model,a,b\nresnet50,40,50\nvgg16,30,20\n")
-    table: Any = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), fail_on_session)
     assert [row["speedups"] for row in table["rows"]] == [[0.8], [1.5]]
     assert table["means"] == [1.15]
     assert table["rows"][0]["pairs"] == [
@@ -110,10 +112,12 @@ def test_pairs_of_sessions_are_judged_as_comparisons_are(
 
 def test_quoted_cells(file: Path) -> None:
     file.write_text('model,"a","b"\n"a ""small"" one, 8 cores",3,2\n')
-    assert [row["model"] for row in read_pairs(str(file), never)["rows"]] == ['a "small" one, 8 cores']
+    assert [row["model"] for row in read_pairs(str(file), fail_on_session)["rows"]] == [
+        'a "small" one, 8 cores'
+    ]
 
 
-def test_cells_that_are_no_plain_numbers_are_paths(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_are_not_plain_numbers_are_paths(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = []
 
     def steps_of(path: str) -> SessionSteps:
@@ -130,13 +134,13 @@ def test_cells_that_are_no_plain_numbers_are_paths(file: Path, monkeypatch: pyte
 def test_a_file_with_a_byte_order_mark(file: Path, encoding: str) -> None:
     byte_order_mark = "\ufeff" if encoding.endswith("be") else ""
     file.write_text(f"{byte_order_mark}model,first\r\nModèle,2\r\n", encoding=encoding, newline="")
-    assert read_pairs(str(file), never)["rows"][0]["model"] == "Modèle"
-    assert read_pairs(str(file), never)["columns"] == ["first"]
+    assert read_pairs(str(file), fail_on_session)["rows"][0]["model"] == "Modèle"
+    assert read_pairs(str(file), fail_on_session)["columns"] == ["first"]
 
 
-def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
+def test_missing_cells_are_not_part_of_a_mean(file: Path) -> None:
     file.write_text("model,first,second\na,2,1\nb,,3\nc,–,5\n")
-    table: Any = read_pairs(str(file), never)
+    table: Any = read_pairs(str(file), fail_on_session)
     assert (table["means"], table["counts"]) == ([2.0, 3.0], [1, 3])
     assert table["rows"][1]["speedups"] == [None, 3.0]
 
@@ -171,23 +175,23 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
     ],
 )
 def test_errors_name_the_file_and_the_line(file: Path, text: str, message: str) -> None:
-    def unused(path: str) -> SessionSteps:
+    def refuse(path: str) -> SessionSteps:
         raise InputError(f"no such session as {path}")
 
     file.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_pairs(str(file), unused)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith(str(file))
-    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError) as error:
+        read_pairs(str(file), refuse)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(file))
+    assert "\n" not in str(error.value)
 
 
 def test_a_missing_or_binary_file(file: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
-        read_pairs(str(file), never)
+        read_pairs(str(file), fail_on_session)
     file.write_bytes(b"\xff\x00m")
     with pytest.raises(InputError, match="byte 0: not UTF-8 or UTF-16 text; give a CSV file"):
-        read_pairs(str(file), never)
+        read_pairs(str(file), fail_on_session)
 
 
 def test_the_step_time_of_a_session(tmp_path: Path) -> None:

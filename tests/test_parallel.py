@@ -1,4 +1,4 @@
-"""Concurrent tasks: answers in order, and no task that prevents a process from ending."""
+"""Concurrent tasks: results in order, and no task prevents a process from ending."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_xla_insights.parallel import limit_threads, run_parallel
 DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 
 
-def test_tasks_run_at_the_same_time_and_answer_in_order() -> None:
+def test_tasks_run_concurrently_with_results_in_order() -> None:
     barrier = threading.Barrier(2)
 
     def meet(number: int) -> int:
@@ -54,7 +54,7 @@ def test_the_first_failure_is_raised_and_pending_tasks_are_dropped() -> None:
     assert begun == [1]
 
 
-def test_where_no_thread_starts_any_more_the_caller_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_no_thread_can_start_the_caller_runs_all_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", raising(RuntimeError("interpreter shutdown")))
     assert run_parallel([lambda: 1, lambda: 2], threads=4) == [1, 2]
 
@@ -63,17 +63,17 @@ def test_a_process_ends_while_tasks_are_running() -> None:
     program = """
 import threading
 from tb_xla_insights.parallel import limit_threads, run_parallel
-begun = threading.Barrier(3)
+started = threading.Barrier(3)
 def never_ends():
-    begun.wait()
+    started.wait()
     threading.Event().wait()
 threading.Thread(target=run_parallel, args=([never_ends] * 3,), daemon=True).start()
-begun.wait()
+started.wait()
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def one_by_one(tasks: Sequence[Callable[[], Any]], _threads: int = 2) -> list[Any]:
+def run_in_reverse(tasks: Sequence[Callable[[], Any]], _threads: int = 2) -> list[Any]:
     return [task() for task in reversed(tasks)][::-1]
 
 
@@ -84,5 +84,5 @@ def test_a_report_is_the_same_in_any_order(logdir: Path, monkeypatch: pytest.Mon
 
     report_text = text()
     for module in ("report.host_document", "trace.build", "xplane.columns", "xplane.read"):
-        monkeypatch.setattr(f"tb_xla_insights.{module}.run_parallel", one_by_one)
+        monkeypatch.setattr(f"tb_xla_insights.{module}.run_parallel", run_in_reverse)
     assert text() == report_text

@@ -1,4 +1,4 @@
-"""Answers about a session of many hosts while some of them are still being read."""
+"""Reports about a session of many hosts while some of them are still being read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
-    """Builds documents, which takes some seconds each."""
+    """Builds documents, each of which takes `seconds` on the clock `now`."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
     comparison = SimpleNamespace(hosts=())

@@ -1,4 +1,4 @@
-"""Steps that the capture's edges cut are reported, and are not among the steps."""
+"""Steps that the capture's edges cut are reported as a diagnostic, and are not in the list of steps."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ STEP = {"_r": 1, "step_num": 5}
     ],
 )
 def test_annotations_of_steps_outside_all_steps(outside: list[tuple[str, int, int]], count: int) -> None:
-    """Other annotations launch nothing here, so they are no steps."""
+    """The other annotations launch nothing, so they are not steps."""
     inside = [("forward", 30, 20), ("loss", 50, 5)]
     events: list[Event] = [*outside, *inside, ("Training_Step", 20, 60, STEP)]
-    events.sort(key=lambda item: item[1])
+    events.sort(key=lambda event: event[1])
     trace = capture(thread("python", *events, role="driving"))
     assert count_partial_steps(trace) == count
     diagnostics = partial_diagnostics(session(trace))
-    assert [item.id for item in diagnostics] == ["partial_steps"] * (count > 0)
+    assert [diagnostic.id for diagnostic in diagnostics] == ["partial_steps"] * (count > 0)
 
 
 @pytest.mark.parametrize("outside", [0, 1])

@@ -22,7 +22,7 @@ from tb_xla_insights.plugin.origin import HEADER
 
 BASE = "/data/plugin/xla_insights"
 OWN = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
-"""What the page sends with a request that acts."""
+"""The page's headers in a POST request."""
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
 
@@ -57,7 +57,7 @@ def post(client: Client, route: str, headers: dict[str, str] = OWN, **body: Any)
 
 
 def opened(client: Client, name: str, reload: bool = False, **arguments: Any) -> dict[str, Any]:
-    """Polls until a session is in memory or cannot be read; every poll of the server's waits a little."""
+    """Polls until a session is in memory or cannot be read; the server delays each answer a little."""
     if reload:
         assert post(client, "reload", session=name).status_code == 200
     answer = data(client, "session", session=name, **arguments)
@@ -72,7 +72,7 @@ def client(logdir: Path) -> Client:
 
 
 def test_tensorboard_lists_the_tab(client: Client) -> None:
-    data(client, "sessions")  # so that the first look has ended
+    data(client, "sessions")  # waits for the first listing
     listed = json.loads(client.get("/data/plugins_listing").data)["xla_insights"]
     assert listed["enabled"] is True
     assert listed["tab_name"] == "XLA Insights"
@@ -94,19 +94,19 @@ def test_a_logdir_without_a_session_leaves_the_tab_inactive(tmp_path: Path) -> N
 
 
 def test_is_active_uses_the_last_listing(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[float | None] = []
+    waits: list[float | None] = []
 
-    def look(_: object, wait: float | None = 0, **_more: object) -> tuple[str, ...]:
-        looks.append(wait)
-        return ("a session",) if len(looks) > 2 else ()
+    def refresh(_: object, wait: float | None = 0, **_options: object) -> tuple[str, ...]:
+        waits.append(wait)
+        return ("a session",) if len(waits) > 2 else ()
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.Listing.refresh", look)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.Listing.refresh", refresh)
     client = tensorboard("--logdir", str(logdir))
     enabled = [
         json.loads(client.get("/data/plugins_listing").data)["xla_insights"]["enabled"] for _ in range(4)
     ]
     assert enabled == [False, True, True, True]
-    assert looks == [0, 0, 0]  # never waits, and does not look any more once it knows
+    assert waits == [0, 0, 0]  # it never waits, and does not refresh once there is a session
 
 
 def test_sessions_come_newest_first(client: Client, logdir: Path) -> None:
@@ -144,7 +144,7 @@ def test_one_bad_host_does_not_hide_the_others(logdir: Path) -> None:
     (logdir / "plugins/profile/mixed/bad.xplane.pb").write_bytes(b"\xff" * 100)
     ready = opened(tensorboard("--logdir", str(logdir)), "mixed")
     assert [host["name"] for host in ready["session"]["hosts"]] == ["good"]
-    [skipped] = [item for item in ready["diagnostics"] if item["id"] == "skipped_host"]
+    [skipped] = [row for row in ready["diagnostics"] if row["id"] == "skipped_host"]
     assert skipped["host"] == "bad"
     assert "bad.xplane.pb" in skipped["message"]
 
@@ -170,7 +170,7 @@ def test_a_new_capture_is_noticed_and_read_on_reload(client: Client, logdir: Pat
 def test_a_cut_capture_opens_with_a_diagnostic(logdir: Path) -> None:
     write_cut_session(logdir / "plugins/profile/cut", "vm")
     ready = opened(tensorboard("--logdir", str(logdir)), "cut")
-    assert "truncated_file" in [item["id"] for item in ready["diagnostics"]]
+    assert "truncated_file" in [row["id"] for row in ready["diagnostics"]]
 
 
 def test_the_views_answer(client: Client) -> None:
@@ -183,9 +183,9 @@ def test_the_views_answer(client: Client) -> None:
     assert hits["count"] == 3
     event = data(client, "event", session=OLD, event=hits["hits"]["event"][0])
     assert event["name"] == "forward"
-    place = {"session": OLD, "row": event["row"], "start_ps": event["start_ps"], "depth": event["depth"]}
-    assert data(client, "event", **place)["event"] == event["event"]
-    following = data(client, "neighbor", **place, direction="next")["event"]
+    position = {"session": OLD, "row": event["row"], "start_ps": event["start_ps"], "depth": event["depth"]}
+    assert data(client, "event", **position)["event"] == event["event"]
+    following = data(client, "neighbor", **position, direction="next")["event"]
     assert following["start_ps"] > event["start_ps"]
     assert data(client, "window", **window)["duration_ps"] == window["end_ps"]
     assert data(client, "table", **window, rows=event["row"], limit=2)["items"]
@@ -195,7 +195,7 @@ def test_data_of_a_session_that_is_not_in_memory_is_read_first(client: Client) -
     assert data(client, "search", session=OLD, q="forward")["count"] == 3
 
 
-def test_sessions_with_names_that_are_no_utf_8_are_listed_and_open(logdir: Path) -> None:
+def test_sessions_with_names_that_are_not_utf_8_are_listed_and_open(logdir: Path) -> None:
     directory = logdir / "plugins/profile" / os.fsdecode(b"caf\xe9")
     write_session(directory, os.fsdecode(b"vm\xff"))
     client = tensorboard("--logdir", str(logdir))

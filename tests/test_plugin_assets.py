@@ -1,4 +1,4 @@
-"""How the page's files are served: under addresses that change with their content, as each client takes them."""
+"""How the page's files are served: under addresses that change with the content, in an encoding of the client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pack(folder: Path, script: bytes = b"packed") -> None:
-    """As npm does. Brotli files are only passed through."""
+    """Packs the page as npm does. Brotli files are served unread, so their content is arbitrary."""
     packed = folder / "packed"
     packed.mkdir(exist_ok=True)
     (packed / "index.js.br").write_bytes(b"br of " + script)
@@ -46,14 +46,14 @@ def client(assets: Assets) -> Client:
     return Client(application(assets.serve))
 
 
-def resolved(entry: str, place: str) -> str:
+def address_of(entry: str, path: str) -> str:
     """The address of a file under the digest of the entry."""
-    return "/".join([*entry.split("/")[:3], place])
+    return "/".join([*entry.split("/")[:3], path])
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize(
-    ("place", "kind", "content"),
+    ("path", "media_type", "content"),
     [
         ("index.js", "text/javascript", ENTRY),
         ("lib/other.js", "text/javascript", "export const other = 1;\n"),
@@ -61,16 +61,16 @@ def resolved(entry: str, place: str) -> str:
     ],
 )
 def test_modules_are_served_with_their_type_and_cached(
-    folder: Path, place: str, kind: str, content: str, is_packed: bool
+    folder: Path, path: str, media_type: str, content: str, is_packed: bool
 ) -> None:
     if is_packed:
         pack(folder)
     assets = Assets(folder)
-    address = resolved(assets.entry_url(), place)
+    address = address_of(assets.entry_url(), path)
     answer = client(assets).get(address, headers={"Accept-Encoding": "gzip, br"})
     assert answer.status_code == 200
     assert gzip.decompress(answer.data).decode() == content
-    assert answer.headers["Content-Type"] == f"{kind}; charset=utf-8"
+    assert answer.headers["Content-Type"] == f"{media_type}; charset=utf-8"
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["Vary"] == "Accept-Encoding"
     assert answer.headers["Cache-Control"] == YEAR
@@ -128,17 +128,17 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
     packed = assets.entry_url()
     (folder / "lib/other.js").write_text("export const edited = 1;\n")
     edited = assets.entry_url()
-    assert "edited" in client(assets).get(resolved(edited, "lib/other.js")).text
+    assert "edited" in client(assets).get(address_of(edited, "lib/other.js")).text
     pack(folder, b"packed again")
     again = assets.entry_url()
     assert client(assets).get(again).text == "packed again"
-    places = [entry.split("/", 3)[3] for entry in (plain, packed, edited, again)]
-    assert places == ["index.js", "packed/index.js", "index.js", "packed/index.js"]
+    paths = [entry.split("/", 3)[3] for entry in (plain, packed, edited, again)]
+    assert paths == ["index.js", "packed/index.js", "index.js", "packed/index.js"]
     assert len({entry.split("/")[2] for entry in (plain, packed, edited, again)}) == 4
 
 
 @pytest.mark.parametrize(
-    "place",
+    "path",
     [
         "../secret.js",
         "%2e%2e/secret.js",
@@ -152,22 +152,22 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
         "/etc/passwd",
     ],
 )
-def test_no_other_files_are_served(folder: Path, place: str) -> None:
+def test_no_other_files_are_served(folder: Path, path: str) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(resolved(assets.entry_url(), place))
+    answer = client(assets).get(address_of(assets.entry_url(), path))
     assert answer.status_code == 404
     assert list(answer.get_json(force=True)) == ["error"]
 
 
-def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
+def test_scripts_of_another_version_are_refused(folder: Path) -> None:
     """The packed page calls the shared functions by short names, which differ between versions."""
     assets = Assets(folder)
     first = assets.entry_url()
     assert assets.entry_url() == first == Assets(folder).entry_url()
     (folder / "lib/other.js").write_text("export const other = 2;\n")
     assert assets.entry_url() != first
-    answer = client(assets).get(resolved(first, "lib/other.js"))
+    answer = client(assets).get(address_of(first, "lib/other.js"))
     assert answer.status_code == 404
     assert "reload the page" in answer.get_json(force=True)["error"]
 

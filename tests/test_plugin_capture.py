@@ -1,4 +1,4 @@
-"""Capturing through the plugin, and who may request it."""
+"""Capturing through the plugin, and which requests are allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import free_port
+from helpers import refusing_port
 from test_plugin import BASE, OWN, data, document, opened, post, tensorboard
 from werkzeug.test import Client
 
@@ -19,7 +19,7 @@ from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.origin import HEADER
 
 REBOUND = {**OWN, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"}
-"""A page whose name was made to point to this machine."""
+"""Headers of a page whose host name was rebound to this machine."""
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def client(logdir: Path) -> Client:
     return tensorboard("--logdir", str(logdir))
 
 
-def ended(client: Client) -> dict[str, Any]:
+def final_progress(client: Client) -> dict[str, Any]:
     """Polls until the capture is over."""
     while (progress := data(client, "capture_progress"))["state"] in ("waiting", "tracing", "collecting"):
         continue
@@ -37,9 +37,9 @@ def ended(client: Client) -> dict[str, Any]:
 def test_a_capture_is_a_session_that_the_page_can_open(
     client: Client, logdir: Path, profiler_server: str
 ) -> None:
-    answer = post(client, "capture", addresses=profiler_server, duration_ms=200)
-    assert document(answer)["state"] in ("waiting", "tracing")
-    progress = ended(client)
+    answer = post(client, "capture", addresses=profiler_server, duration_ms=300)
+    assert (answer.status_code, document(answer)["duration_ms"]) == (200, 300)
+    progress = final_progress(client)
     assert (progress["state"], progress["message"]) == ("done", None)
     assert (logdir / "plugins/profile" / progress["session"]).is_dir()
     assert progress["session"] in [session["name"] for session in data(client, "sessions")["sessions"]]
@@ -57,8 +57,8 @@ def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
     monkeypatch.chdir(tmp_path)
     client = tensorboard("--logdir", "logs/")
     assert data(client, "sessions")["capture_logdir"] == str(tmp_path / "logs")
-    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
-    progress = ended(client)
+    assert post(client, "capture", addresses=profiler_server, duration_ms=300).status_code == 200
+    progress = final_progress(client)
     assert progress["message"] is None
     assert (tmp_path / "logs/plugins/profile" / progress["session"]).is_dir()
 
@@ -67,8 +67,8 @@ def test_a_session_missing_in_the_listing_is_reported(
     client: Client, profiler_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", lambda _: SessionList())
-    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
-    progress = ended(client)
+    assert post(client, "capture", addresses=profiler_server, duration_ms=300).status_code == 200
+    progress = final_progress(client)
     assert (progress["state"], progress["session"]) == ("done", None)
     assert "is not among the sessions" in progress["message"]
 
@@ -81,15 +81,16 @@ def test_one_capture_at_a_time_until_it_is_cancelled(
     second = post(client, "capture", addresses=profiler_server)
     assert (second.status_code, "another capture" in document(second)["error"]) == (400, True)
     assert post(client, "capture_cancel").status_code == 200
-    progress = ended(client)
+    progress = final_progress(client)
     assert (progress["state"], progress["session"]) == ("cancelled", None)
     assert sorted(logdir.rglob("*.pb")) == before
 
 
 def test_a_failure_is_reported_in_one_line(client: Client) -> None:
-    address = f"localhost:{free_port()}"
-    assert post(client, "capture", addresses=address, retries=0).status_code == 200
-    progress = ended(client)
+    with refusing_port() as port:
+        address = f"localhost:{port}"
+        assert post(client, "capture", addresses=address, retries=0).status_code == 200
+        progress = final_progress(client)
     assert progress["state"] == "error"
     assert progress["message"].startswith(f"{address}: nothing listens there")
 
@@ -113,7 +114,7 @@ def test_invalid_capture_arguments(client: Client, body: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("content", [b"not json", b"[]", b"[" * 60_000, b'"a:1"'])
-def test_bodies_that_are_no_json_object(client: Client, content: bytes) -> None:
+def test_bodies_that_are_not_a_json_object(client: Client, content: bytes) -> None:
     headers = {**OWN, "Content-Type": "application/json"}
     answer = client.post(f"{BASE}/data/capture", headers=headers, data=content)
     assert answer.status_code == 400
@@ -130,8 +131,8 @@ def test_a_body_that_ends_too_early(client: Client) -> None:
 
 def test_captures_are_written_to_the_first_root(tmp_path: Path, profiler_server: str) -> None:
     client = tensorboard("--logdir_spec", f"a:{tmp_path}/x,b:{tmp_path}/y")
-    assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
-    session = ended(client)["session"]
+    assert post(client, "capture", addresses=profiler_server, duration_ms=300).status_code == 200
+    session = final_progress(client)["session"]
     assert session.startswith("a/")
     assert (tmp_path / "x/plugins/profile" / session.removeprefix("a/")).is_dir()
 
@@ -142,7 +143,7 @@ def test_without_a_logdir_captures_are_refused() -> None:
         captures.start(Arguments("data/capture", {"addresses": "localhost:1"}))
 
 
-class TestWhoMayAsk:
+class TestAllowedRequests:
     @pytest.mark.parametrize("route", ["capture", "capture_cancel"])
     @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
     def test_only_posts_act(self, client: Client, route: str, method: str) -> None:
@@ -184,11 +185,11 @@ class TestWhoMayAsk:
 
     def test_a_proxy_that_changes_the_host_header_must_be_allowed(self, logdir: Path) -> None:
         headers = {**OWN, "Origin": "http://lab.example:8888"}
-        refused = post(tensorboard("--logdir", str(logdir)), "capture_cancel", headers)
-        assert refused.status_code == 403
-        assert document(refused)["error"].endswith("start TensorBoard with --xla_insights_hosts=lab.example")
-        named = tensorboard("--logdir", str(logdir), "--xla_insights_hosts=lab.example")
-        assert post(named, "capture_cancel", headers).status_code == 200
+        refusal = post(tensorboard("--logdir", str(logdir)), "capture_cancel", headers)
+        assert refusal.status_code == 403
+        assert document(refusal)["error"].endswith("start TensorBoard with --xla_insights_hosts=lab.example")
+        allowing = tensorboard("--logdir", str(logdir), "--xla_insights_hosts=lab.example")
+        assert post(allowing, "capture_cancel", headers).status_code == 200
 
     def test_capturing_can_be_turned_off(self, logdir: Path) -> None:
         client = tensorboard("--logdir", str(logdir), "--xla_insights_capture=off")

@@ -1,4 +1,4 @@
-"""Sessions of many hosts in the tab: the report of all, the traces of those that are looked at."""
+"""Sessions of many hosts in the tab: a report of all hosts, and traces of the selected ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATE = 9
 
 @pytest.fixture
 def pod(tmp_path: Path) -> Path:
-    """A logdir with one session of 12 hosts, `w-0` to `w-11`; each has one step more than the one before, and host 9
+    """A logdir with one session of 12 hosts, `w-0` to `w-11`. Each has one step more than the previous one, and host 9
     begins a millisecond after the others."""
     folder = tmp_path / "plugins/profile/s"
     folder.mkdir(parents=True)
@@ -38,8 +38,8 @@ def client(pod: Path) -> Client:
 
 
 @pytest.fixture
-def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """The same with all hosts in memory."""
+def loaded_client(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A client of the same session with all hosts in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
@@ -57,41 +57,46 @@ def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
     assert {int(row["id"].partition(".")[0][1:]) for row in ready["rows"]} == set(ready["chosen_hosts"])
 
 
-def test_hosts_are_chosen_by_place_range_and_word(client: Client) -> None:
+def test_hosts_are_chosen_by_index_range_and_word(client: Client) -> None:
     usual = opened(client, "s")["chosen_hosts"]
     assert data(client, "session", session="s", hosts="slowest,median")["chosen_hosts"] == usual
     assert data(client, "session", session="s", hosts="11,1-3")["chosen_hosts"] == [1, 2, 3, 11]
     assert data(client, "session", session="s", hosts="all")["chosen_hosts"] == list(range(HOSTS))
-    for wrong in ("12", "3-1", "x", "-1"):
-        answer = get(client, "data/session", session="s", hosts=wrong)
+    for hosts in ("12", "3-1", "x", "-1"):
+        answer = get(client, "data/session", session="s", hosts=hosts)
         assert answer.status_code == 400
         assert "12 hosts" in document(answer)["error"]
 
 
-def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(client: Client, whole: Client) -> None:
+def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
+    client: Client, loaded_client: Client
+) -> None:
     opened(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
-        document, expected = data(client, route, session="s"), data(whole, route, session="s")
+        document, expected = data(client, route, session="s"), data(loaded_client, route, session="s")
         for answer in (document, expected):
-            answer.pop("strip", None)  # of the hosts that are looked at
+            answer.pop("strip", None)  # it has only the selected hosts
             for name in ("work", "columns") if route == "overview" else ():
                 answer["steps"].pop(name)
         assert document == expected, route
 
 
-def test_steps_are_those_of_the_selected_hosts(client: Client, whole: Client) -> None:
+def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Client) -> None:
     chosen_hosts = opened(client, "s")["chosen_hosts"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
-    assert set(columns["host"]) == {f"w-{place}" for place in chosen_hosts}
-    all_steps = data(whole, "overview", session="s")["steps"]["columns"]
-    selected = [at for at, host in enumerate(all_steps["host"]) if host in columns["host"]]
-    assert columns["index"] == [all_steps["index"][at] for at in selected]
-    assert columns["duration_ps"] == [all_steps["duration_ps"][at] for at in selected]
-    works = [data(item, "overview", session="s")["steps"]["work"] for item in (client, whole)]
-    assert works[0] == [item for item in works[1] if item["device"] in {work["device"] for work in works[0]}]
-    assert {index for item in works[0] for index in item["step"]} <= set(columns["index"])
-    of_one_host = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
-    assert set(of_one_host["host"]) == {"w-4"}
+    assert set(columns["host"]) == {f"w-{host}" for host in chosen_hosts}
+    all_steps = data(loaded_client, "overview", session="s")["steps"]["columns"]
+    selected = [row for row, host in enumerate(all_steps["host"]) if host in columns["host"]]
+    assert columns["index"] == [all_steps["index"][row] for row in selected]
+    assert columns["duration_ps"] == [all_steps["duration_ps"][row] for row in selected]
+    work, all_work = (
+        data(server, "overview", session="s")["steps"]["work"] for server in (client, loaded_client)
+    )
+    devices = {row["device"] for row in work}
+    assert work == [row for row in all_work if row["device"] in devices]
+    assert {index for row in work for index in row["step"]} <= set(columns["index"])
+    columns_of_one_host = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
+    assert set(columns_of_one_host["host"]) == {"w-4"}
 
 
 def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None:
@@ -99,10 +104,10 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
     name = data(client, "sessions")["sessions"][0]["name"]
     slowest, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
     gaps = data(client, "gaps", session=name)["items"]
-    gap = next(item for item in gaps if item["host"].endswith(f"-{slowest}"))
-    place = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
-    assert data(client, "gap", **place)["gap_of_other_host"] is None
-    neighbour = data(client, "gap", **place, other_host=median)["gap_of_other_host"]
+    gap = next(gap for gap in gaps if gap["host"].endswith(f"-{slowest}"))
+    arguments = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
+    assert data(client, "gap", **arguments)["gap_of_other_host"] is None
+    neighbour = data(client, "gap", **arguments, other_host=median)["gap_of_other_host"]
     assert neighbour["device"] == gap["device"].replace(f"-{slowest}/", f"-{median}/")
     details = data(client, "gap", session=name, device=neighbour["device"], start_ps=neighbour["start_ps"])
     assert details["step_number"] == gap["step_number"]
@@ -111,13 +116,17 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
         neighbour["by_class_ps"],
     )
     assert sum(neighbour["chain_ps"].values()) == neighbour["duration_ps"] < gap["duration_ps"]
-    assert data(client, "gap", **place, other_host=slowest)["gap_of_other_host"] is None
+    assert data(client, "gap", **arguments, other_host=slowest)["gap_of_other_host"] is None
 
 
-def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client, whole: Client) -> None:
+def test_requests_for_rows_events_gaps_and_steps_load_their_host(
+    client: Client, loaded_client: Client
+) -> None:
     opened(client, "s")
     window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
-    assert data(client, "timeline", session="s", **window) == data(whole, "timeline", session="s", **window)
+    assert data(client, "timeline", session="s", **window) == data(
+        loaded_client, "timeline", session="s", **window
+    )
     requests: list[tuple[str, dict[str, Any]]] = [
         ("event", {"event": "7.3"}),
         ("event", {"row": "h9.ann", "start_ps": 21 * MS}),
@@ -132,19 +141,23 @@ def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client,
     for route, arguments in requests:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
-        document, expected = (data(server, route, session="s", **arguments) for server in (client, whole))
+        document, expected = (
+            data(server, route, session="s", **arguments) for server in (client, loaded_client)
+        )
         for answer in (document, expected):
-            if route == "propagation":  # these are of the hosts in view
+            if route == "propagation":  # these cover only the selected hosts
                 for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
         assert document == expected, (route, arguments)
-    gaps = data(whole, "gaps", session="s")["items"]
+    gaps = data(loaded_client, "gaps", session="s")["items"]
     for gap in gaps[:3]:
-        place = {"device": gap["device"], "start_ps": gap["start_ps"]}
-        assert data(client, "gap", session="s", **place) == data(whole, "gap", session="s", **place)
+        position = {"device": gap["device"], "start_ps": gap["start_ps"]}
+        assert data(client, "gap", session="s", **position) == data(
+            loaded_client, "gap", session="s", **position
+        )
 
 
-def test_hosts_used_longest_ago_are_let_go(pod: Path) -> None:
+def test_the_least_recently_used_hosts_are_released(pod: Path) -> None:
     from tb_xla_insights.logdir.listing import Listing
     from tb_xla_insights.logdir.pod import Pod
     from tb_xla_insights.logdir.sessions import Root
@@ -166,19 +179,21 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
 
     from tb_xla_insights.tasks.host import Task
 
-    may_go_on, begun = threading.Event(), threading.Event()
-    read = Task.__call__
+    may_go_on, started = threading.Event(), threading.Event()
+    original = Task.__call__
 
-    def slowly(task: Any, host: Any) -> Any:
+    def block_at_w_5(task: Any, host: Any) -> Any:
         if host.name == "w-5":
-            begun.set()
+            started.set()
             may_go_on.wait()
-        return read(task, host)
+        return original(task, host)
 
-    monkeypatch.setattr(Task, "__call__", slowly)
+    monkeypatch.setattr(Task, "__call__", block_at_w_5)
+    # However slow the machine is, reports are built only after 1, 2, 4, … hosts.
+    monkeypatch.setattr("tb_xla_insights.logdir.partial_reports._MIN_INTERVAL_S", 3600.0)
     client = tensorboard("--logdir", str(pod))
     data(client, "session", session="s")
-    begun.wait()
+    started.wait()
     answer = data(client, "session", session="s")
     assert answer["state"] == "loading"
     assert answer["partial"] == {"hosts_read": 5, "hosts_total": HOSTS, "hosts_covered": 4}
@@ -196,9 +211,9 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     may_go_on.set()
     ready = opened(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
-    left = [diagnostic for diagnostic in ready["diagnostics"] if diagnostic["id"] == "skipped_host"]
-    assert len(left) == HOSTS - 6
-    assert all("reading was stopped" in diagnostic["message"] for diagnostic in left)
+    skipped = [diagnostic for diagnostic in ready["diagnostics"] if diagnostic["id"] == "skipped_host"]
+    assert len(skipped) == HOSTS - 6
+    assert all("reading was stopped" in diagnostic["message"] for diagnostic in skipped)
     opened(client, "s", reload=True)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
@@ -225,18 +240,20 @@ def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
 
 
 def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown(pod: Path) -> None:
-    """Six hosts are read once; the store then has neither the others nor, to draw them, these again."""
+    """Six hosts are read once; then the store answers neither for the others nor, when they are drawn, for these."""
     with web_store() as store:
         for path in pod.rglob("*.pb"):
             store.files[f"/logs/{path.relative_to(pod)}"] = path.read_bytes()
 
-        def gone(answer: Answer, request: Request) -> bool:
+        def fail_later(answer: Answer, request: Request) -> bool:
             host = int(request.path.rpartition("-")[2].partition(".")[0])
             return (
-                request.method == "GET" and (host > 5 or len(store.of(request.path)) > 1) and answer.reset()
+                request.method == "GET"
+                and (host > 5 or len(store.requests_of(request.path)) > 1)
+                and answer.reset()
             )
 
-        store.faults = dict.fromkeys(store.files, gone)
+        store.faults = dict.fromkeys(store.files, fail_later)
         client = tensorboard("--logdir", f"{store.address}/logs")
         ready = opened(client, "s")
         hosts_by_id: dict[str, list[str]] = {name: [] for name in ("skipped_host", "unread_trace")}

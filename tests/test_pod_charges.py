@@ -1,4 +1,4 @@
-"""Charges of the waiting in collectives: against the definition, on random arrivals and on examples."""
+"""Charges of the waiting in collectives: compared with the definition on random arrivals, and examples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.pod.instances import Instances
 @settings(max_examples=60)
 @given(st.integers(1, 12), st.integers(2, 6), st.integers(0, 2**31))
 def test_charges_of_random_arrivals_match_the_definition(count: int, parties: int, seed: int) -> None:
-    """Computes late, waits and charges party by party; all waiting is charged exactly once."""
+    """Computes lateness, waits and charges party by party; all waiting is charged exactly once."""
     random = np.random.default_rng(seed)
     present = random.random((count, parties)) < 0.8
     present[:, :2] = True

@@ -1,4 +1,4 @@
-"""The alignment of hosts: matching of runs, clock offsets, and cases that cannot be aligned."""
+"""The alignment of hosts: matching of runs, clock offsets, and pods that cannot be aligned."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ POD = Pod(
 )
 
 
-def hosts_of(written: Pod) -> list[HostCollectives]:
-    return [host_collectives(trace_of(space.to_bytes())) for space in pod.files(written)]
+def hosts_of(training: Pod) -> list[HostCollectives]:
+    return [host_collectives(trace_of(space.to_bytes())) for space in pod.files(training)]
 
 
-def errors_us(arrivals: Arrivals, written: Pod) -> list[float]:
+def errors_us(arrivals: Arrivals, training: Pod) -> list[float]:
     """The errors of the known clocks, relative to their median error."""
     hosts = np.flatnonzero(arrivals.clocks.is_known)
-    ahead = np.array([written.clocks.get(host, Clock()).ahead_ps for host in hosts.tolist()])
+    ahead = np.array([training.clocks.get(host, Clock()).ahead_ps for host in hosts.tolist()])
     errors = arrivals.clocks.offset_ps[hosts] - ahead
     return [float(error) for error in np.abs(errors - np.median(errors)) / US]
 
@@ -51,8 +51,8 @@ def test_offsets_are_those_of_the_written_clocks() -> None:
 
 
 def test_a_drifting_clock() -> None:
-    written = replace(POD, steps=24, clocks={3: Clock(0, 25.0)})
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, steps=24, clocks={3: Clock(0, 25.0)})
+    arrivals = find_arrivals(hosts_of(training))
     assert arrivals.clocks.drift[3] == pytest.approx(25e-6, rel=0.05)
     assert np.flatnonzero(arrivals.clocks.drift).tolist() == [3]
     assert arrivals.clocks.residual_ps[3] < US
@@ -62,15 +62,15 @@ def test_a_drifting_clock() -> None:
 def test_hosts_that_captured_different_ranges(recorded: str) -> None:
     """The captures begin up to three steps apart. Without run ids and step numbers, runs are matched by their ends and
     the epoch."""
-    written = replace(
+    training = replace(
         POD,
         captured={1: (3, 11), 3: (0, 8), 5: (2, 10)},
         run_ids=recorded == "run ids",
         numbered=recorded != "nothing",
     )
-    arrivals = find_arrivals(hosts_of(written))
+    arrivals = find_arrivals(hosts_of(training))
     assert arrivals.clocks.is_known.all()
-    assert max(errors_us(arrivals, written)) < 0.5
+    assert max(errors_us(arrivals, training)) < 0.5
     assert arrivals.step_count == 12
     assert arrivals.shared_count.tolist() == [36, 27, 36, 27, 36, 27]
     assert [int(steps[0]) for steps in arrivals.common_step] == [0, 3, 0, 0, 0, 2]
@@ -84,7 +84,7 @@ def test_consecutive_captures_have_no_common_collective() -> None:
 
 
 def test_run_ids_that_match_different_runs() -> None:
-    """Hosts count ids from different numbers, so equal ids are different runs: another match fits much better."""
+    """Hosts count ids from different numbers, so equal ids belong to different runs: another match fits much better."""
     hosts = hosts_of(POD)
     hosts[2] = replace(hosts[2], run_id=hosts[2].run_id + 1, step_numbers=hosts[2].step_numbers + 1)
     arrivals = find_arrivals(hosts)
@@ -100,17 +100,17 @@ def test_files_without_an_epoch() -> None:
 
 
 def test_pipeline_stages_are_related_by_a_common_collective() -> None:
-    written = replace(POD, groups=((0, 1, 2), (3, 4, 5)))
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, groups=((0, 1, 2), (3, 4, 5)))
+    arrivals = find_arrivals(hosts_of(training))
     assert set(arrivals.component.tolist()) == {0}
-    assert max(errors_us(arrivals, written)) < 0.5
+    assert max(errors_us(arrivals, training)) < 0.5
     assert arrivals.shared_count.tolist() == [36] * 6
     assert len(arrivals.instances) == 12 * (2 * 2 + 1)
 
 
 def test_stages_without_a_common_collective_are_separate() -> None:
-    written = replace(POD, groups=((0, 1, 2), (3, 4, 5)), joined=False)
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), joined=False)
+    arrivals = find_arrivals(hosts_of(training))
     assert arrivals.component.tolist() == [0, 0, 0, 1, 1, 1] or arrivals.component.tolist() == [
         1,
         1,
@@ -126,29 +126,29 @@ def test_stages_without_a_common_collective_are_separate() -> None:
 
 def test_unrecorded_groups_give_no_clocks() -> None:
     """The ends of two stages, mistaken for one, contradict those of their common collective."""
-    written = replace(POD, groups=((0, 1, 2), (3, 4, 5)), programs_have_groups=False)
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), programs_have_groups=False)
+    arrivals = find_arrivals(hosts_of(training))
     assert not arrivals.clocks.is_known.any()
     assert len(arrivals.instances) == 0
 
 
 def test_programs_with_different_names_have_no_common_collective() -> None:
-    written = replace(POD, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)})
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)})
+    arrivals = find_arrivals(hosts_of(training))
     assert arrivals.component.tolist() == [-1] * 6
     assert len(arrivals.instances) == 0
 
 
 def test_unrelated_programs_with_the_same_name() -> None:
-    """Two jobs with steps of different lengths."""
+    """Two jobs with steps of different durations."""
     job_a = hosts_of(replace(POD, hosts=1))
     job_b = hosts_of(replace(POD, hosts=1, compute_ps=(25 * MS, 7 * MS, 3 * MS), noise_ps=MS, run_ids=False))
     assert not find_arrivals([*job_a, *job_b]).clocks.is_known.any()
 
 
 def test_too_few_ends_give_no_clock() -> None:
-    written = replace(POD, captured={1: (4, 5)})
-    arrivals = find_arrivals(hosts_of(written))
+    training = replace(POD, captured={1: (4, 5)})
+    arrivals = find_arrivals(hosts_of(training))
     assert arrivals.clocks.is_known.tolist() == [True, False, True, True, True, True]
 
 

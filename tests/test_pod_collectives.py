@@ -24,8 +24,8 @@ from tb_xla_insights.pod.thinning import limit_rows
 SMALL = Pod(hosts=2, cores=2, steps=3)
 
 
-def first_host(written: Pod) -> HostCollectives:
-    return host_collectives(trace_of(pod.files(written)[0].to_bytes()))
+def first_host(training: Pod) -> HostCollectives:
+    return host_collectives(trace_of(pod.files(training)[0].to_bytes()))
 
 
 def test_every_execution_on_every_core_has_a_row() -> None:

@@ -1,4 +1,4 @@
-"""Late hosts and their causes, in pods with known ones."""
+"""Late hosts and their causes, in pods in which both are known."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ CASES: dict[str, tuple[Pod, Truth]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_late_hosts_are_found_with_their_cause(name: str) -> None:
-    written, truth = CASES[name]
-    comparison = compare_pod(written)
+    training, truth = CASES[name]
+    comparison = compare_pod(training)
     finding = straggler_finding(comparison)
     assert finding is not None
     assert comparison.state == "compared"
@@ -152,21 +152,21 @@ def check_texts(comparison: HostComparison) -> None:
 )  # fmt: skip
 def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
     """Within 10 %: the first step of a capture is shorter, as no device works yet."""
-    written, _ = CASES[name]
-    fixed = compare_pod(written).step_if_fixed_ps
-    truth = compare_pod(replace(written, late=())).table
+    training, _ = CASES[name]
+    fixed = compare_pod(training).step_if_fixed_ps
+    truth = compare_pod(replace(training, late=())).table
     assert fixed is not None
     assert truth.mean_step_ps is not None
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
-def test_the_fixed_step_is_no_shorter_than_the_work_of_the_other_hosts() -> None:
+def test_the_fixed_step_is_not_shorter_than_the_work_of_the_other_hosts() -> None:
     """Their host work is longer than their device work, but hidden by the late host."""
-    written = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
-    comparison = compare_pod(written)
+    training = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
+    comparison = compare_pod(training)
     assert comparison.late_hosts.parties == [5]
     assert comparison.step_if_fixed_ps == pytest.approx(
-        compare_pod(replace(written, late=())).table.mean_step_ps, rel=0.05
+        compare_pod(replace(training, late=())).table.mean_step_ps, rel=0.05
     )
 
 
@@ -213,7 +213,7 @@ def test_no_late_host() -> None:
 
 
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
-    """It arrives at the common collective 18 ms after the first host, which is how long it waited for that host's
+    """It arrives at the common collective 18 ms after the first host, because it waited that long for the host's
     data."""
     comparison = compare_pod(replace(POD, groups=HALVES, staged=True))
     assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
@@ -304,7 +304,7 @@ def test_cores_of_one_host(extra: int) -> None:
 
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
-def test_the_median_host_is_one_that_is_not_late(cause: Cause) -> None:
+def test_the_median_host_is_not_late(cause: Cause) -> None:
     comparison = compare_pod(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4]
     assert comparison.median_host in (5, 6, 7)
@@ -321,7 +321,7 @@ def test_exposed_time_without_waiting() -> None:
     assert (exposed_waits_ps(with_late_host.arrivals) >= 0).all()
 
 
-def test_a_cut_file_has_no_cause_and_is_no_median_host() -> None:
+def test_a_cut_file_has_no_cause_and_is_not_the_median_host() -> None:
     """The missing part of the file may be of any class."""
     hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
     whole = compare_hosts(hosts)
@@ -342,8 +342,14 @@ def test_hosts_without_devices_collectives_or_steps() -> None:
     idle, empty = Space(), Space()
     idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
     empty.plane("/host:CPU").line("python")
-    bare = [host_input(trace_of(space.to_bytes(), "bare")) for space in (idle, empty, small_space())]
-    for compared_hosts in ([*hosts, *bare], bare, *([host] for host in bare)):
+    without_collectives = [
+        host_input(trace_of(space.to_bytes(), "host")) for space in (idle, empty, small_space())
+    ]
+    for compared_hosts in (
+        [*hosts, *without_collectives],
+        without_collectives,
+        *([host] for host in without_collectives),
+    ):
         comparison = compare_hosts(compared_hosts)
         assert straggler_finding(comparison) is None
         assert len(host_rows(comparison)) == len(exposed_without_waiting(comparison)) == len(compared_hosts)
@@ -351,7 +357,7 @@ def test_hosts_without_devices_collectives_or_steps() -> None:
 
 
 def test_recorded_trainings_with_and_without_a_late_loader() -> None:
-    """In one of them, one of four processes takes 30 ms more for its batch: the fixed step is that of the other one."""
+    """In one recording, one of four processes takes 30 ms more for its batch; its fixed step is the other's step."""
     late_loader, steady = compare_hosts(recorded("late_loader")), compare_hosts(recorded("steady"))
     finding = straggler_finding(late_loader)
     assert finding is not None
@@ -367,7 +373,7 @@ def test_recorded_trainings_with_and_without_a_late_loader() -> None:
 
 @pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
 def test_hosts_with_random_arrivals_are_not_late(hosts: int, steps: int) -> None:
-    """Noise of a tenth of a step, 50 sessions each: chance makes a host late in one of a hundred."""
+    """Noise of a tenth of a step, in 50 sessions each: chance makes a host late in one of a hundred sessions."""
     kinds = [find_late_hosts(random_arrivals(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
     assert kinds.count("late") <= 1
     assert kinds.count("changing") > 40

@@ -1,4 +1,4 @@
-"""Scopes in real captures, compared with a reading of the files that shares nothing with ours."""
+"""Scopes in real captures, compared with a derivation that shares no code with the package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sessions(shared_traces: Path) -> dict[str, SessionTrace]:
 def shares(session: SessionTrace) -> dict[str, float]:
     times: Any = propagation_report(session)["propagation"]
     return {
-        value: times[f"{value}_ps"] / times["device_ps"] for value in ("direct", "recovered", "bare", "none")
+        state: times[f"{state}_ps"] / times["device_ps"] for state in ("direct", "recovered", "bare", "none")
     }
 
 
@@ -44,13 +44,16 @@ def reasons(session: SessionTrace) -> dict[str, str | None]:
     return {row["path"].rpartition("/")[2]: row["lost"] for row in propagation_report(session)["annotations"]}
 
 
-def independently(path: Path) -> dict[str, float]:
-    """Shares of the time of a CPU capture's innermost ops, until complete, by their names in the program: `scope` is a
-    segment with a position before the operation's, `lowering` one named like the operation, `bare` neither."""
+def derive_shares(path: Path) -> dict[str, float]:
+    """The shares of the innermost ops' time in a CPU capture, by the op's name in the program: `scope` if a segment
+    with a number precedes the operation, `lowering` if that segment is named like the operation, `bare` if there is
+    none."""
     planes = independent.parse(next(path.glob("plugins/profile/*/*.pb")).read_bytes())
-    named: dict[tuple[int, str], tuple[str, str]] = {}
-    inside: dict[tuple[int, str], set[str]] = {}
-    for id_, (_, _, stats) in next(plane for plane in planes if plane.name == "/host:metadata").kinds.items():
+    names: dict[tuple[int, str], tuple[str, str]] = {}
+    called_ops: dict[tuple[int, str], set[str]] = {}
+    for id_, (_, _, stats) in next(
+        plane for plane in planes if plane.name == "/host:metadata"
+    ).event_metadata.items():
         module = HloProto.FromString(
             next(value for value in stats.values() if isinstance(value, bytes))
         ).hlo_module
@@ -59,39 +62,39 @@ def independently(path: Path) -> dict[str, float]:
             for computation in module.computations
         }
         for candidate in (instruction for body in module.computations for instruction in body.instructions):
-            named[id_, candidate.name] = candidate.opcode, candidate.metadata.op_name
-            inside[id_, candidate.name] = set().union(
+            names[id_, candidate.name] = candidate.opcode, candidate.metadata.op_name
+            called_ops[id_, candidate.name] = set().union(
                 *(bodies[called] for called in candidate.called_computation_ids)
             )
     recorded = cpu_ops.read(path)
-    lasted = {op.flow: recorded.end_ps(op) - op.start_ps for op in recorded.ops}
+    durations = {op.flow: recorded.end_ps(op) - op.start_ps for op in recorded.ops}
     begins = []
     for line in next(plane for plane in planes if plane.name == "/host:CPU").lines:
         for event in line.events:
             if "hlo_op" in event.stats:
                 key = int(event.stats["program_id"]), str(event.stats["hlo_op"])
                 begins.append((key, (event.stats["_pt"], event.stats["_p"])))
-    ran = {key for key, _ in begins}
+    recorded_ops = {key for key, _ in begins}
     times: dict[str, int] = {}
     for key, flow in begins:
-        if any((key[0], part) in ran for part in inside[key]):
+        if any((key[0], name) in recorded_ops for name in called_ops[key]):
             continue
-        opcode, op_name = named[key]
+        opcode, op_name = names[key]
         *scopes, _ = op_name.split("/")
         kind = "bare" if op_name else "copy" if opcode == "copy" else "none"
         if scopes:
-            kind = "scope" if any("__" not in value for value in scopes) else "lowering"
-        times[kind] = times.get(kind, 0) + lasted[flow]
+            kind = "scope" if any("__" not in scope for scope in scopes) else "lowering"
+        times[kind] = times.get(kind, 0) + durations[flow]
     return {kind: time / sum(times.values()) for kind, time in times.items()}
 
 
 def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, SessionTrace]) -> None:
-    """With any path taken for a scope, 46.8 % are direct, 49.2 % bare, 3.1 % copies without a name, 0.9 % nothing.
-    But half a percent are ops whose path names no annotation, only the lowering that made them
-    (`aten__add.3/aten__add`): these are bare. Ours are of all ops, with what containers leave; 0.6 % of the time."""
-    expected = independently(shared_traces / "torch_xla/baseline_session_debug")
+    """If every path counts as a scope, 46.8 % are direct, 49.2 % bare, 3.1 % copies without a name and 0.9 % others
+    without a name. But the paths of half a percent name no annotation, only the op's lowering, as
+    `aten__add.3/aten__add`: these are bare. The report also counts the own time of containers, 0.6 % of the time."""
+    expected = derive_shares(shared_traces / "torch_xla/baseline_session_debug")
     reference = expected["scope"] + expected["lowering"], expected["bare"], expected["copy"], expected["none"]
-    assert [round(100 * value, 1) for value in reference] == [46.8, 49.2, 3.1, 0.9]
+    assert [round(100 * share, 1) for share in reference] == [46.8, 49.2, 3.1, 0.9]
     loaded = shares(sessions["baseline_session_debug"])
     assert loaded["direct"] == pytest.approx(expected["scope"], abs=0.003)
     assert loaded["bare"] == pytest.approx(expected["bare"] + expected["lowering"], abs=0.003)
@@ -99,13 +102,13 @@ def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, Sessi
     assert loaded["none"] == pytest.approx(expected["none"], abs=0.001)
 
 
-@pytest.mark.parametrize("name", [value.split("/")[1] for value in FOLDERS])
+@pytest.mark.parametrize("name", [folder.split("/")[1] for folder in FOLDERS])
 def test_sums_add_up_in_every_capture(sessions: dict[str, SessionTrace], name: str) -> None:
     loaded = sessions[name]
     report: Any = propagation_report(loaded)
     times = report["propagation"]
     assert (
-        sum(times[f"{value}_ps"] for value in ("direct", "recovered", "bare", "none")) == times["device_ps"]
+        sum(times[f"{state}_ps"] for state in ("direct", "recovered", "bare", "none")) == times["device_ps"]
     )
     assert times["device_ps"] == sum(
         int(ops.own_ps.sum()) for trace in loaded.traces for ops in find_ops(trace).devices
@@ -139,7 +142,7 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
     assert sum(int((core.key == k).sum()) for k in direct) == 304
 
 
-def test_the_flag_that_was_off(sessions: dict[str, SessionTrace]) -> None:
+def test_annotations_are_lost_if_the_flag_was_off(sessions: dict[str, SessionTrace]) -> None:
     assert set(reasons(sessions["tiny_nodebug"]).values()) == {"flag off"}
     by_id = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"])}
     assert "XLA_HLO_DEBUG=1" in by_id["annotations_not_propagated"].advice
@@ -150,7 +153,7 @@ def test_the_flag_that_was_off(sessions: dict[str, SessionTrace]) -> None:
     "name", ["baseline_session_debug", "tiny_baseline", "tiny_early_item", "tiny_grad_accum_sync"]
 )
 def test_backward_is_lost_and_loading_has_no_ops(sessions: dict[str, SessionTrace], name: str) -> None:
-    lost = {path: why for path, why in reasons(sessions[name]).items() if why}
+    lost = {path: reason for path, reason in reasons(sessions[name]).items() if reason}
     assert lost == {"backward": "autograd thread", "data_loading": "no ops of its own"}
 
 
@@ -182,4 +185,4 @@ def test_phases_are_in_the_hosts_order(sessions: dict[str, SessionTrace]) -> Non
 def test_sources_are_the_users_own_lines(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_session_debug"])
     sources = [row["source"] for row in view["shared_ops"]]
-    assert sum("/scripts/train.py:" in value for value in sources) > len(sources) / 2
+    assert sum("/scripts/train.py:" in source for source in sources) > len(sources) / 2

@@ -1,4 +1,4 @@
-"""The propagation view of one step and device: places, lines of Python, phases, and its route."""
+"""The propagation view of one step and device: intervals, lines of Python, phases, and its route."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUN = 950_000
 
 
 def program() -> bytes:
-    """A fusion of two lines and scopes, a product of one line, a bare one."""
+    """A fusion of two scopes, two products of another line, one of them bare, and an op without a name."""
     inner = [
         Instruction(1, "a", "add", FORWARD, source_file="model.py", source_line=3),
         Instruction(2, "b", "add", UPDATE, source_file="model.py", source_line=3),
@@ -78,11 +78,11 @@ def test_shared_and_unannotated_ops_are_those_of_the_step(loaded: SessionTrace) 
     assert sum(row["device_ps"] for row in view["unannotated_ops"]) == view["unannotated"]["step_device_ps"]
 
 
-def test_rows_have_the_places_of_their_work(loaded: SessionTrace) -> None:
+def test_rows_have_the_intervals_of_their_work(loaded: SessionTrace) -> None:
     view = propagation_view(loaded, 1)
-    places = {row["name"]: (row["host_interval"], row["device_interval"]) for row in view["tree"]}
+    intervals = {row["name"]: (row["host_interval"], row["device_interval"]) for row in view["tree"]}
     run = RUN + STEP_PS
-    assert places == {
+    assert intervals == {
         "Training_Step": ((STEP_PS, 2 * STEP_PS), (run, run + 140)),
         "data": ((STEP_PS, STEP_PS + 100_000), None),
         "forward": ((STEP_PS + 100_000, STEP_PS + 300_000), (run, run + 140)),
@@ -135,12 +135,10 @@ class TestRoutes:
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
-        name = next(
-            session_name.name
-            for session_name in listing.sessions
-            if session_name.name.startswith("synthetic_case_study")
+        name = next(files.name for files in listing.sessions if files.name.startswith("synthetic_case_study"))
+        return lambda route, **arguments: handlers[route](
+            Arguments(f"data/{route}", {"session": name, **arguments})
         )
-        return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 
     def test_a_step_and_a_device(self, get: Any) -> None:
         view = get("propagation", step="2", device="t1v-n-8c41-w-0/TPU:3")
@@ -159,8 +157,8 @@ class TestRoutes:
         (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")
         assert row["device"] == "t1v-n-8c41-w-0/TPU:3"
         view = get("propagation", step="2", device=row["device"])
-        stretch = view["phase_rows"]["device"][1]
-        picked = get("propagation", row=row["id"], start_ps=str(stretch["start_ps"]), depth="1")
+        segment = view["phase_rows"]["device"][1]
+        picked = get("propagation", row=row["id"], start_ps=str(segment["start_ps"]), depth="1")
         assert picked["requested_path"] == "Training_Step/FINISH_UPDATE"
         assert (picked["step"]["number"], picked["device"]["name"]) == (1206, "TPU:3")
         begin = next(row["host_interval"][0] for row in view["tree"] if row["name"] == "backward")
@@ -168,8 +166,8 @@ class TestRoutes:
         assert (host["requested_path"], host["step"]["number"]) == ("Training_Step/backward", 1206)
 
     def test_the_valid_parts_of_an_old_link_are_used(self, get: Any) -> None:
-        for place in ({"row": "nothing"}, {"row": "h0.ann", "depth": "1"}):
-            view = get("propagation", step_number="1206", start_ps="5", **place)
+        for selection in ({"row": "nothing"}, {"row": "h0.ann", "depth": "1"}):
+            view = get("propagation", step_number="1206", start_ps="5", **selection)
             assert (view["stale"], view["requested_path"], view["step"]["number"]) == (True, None, 1206)
         assert not get("propagation")["stale"]
 
@@ -181,7 +179,7 @@ class TestRoutes:
         assert [row["lanes"] for row in rows["rows"] if row["kind"] == "scopes"] == [3] * 8
 
     @pytest.mark.parametrize(
-        ("more", "says"),
+        ("arguments", "words"),
         [
             ({"step": "99"}, "no step 99"),
             ({"step": "-1"}, "step must be"),
@@ -189,9 +187,11 @@ class TestRoutes:
             ({"row": "h0.ann"}, "start_ps"),
         ],
     )
-    def test_missing_steps_and_devices_are_errors(self, get: Any, more: dict[str, str], says: str) -> None:
-        with pytest.raises(InputError, match=says):
-            get("propagation", **more)
+    def test_missing_steps_and_devices_are_errors(
+        self, get: Any, arguments: dict[str, str], words: str
+    ) -> None:
+        with pytest.raises(InputError, match=words):
+            get("propagation", **arguments)
 
 
 def test_the_view_is_small(shared_traces: Path) -> None:

@@ -1,4 +1,4 @@
-"""Level of detail of a lane, against its definition computed event by event."""
+"""Level of detail of a lane, compared with its definition computed event by event."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lane_of(events: list[Event]) -> Lane:
 
 @st.composite
 def lanes(draw: st.DrawFn, overlap: bool = False) -> list[Event]:
-    """Events sorted by start; without `overlap` one ends before the next begins, as siblings on a thread do."""
+    """Events sorted by start; without `overlap` each ends before the next begins, like siblings on a thread."""
     at, events = 0, []
     lengths = st.one_of(st.integers(0, 4), st.integers(0, 40), st.integers(0, 400))
     for id in range(draw(st.integers(0, 30))):
@@ -66,7 +66,7 @@ levels = st.integers(0, 12)
 
 
 def buckets(events: list[Event], level: int) -> list[list[Event]]:
-    """The events of each slice of a level, by the words of the definition."""
+    """The events of each slice of a level, by the definition."""
     width = 2**level
     slices: list[list[Event]] = []
     for event in events:
@@ -79,8 +79,8 @@ def buckets(events: list[Event], level: int) -> list[list[Event]]:
     return slices
 
 
-def most(weights: list[tuple[int, int]]) -> tuple[int, int]:
-    """The key with the largest sum, the first seen where sums are equal, and that sum."""
+def heaviest(weights: list[tuple[int, int]]) -> tuple[int, int]:
+    """The key with the largest sum, the first of several, and that sum."""
     sums: Counter[int] = Counter()
     for key, weight in weights:
         sums[key] += weight
@@ -89,56 +89,61 @@ def most(weights: list[tuple[int, int]]) -> tuple[int, int]:
 
 
 def covered(events: list[Event]) -> set[int]:
-    return {at for event in events for at in range(event.start, event.end)}
+    return {instant for event in events for instant in range(event.start, event.end)}
 
 
 def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
-    """Neighbouring slices of short events joined where class and pause allow it."""
+    """Neighbouring slices of short events, joined if their classes are equal and the pause is short."""
     joined: list[list[list[Event]]] = []
-    for part in slices:
-        short = all(event.length < 2**level for event in part)
-        if joined and short and all(event.length < 2**level for item in joined[-1] for event in item):
-            before = joined[-1]
-            pause = part[0].start - max(event.end for item in before for event in item)
-            classes = {most([(e.class_index, e.length) for e in item])[0] for item in (before[0], part)}
+    for events in slices:
+        is_short = all(event.length < 2**level for event in events)
+        if joined and is_short and all(event.length < 2**level for slice_ in joined[-1] for event in slice_):
+            group = joined[-1]
+            pause = events[0].start - max(event.end for slice_ in group for event in slice_)
+            classes = {
+                heaviest([(event.class_index, event.length) for event in slice_])[0]
+                for slice_ in (group[0], events)
+            }
             if pause < 2**level and len(classes) == 1:
-                before.append(part)
+                group.append(events)
                 continue
-        joined.append([part])
+        joined.append([events])
     return joined
 
 
 def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
-    return [item for item in slices if item[0].start < end and max(event.end for event in item) >= start]
+    return [
+        events for events in slices if events[0].start < end and max(event.end for event in events) >= start
+    ]
 
 
 def listed(slices: Slices) -> list[tuple[int, ...]]:
     *columns, _ = slices
-    return [tuple(int(x) for x in row) for row in zip(*columns, strict=True)]
+    return [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
 
 
-def window_of(events: list[Event], level: int, part: float) -> tuple[int, int]:
-    """A window that the level is fit for: at least two buckets wide."""
+def window_of(events: list[Event], level: int, position: float) -> tuple[int, int]:
+    """A window for which the level is suitable: at least two buckets wide."""
     last = max((event.end for event in events), default=0)
-    start = int(part * last)
+    start = int(position * last)
     return start, start + 2 ** (level + 1) + last // 3
 
 
 @given(any_lane, levels, st.floats(0, 1))
 def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
-    events: list[Event], level: int, part: float
+    events: list[Event], level: int, position: float
 ) -> None:
-    start, end = window_of(events, level, part)
+    start, end = window_of(events, level, position)
     expected = []
     remaining: list[Event] = []
     slices = buckets(events, level)
     for group in groups(touching(slices, start, end), level):
-        members = [event for item in group for event in item]
-        winners = [most([(event.name, event.length) for event in item]) for item in group]
+        members = [event for slice_ in group for event in slice_]
+        winners = [heaviest([(event.name, event.length) for event in slice_]) for slice_ in group]
         remaining = [event for event in events if event.id < members[0].id]
         busy = len(covered(members) - covered(remaining))
         shape = members[0].start, max(event.end for event in members)
-        class_index = most([(event.class_index, event.length) for event in group[0]])[0]
+        class_index = heaviest([(event.class_index, event.length) for event in group[0]])[0]
         count = len(members)
         expected.append((*shape, winners, class_index, count, busy if count > 1 else 0, members[0].id))
     shown = listed(lane_of(events).view(start, end, level))
@@ -152,10 +157,10 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
 
 
 @given(any_lane, levels, st.floats(0, 1))
-def test_every_event_is_in_the_pyramid(events: list[Event], level: int, part: float) -> None:
-    start, end = window_of(events, level, part)
+def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position: float) -> None:
+    start, end = window_of(events, level, position)
     shown = lane_of(events).view(start, end, level)
-    inside = [event for item in touching(buckets(events, level), start, end) for event in item]
+    inside = [event for slice_ in touching(buckets(events, level), start, end) for event in slice_]
     assert int(shown.events.sum()) == len(inside)
     touch = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in touch} <= {event.id for event in inside}
@@ -180,19 +185,19 @@ def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None
 
 
 @given(lanes(), levels)
-def test_how_full_a_comb_is_by_bucket(events: list[Event], level: int) -> None:
+def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) -> None:
     width, shown = 2**level, lane_of(events).view(0, 10**6, level)
     digits = iter(shown.fill.tolist())
     for group in groups(buckets(events, level), level):
-        members = [event for part in group for event in part]
+        members = [event for slice_ in group for event in slice_]
         if len(members) == 1:
             continue
         start, end = members[0].start, members[-1].end
         spread: defaultdict[int, Fraction] = defaultdict(Fraction)
-        for part in group:  # its busy time, spread evenly
-            low, high = part[0].start, part[-1].end
-            for at in range(low, high):
-                spread[at // width] += Fraction(len(covered(part)), high - low)
+        for slice_ in group:  # its busy time, spread evenly
+            low, high = slice_[0].start, slice_[-1].end
+            for instant in range(low, high):
+                spread[instant // width] += Fraction(len(covered(slice_)), high - low)
         for bucket in range(start // width, max(start, end - 1) // width + 1):
             length = min(end, (bucket + 1) * width) - max(start, bucket * width)
             share, digit = (spread[bucket] / length if length else 0), next(digits)
@@ -205,7 +210,7 @@ def test_how_full_a_comb_is_by_bucket(events: list[Event], level: int) -> None:
 
 
 @given(any_lane, levels)
-def test_long_events_are_slices_of_their_own(events: list[Event], level: int) -> None:
+def test_long_events_are_separate_slices(events: list[Event], level: int) -> None:
     shown = listed(lane_of(events).view(0, 10**6, level))
     for event in events:
         if event.length >= 2**level:
@@ -213,22 +218,24 @@ def test_long_events_are_slices_of_their_own(events: list[Event], level: int) ->
 
 
 @given(any_lane, levels, st.floats(0, 1))
-def test_a_view_does_not_depend_on_the_stored_levels(events: list[Event], level: int, part: float) -> None:
-    start, end = window_of(events, level, part)
+def test_a_view_does_not_depend_on_the_stored_levels(
+    events: list[Event], level: int, position: float
+) -> None:
+    start, end = window_of(events, level, position)
     first = lane_of(events).view(start, end, level)
-    fresh = listed(first)
-    keeping = lane_of(events)
+    expected = listed(first)
+    caching_lane = lane_of(events)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", -1)
         patch.setattr(pyramid, "_MIN_REDUCTION", 1)
-        assert listed(keeping.view(start, end, level)) == fresh
-        again = keeping.view(start, end, level)
-        assert (listed(again), again.fill.tolist()) == (fresh, first.fill.tolist())
-        assert keeping._levels
+        assert listed(caching_lane.view(start, end, level)) == expected
+        again = caching_lane.view(start, end, level)
+        assert (listed(again), again.fill.tolist()) == (expected, first.fill.tolist())
+        assert caching_lane._levels
 
 
 @given(any_lane)
-def test_the_number_of_slices_of_every_rung_is_known_beforehand(events: list[Event]) -> None:
+def test_the_number_of_slices_of_every_level(events: list[Event]) -> None:
     lane = lane_of(events)
     sizes = kernels.slices_per_level(lane.start, lane.end).tolist()
     assert sizes[:14] == [len(buckets(events, level)) for level in range(14)]
@@ -263,11 +270,13 @@ def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
         start = draw(st.integers(low, high))
         events.append((start, draw(st.integers(start, high)), parent))
     order = sorted(range(len(events)), key=lambda i: (events[i][0], -events[i][1], i))
-    place = {old: new for new, old in enumerate(order)}
-    return [(events[i][0], events[i][1], place[events[i][2]] if events[i][2] >= 0 else -1) for i in order]
+    index_after = {before: after for after, before in enumerate(order)}
+    return [
+        (events[i][0], events[i][1], index_after[events[i][2]] if events[i][2] >= 0 else -1) for i in order
+    ]
 
 
-def packed(events: list[tuple[int, int, int]]) -> list[int]:
+def assigned_lanes(events: list[tuple[int, int, int]]) -> list[int]:
     starts, ends, parents = zip(*events, strict=True) if events else ((), (), ())
     columns = np.array(starts, np.int64), np.array(ends, np.int64), np.array(parents, np.int32)
     return kernels.assign_lanes(*columns).tolist()  # type: ignore[no-any-return]
@@ -275,7 +284,7 @@ def packed(events: list[tuple[int, int, int]]) -> list[int]:
 
 @given(nested())
 def test_lanes_have_no_overlaps_and_children_are_below(events: list[tuple[int, int, int]]) -> None:
-    lane = packed(events)
+    lane = assigned_lanes(events)
     for i, (start, end, parent) in enumerate(events):
         assert parent < 0 or lane[i] > lane[parent]
         for j in range(i):
@@ -284,7 +293,7 @@ def test_lanes_have_no_overlaps_and_children_are_below(events: list[tuple[int, i
 
 
 def test_the_lane_of_events_that_nest_is_their_depth() -> None:
-    assert packed([(0, 100, -1), (0, 40, 0), (5, 20, 1), (20, 40, 1), (40, 90, 0), (100, 120, -1)]) == [
+    assert assigned_lanes([(0, 100, -1), (0, 40, 0), (5, 20, 1), (20, 40, 1), (40, 90, 0), (100, 120, -1)]) == [
         0, 1, 2, 2, 1, 0,
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Recording from within a script, as a script does it: in a process of its own."""
+"""Recording from within a script, which runs in a separate process."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ with record(None) as nothing:
 assert nothing.session is None and record("").stop() is None
 print(*(set(sys.modules) - before))
 """
-    done = run(program)
-    assert done.returncode == 0, done.stderr
-    imported = done.stdout.split()
+    process = run(program)
+    assert process.returncode == 0, process.stderr
+    imported = process.stdout.split()
     assert not {"torch", "torch_xla", "jax", "numpy", "fsspec", "grpc", "google.protobuf"} & set(imported)
     assert not [name for name in imported if name.startswith("tb_xla_insights.logdir")]
 
@@ -66,8 +66,8 @@ def test_recording_without_a_framework_is_a_one_line_error(
     assert not list(tmp_path.iterdir())
 
 
-class Silent:
-    """A profiler that records nothing; it does not start where another one runs."""
+class SilentProfiler:
+    """A profiler that records nothing, and does not start if another one `runs`."""
 
     packages = ()
 
@@ -84,11 +84,11 @@ class Silent:
     def metrics(self) -> None: ...
 
 
-class TestLogdirThatIsMade:
+class TestNewLogdir:
     """The recorder creates the logdir to check that it can be written to; if nothing is recorded, it is removed."""
 
     def start(self, logdir: Path, monkeypatch: pytest.MonkeyPatch, runs: bool, **options: Any) -> None:
-        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: Silent(runs))
+        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(runs))
         record(logdir, **options).start()
 
     def test_the_logdir_stays_if_the_profiler_starts(
@@ -129,26 +129,26 @@ class TestJax:
         program = (
             TRAIN
             + """
-with record(logdir, explain=lambda: "Graph Count: 1\\nGraph Break Count: 0\\nOp Count: 6") as made:
+with record(logdir, explain=lambda: "Graph Count: 1\\nGraph Break Count: 0\\nOp Count: 6") as recording:
     train(4)
-print(made.session)
+print(recording.session)
 """
         )
-        done = run(
+        process = run(
             program, tmp_path, XLA_FLAGS="--xla_cpu_enable_fast_math=false", PJRT_DEVICE="CPU", SECRET="x"
         )
-        assert done.returncode == 0, done.stderr
-        session = Path(done.stdout.strip())
+        assert process.returncode == 0, process.stderr
+        session = Path(process.stdout.strip())
         assert session.parent == tmp_path / "plugins/profile"
-        written = json.loads((session / RECORD_FILE).read_text())
-        assert {"jax", "jaxlib"} <= set(written["versions"])
-        assert written["flags"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=false"
-        assert written["flags"]["PJRT_DEVICE"] == "CPU"
-        assert "SECRET" not in written["flags"]
-        assert int(written["started_unix_ns"]) < int(written["stopped_unix_ns"])
+        recorded = json.loads((session / RECORD_FILE).read_text())
+        assert {"jax", "jaxlib"} <= set(recorded["versions"])
+        assert recorded["flags"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=false"
+        assert recorded["flags"]["PJRT_DEVICE"] == "CPU"
+        assert "SECRET" not in recorded["flags"]
+        assert int(recorded["started_unix_ns"]) < int(recorded["stopped_unix_ns"])
         report: Any = xi.load(str(tmp_path)).report()
         assert [step["number"] for step in report["steps"]] == [4, 5, 6, 7]
-        assert report["recorded"] == written
+        assert report["recorded"] == recorded
         assert report["metrics"]["dynamo"]["graphs"] == 1
 
     def test_samples_of_a_step_and_a_description(self, tmp_path: Path) -> None:
@@ -160,16 +160,16 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
     train(4)
 """
         )
-        done = run(program, tmp_path)
-        assert done.returncode == 0, done.stderr
+        process = run(program, tmp_path)
+        assert process.returncode == 0, process.stderr
         report: Any = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
         assert report["session"]["description"] == "batch 64"
 
     @pytest.mark.parametrize("python", [False, True])
     def test_python_calls_are_recorded_on_request(self, tmp_path: Path, python: bool) -> None:
-        done = run(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
+        process = run(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
+        assert (process.returncode, process.stderr) == (0, "")
         [file] = tmp_path.glob("plugins/profile/*/*.xplane.pb")
         assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
 
@@ -181,21 +181,20 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
             record(tmp_path, samples=samples).start()
         assert not list(tmp_path.iterdir())
 
-    def test_started_and_stopped_twice(self, tmp_path: Path) -> None:
+    def test_two_recordings_that_are_stopped_twice(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
-made = Recording(logdir)
-for part in ("a", "b"):
-    made = Recording(f"{logdir}/{part}")
-    made.start()
+for name in ("a", "b"):
+    recording = Recording(f"{logdir}/{name}")
+    recording.start()
     train(4)
-    print(made.stop(), made.stop() == made.session)
+    print(recording.stop(), recording.stop() == recording.session)
 """
         )
-        done = run(program, tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert [line.split()[1] for line in done.stdout.splitlines()] == ["True", "True"]
+        process = run(program, tmp_path)
+        assert process.returncode == 0, process.stderr
+        assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
         assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
 
     def test_two_within_a_second_are_two_sessions(self, tmp_path: Path) -> None:
@@ -207,8 +206,8 @@ for first in (4, 8):
         train(first)
 """
         )
-        done = run(program, tmp_path)
-        assert done.returncode == 0, done.stderr
+        process = run(program, tmp_path)
+        assert process.returncode == 0, process.stderr
         sessions = sorted(path.parent for path in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
         steps = [[step["number"] for step in xi.load(str(session)).report()["steps"]] for session in sessions]
         assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]
@@ -222,8 +221,8 @@ with record(logdir):
     raise ZeroDivisionError("in training")
 """
         )
-        done = run(program, tmp_path)
-        assert done.stderr.strip().endswith("ZeroDivisionError: in training")
+        process = run(program, tmp_path)
+        assert process.stderr.strip().endswith("ZeroDivisionError: in training")
         assert len(list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))) == 1
 
     def test_a_profile_that_runs_already(self, tmp_path: Path) -> None:
@@ -234,25 +233,28 @@ jax.profiler.start_trace(logdir + "/other")
 record(logdir + "/new").start()
 """
         )
-        done = run(program, tmp_path)
-        assert "InputError: record: the profiler does not start" in done.stderr.splitlines()[-1]
+        process = run(program, tmp_path)
+        assert "InputError: record: the profiler does not start" in process.stderr.splitlines()[-1]
         assert not (tmp_path / "new").exists()
 
     def test_with_a_profiler_server(self, tmp_path: Path, profiler_server: str) -> None:
         program = f"""
 import sys, threading
 from tb_xla_insights.record import record
-with record(sys.argv[1], server="{profiler_server}") as made:
-    threading.Event().wait(0.5)
-print(made.session)
+with record(sys.argv[1], server="{profiler_server}") as recording:
+    threading.Event().wait(float(sys.argv[2]))
+print(recording.session)
 assert "jax" not in sys.modules
 """
-        done = run(program, tmp_path)
-        assert done.returncode == 0, done.stderr
-        session = Path(done.stdout.strip())
+        for seconds in (0.5, 5.0, 30.0):  # until a busy machine has recorded a step
+            process = run(program, tmp_path, seconds)
+            if process.returncode == 0 and xi.load(process.stdout.strip()).report()["steps"]:
+                break
+        assert process.returncode == 0, process.stderr
+        session = Path(process.stdout.strip())
         assert len(list(session.glob("*.xplane.pb"))) == 1
         assert (session / RECORD_FILE).is_file()
-        assert xi.load(str(tmp_path)).report()["steps"]
+        assert xi.load(str(session)).report()["steps"]
 
     def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:
         """Reported before training if it can be detected, else when the profiler writes."""
@@ -266,20 +268,20 @@ try:
     Recording(f"{logdir}/file/below").start()
 except InputError as error:
     print(error)
-made = Recording(f"{logdir}/gone")
-made.start()
+recording = Recording(f"{logdir}/gone")
+recording.start()
 os.rmdir(f"{logdir}/gone")
 open(f"{logdir}/gone", "w").close()
 try:
-    made.stop()
+    recording.stop()
 except InputError as error:
     print(error)
 """
         )
-        done = run(program, tmp_path)
-        assert done.returncode == 0, done.stderr
-        for line, place in zip(done.stdout.splitlines(), ("file/below", "gone"), strict=True):
-            assert line.startswith(f"{tmp_path}/{place}: the profile cannot be written (")
+        process = run(program, tmp_path)
+        assert process.returncode == 0, process.stderr
+        for line, path in zip(process.stdout.splitlines(), ("file/below", "gone"), strict=True):
+            assert line.startswith(f"{tmp_path}/{path}: the profile cannot be written (")
 
     def test_a_missing_server(self, tmp_path: Path) -> None:
         program = """
@@ -288,9 +290,9 @@ from tb_xla_insights.record import record
 with record(sys.argv[1], server="localhost:1"):
     print("never")
 """
-        done = run(program, tmp_path)
-        assert "InputError: localhost:1: nothing listens there" in done.stderr.splitlines()[-1]
-        assert done.stdout == ""
+        process = run(program, tmp_path)
+        assert "InputError: localhost:1: nothing listens there" in process.stderr.splitlines()[-1]
+        assert process.stdout == ""
 
     def test_missing_debug_text_is_a_warning(self, tmp_path: Path) -> None:
         program = (
@@ -300,12 +302,12 @@ with record(logdir, debug=True):
     train(4)
 """
         )
-        done = run(program, tmp_path)
-        assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in done.stderr
+        process = run(program, tmp_path)
+        assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in process.stderr
 
 
 class TestDebugText:
-    def test_output_of_any_part_of_the_process_is_captured_and_forwarded(self) -> None:
+    def test_output_of_python_libraries_and_child_processes_is_captured_and_forwarded(self) -> None:
         program = """
 import os, subprocess, sys
 from tb_xla_insights.record.stderr import DebugText
@@ -315,13 +317,13 @@ text.start()
 print("python", file=sys.stderr)
 os.write(2, b"native\\n")
 subprocess.run(["sh", "-c", "echo child >&2"], check=True)
-kept = text.stop()
+captured = text.stop()
 print("after", file=sys.stderr)
-print(repr(kept))
+print(repr(captured))
 """
-        done = run(program)
-        assert done.stdout.strip() == repr("python\nnative\nchild\n")
-        assert done.stderr.split() == ["before", "python", "native", "child", "after"]
+        process = run(program)
+        assert process.stdout.strip() == repr("python\nnative\nchild\n")
+        assert process.stderr.split() == ["before", "python", "native", "child", "after"]
 
     def test_a_child_process_that_keeps_writing_does_not_block_the_stop(self) -> None:
         program = """
@@ -342,6 +344,6 @@ assert child.returncode == 0
         monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(file))
         text = DebugText()
         text.start()
-        with file.open("a") as more:
-            more.write("new\n")
+        with file.open("a") as opened:
+            opened.write("new\n")
         assert text.stop() == "new\n"

@@ -34,9 +34,9 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
     """A session of four hosts whose files have many blocks, in a store."""
     monkeypatch.setattr(blocks, "BLOCK_BYTES", BLOCK)
     remote._cache.clear()
-    with web_store() as served:
-        served.files = dict.fromkeys(HOSTS, CONTENT)
-        yield served
+    with web_store() as store:
+        store.files = dict.fromkeys(HOSTS, CONTENT)
+        yield store
     remote._cache.clear()
 
 
@@ -54,14 +54,14 @@ def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
     assert code == 0
     assert len(document["session"]["hosts"]) == 4
     for path in HOSTS:
-        assert set(store.bytes_asked(path)) == {1}
-        assert len(store.of(path)) == -(-len(CONTENT) // BLOCK)
-        # Before and after decoding, and by each of the two that read compiled programs.
-        assert len(store.of(path, "HEAD")) <= 4
+        assert set(store.request_counts(path)) == {1}
+        assert len(store.requests_of(path)) == -(-len(CONTENT) // BLOCK)
+        # Before and after decoding, and by each of the two readers of compiled programs.
+        assert len(store.requests_of(path, "HEAD")) <= 4
 
 
 @pytest.mark.parametrize(
-    ("most_kept", "command"),
+    ("max_hosts", "command"),
     [
         (0, "report --html OUT"),
         (0, "export --format csv -o OUT"),
@@ -72,13 +72,13 @@ def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
     ],
 )
 def test_an_answer_requests_no_byte_twice(
-    store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
+    store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_hosts: int, command: str
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", most_kept)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", max_hosts)
     store.files = dict.fromkeys(HOSTS[:2], CONTENT)
     words = command.replace("OUT", str(tmp_path / "out")).split()
     assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0
-    assert [set(store.bytes_asked(path)) for path in HOSTS[:2]] == [{1}, {1}]
+    assert [set(store.request_counts(path)) for path in HOSTS[:2]] == [{1}, {1}]
 
 
 def test_remote_and_local_captures_give_the_same_trace(
@@ -94,27 +94,27 @@ def test_remote_and_local_captures_give_the_same_trace(
 
 
 def test_hosts_and_blocks_are_requested_in_parallel(store: WebStore) -> None:
-    """Answers wait until the maximum of concurrent requests has arrived; sequential ones would never be answered."""
-    last = HOSTS[-1]
-    together = threading.Barrier(len(HOSTS))
-    several = threading.Barrier(blocks.MAX_REQUESTS)
+    """Each answer waits until the maximum of concurrent requests has arrived, so sequential requests would block."""
+    last_host = HOSTS[-1]
+    hosts_barrier = threading.Barrier(len(HOSTS))
+    blocks_barrier = threading.Barrier(blocks.MAX_REQUESTS)
     met: list[str] = []
 
-    def first_blocks(_: Answer, request: Request) -> bool:
+    def wait_for_others(_: Answer, request: Request) -> bool:
         if request.first == 0:
-            together.wait(60)
+            hosts_barrier.wait(60)
             met.append("hosts")
         elif (
-            request.path == last
+            request.path == last_host
             and request.first is not None
             and request.first // BLOCK <= blocks.MAX_REQUESTS
         ):
-            several.wait(60)
+            blocks_barrier.wait(60)
             met.append("blocks")
         return False
 
     assert len(CONTENT) > (blocks.MAX_REQUESTS + 1) * BLOCK
-    store.faults = dict.fromkeys(HOSTS, first_blocks)
+    store.faults = dict.fromkeys(HOSTS, wait_for_others)
     trace = read_session(resolve(f"{store.address}/logs"), load_catalog())
     assert len(trace.traces) == 4
     assert sorted(met) == ["blocks"] * blocks.MAX_REQUESTS + ["hosts"] * 4
@@ -126,16 +126,16 @@ def test_progress_counts_the_bytes_received(store: WebStore, monkeypatch: pytest
     readings = initial_readings(session)
     counts: list[tuple[int, int]] = []
 
-    def look(_: Answer, request: Request) -> bool:
+    def record_progress(_: Answer, request: Request) -> bool:
         if request.first is not None:
             counts.append((readings[0].bytes_read, readings[0].bytes))
         return False
 
-    store.faults[HOSTS[0]] = look
+    store.faults[HOSTS[0]] = record_progress
     read_session(session, load_catalog(), readings)
     assert {size for _, size in counts} == {len(CONTENT)}
-    # Each request finds what those before it brought; one block is shorter than the others.
-    assert [-(-read // BLOCK) for read, _ in counts] == list(range(len(counts)))
+    # Each request is made after the blocks of the earlier ones are counted; one block is shorter than the others.
+    assert [-(-bytes_read // BLOCK) for bytes_read, _ in counts] == list(range(len(counts)))
     assert len(counts) > 10
     assert [(reading.bytes_read, reading.bytes, reading.state) for reading in readings] == [
         (len(CONTENT), len(CONTENT), "ready")
@@ -143,12 +143,12 @@ def test_progress_counts_the_bytes_received(store: WebStore, monkeypatch: pytest
 
 
 def at_block(number: int, fault: Callable[[Answer, Request], bool]) -> Callable[[Answer, Request], bool]:
-    """The fault, of one block only."""
+    """The fault, for one block only."""
     return lambda answer, request: request.first == number * BLOCK and fault(answer, request)
 
 
-def replaced(store: WebStore) -> Callable[[Answer, Request], bool]:
-    """The file is another one, as long as before, from its third block on."""
+def replace_during_reading(store: WebStore) -> Callable[[Answer, Request], bool]:
+    """A fault that replaces the file by another one of the same size when its third block is requested."""
 
     def fault(_: Answer, request: Request) -> bool:
         if request.first == 2 * BLOCK:
@@ -158,7 +158,7 @@ def replaced(store: WebStore) -> Callable[[Answer, Request], bool]:
     return fault
 
 
-ANY_FAULT: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
+FAULTS: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
     "refused": (lambda answer, _: answer.refuse(403), r"access refused \(403 Forbidden\); check the credentials"),
     "unknown user": (lambda answer, _: answer.refuse(401), r"access refused \(401 Unauthorized\)"),
     "gone": (lambda answer, _: answer.refuse(404), "no such file; check the path"),
@@ -168,15 +168,15 @@ ANY_FAULT: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
     "gone on the way": (at_block(3, lambda answer, _: answer.refuse(404)), "byte .*no such file"),
     "fails on the way": (at_block(3, lambda answer, _: answer.refuse(503)), "byte .*503 Service Unavailable"),
     "reset on the way": (at_block(3, lambda answer, _: answer.reset()), "byte .*cannot be read"),
-    "cut on the way": (at_block(3, lambda answer, request: answer.cut(request)), "byte .*cannot be read"),
+    "cut on the way": (at_block(3, lambda answer, request: answer.send_half(request)), "byte .*cannot be read"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ANY_FAULT)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    fault, message = ANY_FAULT[kind]
+    fault, message = FAULTS[kind]
     store.faults[HOSTS[1]] = fault
     code, document, errors = report(store, capsys)
     assert code == 0
@@ -191,7 +191,7 @@ def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
 def test_a_file_that_changes_during_reading_is_reported(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store.faults[HOSTS[1]] = replaced(store)
+    store.faults[HOSTS[1]] = replace_during_reading(store)
     _, document, _ = report(store, capsys)
     [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["message"].endswith(
@@ -199,11 +199,11 @@ def test_a_file_that_changes_during_reading_is_reported(
     )
 
 
-@pytest.mark.parametrize("kind", ANY_FAULT)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_the_command_fails_only_if_no_host_can_be_read(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    fault, message = ANY_FAULT[kind]
+    fault, message = FAULTS[kind]
     store.faults = dict.fromkeys(HOSTS, fault)
     code, document, errors = report(store, capsys)
     assert (code, document) == (3, None)
@@ -216,10 +216,10 @@ def test_nothing_is_requested_after_a_failure(store: WebStore) -> None:
     store.faults[HOSTS[0]] = lambda answer, request: request.first is not None and answer.refuse(403)
     with pytest.raises(InputError):
         read_session(resolve(f"{store.address}{HOSTS[0]}"), load_catalog())
-    assert len(store.of(HOSTS[0])) == 1
+    assert len(store.requests_of(HOSTS[0])) == 1
 
 
-@pytest.mark.parametrize("how", ["whole", "without_length"])
+@pytest.mark.parametrize("how", ["send_whole", "send_without_length"])
 def test_a_store_without_range_requests_sends_the_file_once(
     store: WebStore, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
@@ -229,8 +229,8 @@ def test_a_store_without_range_requests_sends_the_file_once(
     assert code == 0
     assert document["session"]["hosts"][0]["bytes"] == len(CONTENT)
     # fsspec requests the size with GET if HEAD does not return it, and does not read the answer.
-    opened = 4 if how == "without_length" else 0
-    assert len(store.of(HOSTS[0])) - opened == 1
+    size_requests = 4 if how == "send_without_length" else 0
+    assert len(store.requests_of(HOSTS[0])) - size_requests == 1
 
 
 def test_a_response_of_the_wrong_length_is_an_error(store: WebStore) -> None:
@@ -251,25 +251,24 @@ def test_a_file_is_not_fetched_whole_for_a_few_bytes(store: WebStore) -> None:
     with open_source(f"{store.address}{HOSTS[0]}") as source:
         assert source.read(5 * BLOCK + 7, 9).tobytes() == CONTENT[5 * BLOCK + 7 :][:9]
         assert source.read(5 * BLOCK + 90, 9).tobytes() == CONTENT[5 * BLOCK + 90 :][:9]
-        assert [request.first for request in store.of(HOSTS[0])] == [5 * BLOCK]
+        assert [request.first for request in store.requests_of(HOSTS[0])] == [5 * BLOCK]
         across = source.read(2 * BLOCK - 5, 10).tobytes()
     assert across == CONTENT[2 * BLOCK - 5 :][:10]
 
 
-def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_stalls_is_abandoned(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     session, over = resolve(f"{store.address}/logs"), threading.Event()
     readings = initial_readings(session)
 
-    def others_are_done() -> bool:
-        """Requests while another thread waits for the store: they have no time left once nobody else needs the
-        block."""
+    def expire_once_others_are_read() -> bool:
+        """Removes the time limit once all other hosts are read; called while a thread waits for the store."""
         if [reading.state for reading in readings] == ["ready", "reading", "ready", "ready"]:
             monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False
 
     store.faults[HOSTS[1]] = lambda _, request: request.first == 2 * BLOCK and over.wait()
     try:
-        trace = read_session(session, load_catalog(), readings, others_are_done)
+        trace = read_session(session, load_catalog(), readings, expire_once_others_are_read)
     finally:
         over.set()
     [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
@@ -277,7 +276,7 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
     assert "cannot be read (no answer for 0 s); try again or copy" in skipped.message
 
 
-def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_never_answers_is_abandoned(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     session, over = resolve(f"{store.address}{HOSTS[0]}"), threading.Event()
     monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0.2)
     store.faults[HOSTS[0]] = lambda *_: over.wait()
@@ -290,26 +289,26 @@ def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: py
         over.set()
 
 
-def stalling() -> tuple[Callable[[Answer, Request], bool], threading.Event, threading.Event]:
-    """A fault from the third block on, with an event that tells when it has begun and one that ends it."""
-    asked_for, over = threading.Event(), threading.Event()
+def stall_at_third_block() -> tuple[Callable[[Answer, Request], bool], threading.Event, threading.Event]:
+    """A fault that blocks the request for the third block, an event for its start, and an event that ends it."""
+    requested, over = threading.Event(), threading.Event()
 
     def stall(_: Answer, request: Request) -> bool:
         if request.first != 2 * BLOCK:
             return False
-        asked_for.set()
+        requested.set()
         return over.wait()
 
-    return stall, asked_for, over
+    return stall, requested, over
 
 
 def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) -> None:
-    stall, asked_for, over = stalling()
+    stall, requested, over = stall_at_third_block()
     store.faults[HOSTS[1]] = stall
     try:
-        trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), stop=asked_for.is_set)
+        trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), stop=requested.is_set)
     except InputError as error:
-        assert "reading was stopped" in str(error)  # noqa: PT017  whether other hosts were whole by then is chance
+        assert "reading was stopped" in str(error)  # noqa: PT017  it depends on timing whether another host was read
     else:
         skipped = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
         assert "b" in [diagnostic.host for diagnostic in skipped]
@@ -321,14 +320,14 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
         over.set()
 
 
-def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: WebStore) -> None:
-    stall, asked_for, over = stalling()
+def test_the_tab_shows_bytes_while_a_store_stalls_and_stopping_ends_the_reading(store: WebStore) -> None:
+    stall, requested, over = stall_at_third_block()
     store.files = {HOSTS[0]: CONTENT}
     store.faults[HOSTS[0]] = stall
     sessions = Store(Listing([Root(f"{store.address}/logs")]), session_opener())
     load = sessions.load("run/2026_01_02_00_00_00")
     try:
-        assert asked_for.wait(60)
+        assert requested.wait(60)
         progress = load.progress()
         assert (progress["bytes"], progress["hosts"][0]["state"]) == (len(CONTENT), "reading")
         assert BLOCK <= progress["bytes_read"] < len(CONTENT)
@@ -357,7 +356,7 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("path", "message"),
     [
         ("/nothing", "no such file or directory; check the path"),
         (f"{SESSION}/x.xplane.pb", "no such file or directory; check the path"),
@@ -365,14 +364,14 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
     ],
 )
 def test_a_missing_url_is_a_one_line_error(
-    store: WebStore, capsys: pytest.CaptureFixture[str], place: str, message: str
+    store: WebStore, capsys: pytest.CaptureFixture[str], path: str, message: str
 ) -> None:
     store.files["/empty/notes.txt"] = b""
     for command in ("report", "sessions"):
-        assert main([command, f"{store.address}{place}"]) == 3
+        assert main([command, f"{store.address}{path}"]) == 3
         output = capsys.readouterr()
         assert output.out == ""
-        assert output.err.startswith(f"xla-insights: {store.address}{place}: {message}")
+        assert output.err.startswith(f"xla-insights: {store.address}{path}: {message}")
         assert output.err.count("\n") == 1
 
 
@@ -397,11 +396,11 @@ def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
 
 def test_the_cache_of_closed_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_CACHE_BYTES", 10)
-    keep = blocks.BlockCache()
+    cache = blocks.BlockCache()
     for name in "abc":
-        keep.put((name, ""), blocks.CachedBlocks(9, {0: b"12345"}))
-        keep.get(("a", ""))
-    assert keep.get(("a", "")) == blocks.CachedBlocks(9, {0: b"12345"})
-    assert keep.get(("b", "")) is None
-    keep.put(("c", ""), blocks.CachedBlocks(9, {1: b"1234567"}))
-    assert keep.get(("c", "")) is None
+        cache.put((name, ""), blocks.CachedBlocks(9, {0: b"12345"}))
+        cache.get(("a", ""))
+    assert cache.get(("a", "")) == blocks.CachedBlocks(9, {0: b"12345"})
+    assert cache.get(("b", "")) is None
+    cache.put(("c", ""), blocks.CachedBlocks(9, {1: b"1234567"}))
+    assert cache.get(("c", "")) is None

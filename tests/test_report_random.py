@@ -1,4 +1,4 @@
-"""What the report promises of every capture, on random ones: whatever they record, nothing is lost and sums add up."""
+"""Reports of random captures: the sums of every report add up."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def any_event(pick: random.Random, scale: int) -> Event:
     name, stats = pick.choice(EVENTS), dict[str, Any]()
     if name == "Training_Step":
         stats |= {"_r": 1, "step_num": pick.choice((0, 1, 2, 5))} if pick.random() < 0.7 else {}
-    for kind, id_ in (("_pt", "_p"), ("_ct", "_c")):
+    for type_stat, id_stat in (("_pt", "_p"), ("_ct", "_c")):
         if pick.random() < 0.4:
-            stats |= {kind: pick.choice((12, 15)), id_: pick.randint(0, 9)}
+            stats |= {type_stat: pick.choice((12, 15)), id_stat: pick.randint(0, 9)}
     if pick.random() < 0.1:
         stats |= {"hlo_op": pick.choice(OPS), "hlo_module": "m", "program_id": pick.choice((1, 2**63 - 1))}
     return name, pick.randint(0, 60) * scale, pick.choice((0, 1, 3, 10, 50)) * scale, stats
@@ -70,35 +70,41 @@ def any_core(pick: random.Random, scale: int, number: int) -> Core:
 
     def op() -> Event:
         stats = {"hlo_category": pick.choice(CATEGORIES), "tf_op": pick.choice(SCOPES)}
-        known_stats = {key: value for key, value in stats.items() if value}
-        return pick.choice(OPS), pick.randint(0, 60) * scale, pick.choice((0, 1, 2, 10)) * scale, known_stats
+        recorded_stats = {key: value for key, value in stats.items() if value}
+        return (
+            pick.choice(OPS),
+            pick.randint(0, 60) * scale,
+            pick.choice((0, 1, 2, 10)) * scale,
+            recorded_stats,
+        )
 
     runs, ops = ([make() for _ in range(pick.choice((0, 1, 12)))] for make in (run, op))
     return Core(ops, runs, name=f"{pick.choice(('TPU', 'GPU'))}:{number}")
 
 
-Parts = list[Row | Core]
+Planes = list[Row | Core]
+"""The threads and cores of a host."""
 
 
 def any_session(pick: random.Random) -> SessionTrace:
     return session_of(any_hosts(pick))
 
 
-def session_of(hosts: list[Parts]) -> SessionTrace:
-    return session(*(capture(*parts, host=f"host{number}") for number, parts in enumerate(hosts)))
+def session_of(hosts: list[Planes]) -> SessionTrace:
+    return session(*(capture(*planes, host=f"host{number}") for number, planes in enumerate(hosts)))
 
 
-def any_hosts(pick: random.Random) -> list[Parts]:
-    """Of each host, its threads and cores."""
+def any_hosts(pick: random.Random) -> list[Planes]:
+    """One or two hosts with random threads and cores."""
     scale = pick.choice((1, US, 20 * US))
     hosts = []
     for _ in range(pick.choice((1, 1, 2))):
-        parts: Parts = [
+        threads: Planes = [
             thread(pick.choice(THREADS), *(any_event(pick, scale) for _ in range(pick.choice((0, 1, 5, 25)))))
             for _ in range(pick.randint(0, 4))
         ]
         cores = (any_core(pick, scale, number) for number in range(pick.choice((0, 1, 2))))
-        hosts.append([*parts, *cores])
+        hosts.append([*threads, *cores])
     return hosts
 
 
@@ -106,9 +112,9 @@ def any_gpus(pick: random.Random) -> SessionTrace:
     return session_of(any_gpu_hosts(pick))
 
 
-def any_gpu_hosts(pick: random.Random) -> list[Parts]:
-    """GPUs that record kernels alone, and the driver's calls on the threads that execute, or on lines of their own."""
-    hosts: list[Parts] = []
+def any_gpu_hosts(pick: random.Random) -> list[Planes]:
+    """Hosts whose GPUs record only kernels, with the driver's calls on the executing threads or on separate lines."""
+    hosts: list[Planes] = []
     for _ in range(pick.choice((1, 1, 2))):
         threads: dict[str, list[Event]] = {
             "python": [any_event(pick, US) for _ in range(pick.choice((0, 9)))]
@@ -120,27 +126,29 @@ def any_gpu_hosts(pick: random.Random) -> list[Parts]:
                 launch * 150 * US,
                 pick.choice((9, 40, 190)) * US,
             )
-            calls = pick.choice((name, name, f"Host Threads/{name}"))
+            calling_line = pick.choice((name, name, f"Host Threads/{name}"))
             line = threads.setdefault(name, [])
             if pick.random() < 0.9:
                 line += [("PjRtStreamExecutorLoadedExecutable::Execute", at, length, {})]
                 line += [("GpuExecutable::ExecuteThunks", at + US, length - 2 * US, {})]
             for _ in range(pick.choice((0, 1, 6))):
-                when, id_ = (
+                call_start, id_ = (
                     at + pick.randint(1, length // US) * US,
                     pick.choice((launch, pick.randint(-9, 999))),
                 )
-                threads.setdefault(calls, []).append(("cuLaunchKernel", when, US, {"correlation_id": id_}))
+                threads.setdefault(calling_line, []).append(
+                    ("cuLaunchKernel", call_start, US, {"correlation_id": id_})
+                )
                 program = {"hlo_module": pick.choice("fg"), "program_id": pick.randint(0, 1)}
                 stats = {"correlation_id": id_} | (program if pick.random() < 0.9 else {})
                 kernel = (
                     pick.choice(OPS),
-                    when + pick.randint(-5, 50) * US,
+                    call_start + pick.randint(-5, 50) * US,
                     pick.choice((0, 1, 30)) * US,
                     stats,
                 )
-                of = pick.choice(streams).setdefault(f"Stream #{pick.randint(1, 2)}(Kernel)", [])
-                of += [kernel] * pick.choice((1, 1, 1, 2))
+                stream = pick.choice(streams).setdefault(f"Stream #{pick.randint(1, 2)}(Kernel)", [])
+                stream += [kernel] * pick.choice((1, 1, 1, 2))
         rows = [thread(name, *events) for name, events in threads.items()]
         cores = [Core(name=f"GPU:{number}", lines=lines) for number, lines in enumerate(streams)]
         extra_cores = [any_core(pick, US, 2)] if pick.random() < 0.2 else []
@@ -155,5 +163,7 @@ def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> 
     report = session_report(traced)
     check_sums(report)
     if traced.duration_ps:
-        part = window(traced, traced.duration_ps // 3, traced.duration_ps // 3 + 1 + traced.duration_ps // 5)
-        assert sum(part["by_class_ps"].values()) == part["duration_ps"]
+        answer = window(
+            traced, traced.duration_ps // 3, traced.duration_ps // 3 + 1 + traced.duration_ps // 5
+        )
+        assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]

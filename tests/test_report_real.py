@@ -1,5 +1,5 @@
-"""The whole document of every real capture and demo: sums that hold exactly, counts that agree with what the run itself
-printed, and for each scenario the findings it was made to show."""
+"""Reports of every real capture and demo: exact sums, counts that agree with the run's own metrics report, and the
+findings that each scenario was recorded to show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLEAN = (
     "tiny_server",
     "baseline_server_level1",
 )
-"""Trained as they should be; on a CPU the device still idles while the host builds graphs."""
+"""Runs without mistakes; on a CPU the device still idles while the host builds graphs."""
 
 SHOWS = {
     "tiny_early_item": "early_sync",
@@ -52,7 +52,7 @@ def report(folder: Path) -> Any:
     return xi.load(str(folder)).report()
 
 
-def loud(document: dict[str, Any]) -> set[str]:
+def severe_findings(document: dict[str, Any]) -> set[str]:
     return {finding["id"] for finding in document["findings"] if finding["severity"] != "info"}
 
 
@@ -87,7 +87,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
             for kind in ("mistake", "limit")
         )
         first = "limit" if limit >= 0.03 and mistake < min(0.1, limit / 4) else "mistake"
-        places = [
+        ranks = [
             (
                 finding["kind"] != first,
                 finding["gain"] is None,
@@ -97,11 +97,11 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
             for finding in findings
             if finding["kind"]
         ]
-        assert places == sorted(places), name
-        together = document["mistakes"]
+        assert ranks == sorted(ranks), name
+        mistakes = document["mistakes"]
         for finding in findings:
             if finding["kind"] == "mistake" and finding["step_if_fixed_ps"] is not None:
-                assert together["step_if_fixed_ps"] <= finding["step_if_fixed_ps"], name
+                assert mistakes["step_if_fixed_ps"] <= finding["step_if_fixed_ps"], name
             assert (finding["gain_at_worst"] is None) == (finding["step_if_fixed_ps"] is None)
             assert 0 <= (finding["gain_at_worst"] or 0) <= (finding["gain"] or 0) <= 1
             assert finding["recurs"] != "once" or finding["severity"] != "critical"
@@ -125,14 +125,14 @@ def test_verdicts_fit_two_lines_of_the_page(documents: dict[str, dict[str, Any]]
         assert 0 < len(document["verdict"]["text"]) <= 230, name
 
 
-def test_each_scenario_finds_what_it_was_made_to_show(documents: dict[str, dict[str, Any]]) -> None:
+def test_each_scenario_has_its_finding(documents: dict[str, dict[str, Any]]) -> None:
     for name, id_ in SHOWS.items():
         assert documents[name]["findings"][0]["id"] == id_, name
     spmd = {finding["id"]: finding for finding in documents["spmd_fsdp_debug"]["findings"]}
     assert spmd["exposed_collectives"]["cost_ps"] > 0
     stalls = documents["tpu_v6e_jax"]["findings"][0]
     assert stalls["id"] == "device_stalls"
-    # Nothing else of this capture happens once in a step, so that all is measured on the mean step.
+    # No finding of this capture occurs once, so gains are shares of the mean step.
     assert stalls["gain"] == pytest.approx(1 - stalls["step_if_fixed_ps"] / stalls["step_ps"], abs=1e-12)
     assert "device_bound" in {finding["id"] for finding in documents["dynamo_train_session"]["findings"]}
 
@@ -141,10 +141,10 @@ def test_clean_runs_have_limits_and_no_mistakes(
     documents: dict[str, dict[str, Any]],
 ) -> None:
     for name in CLEAN:
-        assert loud(documents[name]) <= {"tracing_bound", "dispatch_overhead"}, name
+        assert severe_findings(documents[name]) <= {"tracing_bound", "dispatch_overhead"}, name
         assert documents[name]["mistakes"]["count"] == 0
     for name in ("dynamo_train_session", "tiny_coldstart", "gpu_v100_tf"):
-        assert loud(documents[name]) == set(), name
+        assert severe_findings(documents[name]) == set(), name
 
 
 def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]) -> None:
@@ -154,23 +154,23 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     assert (row["program"], row["program_ids"]) == ("jit_forward_3d_conv", ["15"])
     assert (row["launches"], row["count"], row["join"], row["queue_ps"]) == (5, 40, "exact", 0)
     gaps = document["gaps"]["items"]
-    of_kind = Counter((gap["kind"], gap["inside_run"]) for gap in gaps)
+    counts = Counter((gap["kind"], gap["inside_run"]) for gap in gaps)
     # The host is late with every execution, and with most kernels.
-    assert of_kind == {("starved", False): 32, ("starved", True): 95, ("unknown", True): 12}
+    assert counts == {("starved", False): 32, ("starved", True): 95, ("unknown", True): 12}
     assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
     assert [step["executions"] for step in document["steps"]] == [
         1
     ] * 4  # the end of the last step is unknown
     # The script calls block_until_ready in every step, which is its longest wait.
-    assert [item["id"] for item in document["findings"]] == [
+    assert [finding["id"] for finding in document["findings"]] == [
         "sync_every_step",
         "dispatch_overhead",
         "tracing_bound",
     ]
-    old = documents["gpu_v100_tf"]  # its kernels name no program
-    assert [device["modules"] for device in old["devices"]] == [0, 0]
-    assert old["executions"] == []
-    assert "no_launches" in {item["id"] for item in old["diagnostics"]}
+    without_programs = documents["gpu_v100_tf"]  # its kernels name no program
+    assert [device["modules"] for device in without_programs["devices"]] == [0, 0]
+    assert without_programs["executions"] == []
+    assert "no_launches" in {diagnostic["id"] for diagnostic in without_programs["diagnostics"]}
 
 
 def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any]]) -> None:
@@ -210,7 +210,7 @@ def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str])
     text = capsys.readouterr().out.partition("Session  ")[2]
     sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms of it."
     assert sentence in text.replace("\u202f", " "), (
-        "a duty cycle of 100 % is that of the only run, not of the step"
+        "the duty cycle of 100 % covers the only run, not the step"
     )
 
 
@@ -218,7 +218,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     first = " ".join(text.partition("\n\n")[0].split())
-    # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
+    # The generator wrote the compile, the cut, and a host that builds graphs for longer than the cores work.
     assert first == (
         "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms in a usual step: 324.5 MB sent each "
         "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
@@ -240,5 +240,5 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "Recurring gaps",
         "Executions (means",
     ]
-    places = [text.index(part) for part in order]
-    assert places == sorted(places)
+    positions = [text.index(part) for part in order]
+    assert positions == sorted(positions)

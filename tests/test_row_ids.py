@@ -20,7 +20,7 @@ def test_an_id_names_host_device_and_row(text: str, row: RowId) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "h0", "h0.", "0.12", "hx.steps", "h0.d1.ops.more"])
-def test_other_texts_are_no_row_ids(text: str) -> None:
+def test_other_texts_are_not_row_ids(text: str) -> None:
     with pytest.raises(ValueError, match="is not the id of a row"):
         RowId.parse(text)
 

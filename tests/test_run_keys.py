@@ -35,8 +35,8 @@ def record(at: int, flow: int) -> Event:
     return RECORD, at, 0, {"_pt": 15, "_p": flow}
 
 
-def client(number: int, *parts: list[Event]) -> Row:
-    return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for part in parts for event in part))
+def client(number: int, *regions: list[Event]) -> Row:
+    return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for events in regions for event in events))
 
 
 def traced(*rows: Row, main: tuple[Event, ...] = ()) -> Trace:
@@ -45,7 +45,7 @@ def traced(*rows: Row, main: tuple[Event, ...] = ()) -> Trace:
 
 
 def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
-    """Returns the starts of the runs and the names of the ops of each core."""
+    """The starts of the runs and the names of the ops of each core."""
     return {
         device.name: (
             device.modules.start_ps.tolist(),
@@ -74,7 +74,7 @@ def test_cores_keep_their_numbers() -> None:
 
 
 def test_op_without_flow_belongs_to_the_run_with_its_run_id() -> None:
-    """The capture begins inside the run: the region that holds its ops is not recorded."""
+    """The capture begins inside the run, so the region around its ops is not recorded."""
     trace = traced(
         client(2, [op("a", 20, 9, 7, 0), op("late", 30, 900, 7, 0)]),
         client(3, [completion(80, 7, 0)]),
@@ -91,8 +91,8 @@ def helper(at: int, run_id: int, replica: int = 0, partition: int = 0) -> Event:
 
 
 @pytest.mark.parametrize("by", ["replica", "partition"])
-def test_run_id_joins_a_run_with_its_call_whatever_released_it(by: str) -> None:
-    """Both runs of the second launch are released by the first launch's, as if by arguments that arrive."""
+def test_run_id_joins_a_run_with_its_call_if_another_event_released_it(by: str) -> None:
+    """The first launch's runs release both runs of the second launch, as if arguments arrived."""
     main = (
         ("PjRtCpuExecutable::Execute", 10, 10), record(11, 1), record(12, 2),
         ("PjRtCpuExecutable::Execute", 30, 10), record(31, 3), record(32, 4),

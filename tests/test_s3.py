@@ -34,7 +34,7 @@ CONTENT = CAPTURE.read_bytes()
 
 
 def environment_for(address: str) -> dict[str, str]:
-    """What the environment of a user with access to the endpoint has."""
+    """The environment variables of a user with access to the endpoint."""
     return {
         "AWS_ENDPOINT_URL": address,
         "AWS_ACCESS_KEY_ID": "somebody",
@@ -62,8 +62,8 @@ def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
-    done = run(access, "sessions", "s3://profiles/logs", "--json")
-    (session,) = json.loads(done.stdout)["sessions"]
+    process = run(access, "sessions", "s3://profiles/logs", "--json")
+    (session,) = json.loads(process.stdout)["sessions"]
     assert session["name"].startswith("run/")
     assert [host["name"] for host in session["hosts"]] == ["demo-host"]
 
@@ -71,31 +71,31 @@ def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
 def test_a_report_is_that_of_the_same_files_on_a_disk(
     access: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def without_places(document: dict[str, Any]) -> dict[str, Any]:
+    def without_paths(document: dict[str, Any]) -> dict[str, Any]:
         del document["session"]["path"], document["session"]["name"]
         for host in document["session"]["hosts"]:
             del host["file"]
         return document
 
-    done = run(access, "report", "s3://profiles/logs", "--json")
+    process = run(access, "report", "s3://profiles/logs", "--json")
     assert main(["report", str(DEMO), "--json"]) == 0
     local = capsys.readouterr().out
-    remote = json.loads(done.stdout)
+    remote = json.loads(process.stdout)
     assert remote["session"]["path"].startswith("s3://profiles/logs/run/")
     assert remote["metrics"] is not None, "the metrics report beside the capture"
-    assert json.dumps(without_places(remote)).replace("s3://profiles/logs/run", "") == json.dumps(
-        without_places(json.loads(local))
+    assert json.dumps(without_paths(remote)).replace("s3://profiles/logs/run", "") == json.dumps(
+        without_paths(json.loads(local))
     ).replace(str(DEMO), "")
 
 
 def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str]) -> None:
     command = [sys.executable, "-c", ANNOTATION, "s3://profiles/logs"]
-    done = subprocess.run(command, env=access, capture_output=True, text=True, check=True)
-    assert "step_num" in done.stdout
+    process = subprocess.run(command, env=access, capture_output=True, text=True, check=True)
+    assert "step_num" in process.stdout
 
 
 @pytest.mark.parametrize(
-    ("path", "more", "message"),
+    ("path", "variables", "message"),
     [
         ("s3://profiles/nothing", {}, "s3://profiles/nothing: "),
         ("s3://other", {}, "s3://other: "),
@@ -104,18 +104,18 @@ def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str
     ],
 )  # fmt: skip
 def test_an_unreadable_object_is_a_one_line_error(
-    access: dict[str, str], path: str, more: dict[str, str], message: str
+    access: dict[str, str], path: str, variables: dict[str, str], message: str
 ) -> None:
-    done = run(access | more, "report", path)
-    assert done.returncode == 3
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    process = run(access | variables, "report", path)
+    assert process.returncode == 3
+    assert process.stdout == ""
+    (line,) = process.stderr.splitlines()
     assert line.startswith(f"xla-insights: {message}")
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
-    """An endpoint in this process: its client, and a line per request that it was sent."""
+    """An endpoint in this process: its client, and a log line per request."""
     import boto3
     import s3fs
     from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -150,13 +150,16 @@ def backend() -> Any:
     from moto.s3.models import s3_backends
 
     [backend_of_bucket] = [
-        item for backends in s3_backends.values() for item in backends.values() if "counted" in item.buckets
+        candidate
+        for backends in s3_backends.values()
+        for candidate in backends.values()
+        if "counted" in candidate.buckets
     ]
     return backend_of_bucket
 
 
 def put_many(count: int) -> None:
-    """This many sessions, written directly to the endpoint's storage: uploads would take minutes."""
+    """Writes `count` sessions directly to the endpoint's storage, as uploads would take minutes."""
     bucket = backend()
     for number in range(count):
         name = f"2026_01_01_{number // 3600:02}_{number // 60 % 60:02}_{number % 60:02}"
@@ -166,14 +169,14 @@ def put_many(count: int) -> None:
 def test_many_sessions_are_listed_once_with_a_thousand_names_per_request(counted: Any) -> None:
     _, lines = counted
     put_many(1_200)
-    looks: list[Callable[[], SessionFiles]] = [
+    listings: list[Callable[[], SessionFiles]] = [
         lambda: resolve("s3://counted/logs"),
         lambda: resolve("s3://counted/logs/run/plugins/profile", "2026_01_01_00_00_07"),
         lambda: find_sessions([Root("s3://counted/logs")])[0],
     ]
-    for look in looks:
+    for find in listings:
         lines.clear()
-        assert look().name in ("run/2026_01_01_00_19_59", "2026_01_01_00_00_07")
+        assert find().name in ("run/2026_01_01_00_19_59", "2026_01_01_00_00_07")
         assert len(lines) == 2
         assert all("list-type=2" in line for line in lines)
     listing = Listing([Root("s3://counted/logs")])
@@ -199,18 +202,18 @@ def test_each_block_of_a_session_is_requested_once(counted: Any, monkeypatch: py
     ranges: list[tuple[str, str]] = []
     call = s3fs.S3FileSystem._call_s3
 
-    async def noted(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    async def record_range(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
         if method == "get_object":
             ranges.append((options["Key"], options["Range"]))
         return await call(self, method, *arguments, **options)
 
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", noted)
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", record_range)
     lines.clear()
     assert len(load("s3://counted/logs").trace.traces) == 2
     assert len(ranges) == len(set(ranges)) == 2 * -(-len(CONTENT) // (64 << 10))
-    kinds = Counter(re.findall(r"(GET|HEAD) /", "\n".join(lines)))
-    # One listing; and a HEAD per host before and after its bytes.
-    assert kinds == {"GET": len(ranges) + 1, "HEAD": 4}
+    methods = Counter(re.findall(r"(GET|HEAD) /", "\n".join(lines)))
+    # One listing, and a HEAD per host before and after its bytes.
+    assert methods == {"GET": len(ranges) + 1, "HEAD": 4}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +230,7 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 64 << 10)
     call = s3fs.S3FileSystem._call_s3
 
-    async def then(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    async def change_after_first_block(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
         answer = await call(self, method, *arguments, **options)
         if method == "get_object" and options["Key"] == key and options["Range"].startswith("bytes=0-"):
             if how == "deleted":
@@ -236,9 +239,9 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
                 client.put_object(Bucket="counted", Key=key, Body=CONTENT[:-1] + b"\0")
         return answer
 
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", then)
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", change_after_first_block)
     trace = load("s3://counted/logs").trace
-    assert [read.host for read in trace.traces] == ["a"]
+    assert [host.host for host in trace.traces] == ["a"]
     [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
     assert re.fullmatch(re.escape(f"s3://counted/{key}") + message, skipped.message)
 
@@ -251,7 +254,10 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
         (lambda answer, request: request.method == "GET" and answer.refuse(403), "byte 0: access refused"),
         (lambda answer, request: request.method == "GET" and answer.refuse(500), "byte 0: cannot be read"),
         (lambda answer, request: request.method == "GET" and answer.reset(), "byte 0: cannot be read"),
-        (lambda answer, request: request.method == "GET" and answer.cut(request), "byte 0: cannot be read"),
+        (
+            lambda answer, request: request.method == "GET" and answer.send_half(request),
+            "byte 0: cannot be read",
+        ),
     ],
 )
 def test_an_endpoint_that_fails_is_one_line(

@@ -54,14 +54,14 @@ def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
     for trace in (session.trace for session in sessions):
         gaps = gap_views.gaps(trace)
-        first = [
-            gap_views.gap(trace, item["device"], item["start_ps"], other_host=1) for item in gaps["items"][:1]
+        first_gaps = [
+            gap_views.gap(trace, row["device"], row["start_ps"], other_host=1) for row in gaps["items"][:1]
         ]
         device = [trace.devices[0].id] if trace.devices else []
         fits_route(views.overview(trace), "overview")
         fits_route({"counts": views.counts(trace)}, "counts")
         fits_route(gaps, "gaps")
-        for gap in first:
+        for gap in first_gaps:
             fits_route(gap, "gap")
         fits_route(execution_views.executions(trace), "executions")
         fits_route(execution_views.executions(trace, devices=device), "executions")
@@ -70,6 +70,6 @@ def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
 
 def test_unknown_keys_and_wrong_types_are_detected(sessions: list[xi.Session]) -> None:
     report = sessions[0].report()
-    for wrong in ({"more": 1}, {"schema": "1"}, {"gaps": report["gaps"] | {"count": None}}):
+    for change in ({"more": 1}, {"schema": "1"}, {"gaps": report["gaps"] | {"count": None}}):
         with pytest.raises(ValueError, match="validation error"):
-            fits(report | wrong, "report")
+            fits(report | change, "report")

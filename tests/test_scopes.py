@@ -1,4 +1,4 @@
-"""The scope part of an op's name, and its name on the host."""
+"""The scope in an op's name, and the path of that scope on the host."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ def test_numbers_distinguish_annotations_from_functions() -> None:
     assert scope_kind("jit(f)/forward", frozenset(["forward"])) == "annotation"
 
 
-def test_positions() -> None:
-    assert [scope_position(value) for value in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
+def test_the_position_of_a_scope() -> None:
+    assert [scope_position(scope) for scope in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
 
 
 @given(st.text(alphabet="ab.19/_", max_size=30))
-def test_stripping_twice_changes_nothing_more(path: str) -> None:
-    once = without_numbers(path)
-    assert without_numbers(once) == once
+def test_removing_numbers_twice_changes_nothing(path: str) -> None:
+    stripped = without_numbers(path)
+    assert without_numbers(stripped) == stripped
 
 
 @given(st.lists(st.tuples(st.sampled_from(["step", "forward", "loss"]), st.integers(1, 99)), min_size=1))
-def test_stripping_removes_only_positions(segments: list[tuple[str, int]]) -> None:
+def test_only_numbers_are_removed(segments: list[tuple[str, int]]) -> None:
     assert without_numbers("/".join(f"{name}.{n}" for name, n in segments)) == "/".join(
         name for name, _ in segments
     )
@@ -99,7 +99,7 @@ def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:
     assert PATHS.path_of(scope) == path
 
 
-def test_an_annotations_own_name_may_end_like_a_position() -> None:
+def test_an_annotations_name_may_end_like_a_number() -> None:
     paths = HostPaths(["layer.1", "layer.2"])
     assert [paths.path_of(scope) for scope in ("layer.1.1", "layer.2.5")] == ["layer.1", "layer.2"]
 
@@ -123,6 +123,6 @@ def test_longer_paths_are_cut_to_their_outermost_names(lengths: list[int]) -> No
 
 
 def test_suffixes_of_paths_need_linear_space() -> None:
-    paths = HostPaths("/".join(f"{first}.{at}" for at in range(60)) for first in range(10))
-    assert paths.path_of("9.58.1/9.59.1") == "/".join(f"9.{at}" for at in range(60))
+    paths = HostPaths("/".join(f"{first}.{number}" for number in range(60)) for first in range(10))
+    assert paths.path_of("9.58.1/9.59.1") == "/".join(f"9.{number}" for number in range(60))
     assert len(paths._suffixes) <= 600

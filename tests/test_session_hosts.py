@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def many(monkeypatch: pytest.MonkeyPatch) -> None:
+def low_host_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three hosts exceed the limit of traces in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 2)
 
@@ -47,7 +47,7 @@ def lazy(folder: Path) -> Session:
 
 @pytest.fixture
 def whole(folder: Path) -> Session:
-    """The same with every host in memory."""
+    """The same session with every host in memory."""
     session = xi.load(str(folder))
     _ = session.trace
     return session
@@ -77,15 +77,19 @@ def test_the_report_and_its_tables_are_those_of_the_whole_session(lazy: Session,
     assert [reading.state for reading in lazy.hosts.readings] == ["ready"] * 3
 
 
-@pytest.mark.parametrize("apart", [10**12, MS])
+@pytest.mark.parametrize("max_spread_ps", [10**12, MS])
 @pytest.mark.parametrize(
     "window", [(0, 25 * MS), (3 * MS, 4 * MS), (31 * MS, 90 * MS), (-5 * MS, 1), (0, 2 * 10**12)]
 )
 def test_windows_are_those_of_the_whole_session(
-    lazy: Session, whole: Session, window: tuple[int, int], apart: int, monkeypatch: pytest.MonkeyPatch
+    lazy: Session,
+    whole: Session,
+    window: tuple[int, int],
+    max_spread_ps: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Be the hosts as near to each other as those of a capture are, or two farther than that."""
-    monkeypatch.setattr("tb_xla_insights.logdir.host_windows._MAX_START_SPREAD_PS", apart)
+    """For hosts that start as close together as in a capture, and for one that starts too far from the others."""
+    monkeypatch.setattr("tb_xla_insights.logdir.host_windows._MAX_START_SPREAD_PS", max_spread_ps)
     assert lazy.window(*window) == whole.window(*window)
     device = whole.trace.devices[1].id
     assert lazy.window(*window, device) == whole.window(*window, device)
@@ -94,9 +98,9 @@ def test_windows_are_those_of_the_whole_session(
 def test_a_window_of_an_unknown_device_lists_the_devices(lazy: Session, whole: Session) -> None:
     errors = []
     for session in (lazy, whole):
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError) as error:
             session.window(0, MS, "nothing")
-        errors.append(str(caught.value))
+        errors.append(str(error.value))
     assert errors[0] == errors[1]
     assert all(device.id in errors[0] for device in whole.trace.devices)
 
@@ -138,6 +142,6 @@ def test_if_all_hosts_fail_every_answer_gives_the_reason(folder: Path) -> None:
     for name in HOSTS:
         (folder / f"{name}.xplane.pb").write_text("<html>")
     session = xi.load(str(folder))
-    for ask in (session.report, session.annotations, lambda: session.window(0, 1), lambda: session.trace):
+    for request in (session.report, session.annotations, lambda: session.window(0, 1), lambda: session.trace):
         with pytest.raises(InputError, match=r"3 hosts, all fail"):
-            ask()
+            request()

@@ -1,4 +1,4 @@
-"""Sidecar files: found whatever their names, and compared with the trace."""
+"""Sidecar files: recognised by their content, and compared with the trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import fsspec
 import pytest
 from helpers import raising, small_space
-from test_debug_text import block
+from test_debug_text import block_text
 from test_metrics_text import EXPLAIN, REPORT
 
 import tb_xla_insights as xi
@@ -55,7 +55,7 @@ class TestFinding:
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
     def test_texts_redirected_by_powershell_are_read(self, run: Path, encoding: str) -> None:
         byte_order_mark = "\ufeff" if encoding.startswith("utf-16") else ""
-        for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
+        for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block_text("aa11"))):
             (run / name).write_text(byte_order_mark + text, encoding=encoding, newline="\r\n")
         parsed = report_of(run)["metrics"]
         assert parsed["files"] == ["d.err", "e.log", "m.txt"]
@@ -67,7 +67,7 @@ class TestFinding:
     def test_sidecar_files_of_the_run_and_the_session_are_recognised_by_content(self, run: Path) -> None:
         (run / "my notes.txt").write_text(REPORT)
         (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)
-        (run / "stderr.txt").write_bytes(block("aa11").encode() + b"\xff\xfe")
+        (run / "stderr.txt").write_bytes(block_text("aa11").encode() + b"\xff\xfe")
         (run / "picture.png").write_bytes(b"\x89PNG")
         report = report_of(run)
         assert report["metrics"]["file"] == "my notes.txt"
@@ -122,7 +122,7 @@ class TestFinding:
         description.write_text(" \n")
         assert report_of(run)["session"]["description"] == "of the run"
 
-    def test_a_missing_description_is_none(self, run: Path) -> None:
+    def test_a_missing_description_is_null(self, run: Path) -> None:
         assert report_of(run)["session"]["description"] is None
 
     def test_the_file_of_a_recording_is_read(self, run: Path) -> None:
@@ -177,7 +177,7 @@ class TestFinding:
     )
     def test_no_sidecar_file_prevents_a_report(self, name: str, run: Path) -> None:
         digits = "9" * 5000
-        nasty = [
+        invalid_contents = [
             b"",
             b"\0" * 5000,
             bytes(range(256)) * 20,
@@ -191,9 +191,9 @@ class TestFinding:
             f"W [1] [1/8] torch._dynamo hit config.recompile_limit ({digits})\n".encode(),
             b"Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\nCompilation Analysis:  x",
         ]
-        place = run / "plugins/profile/s" / name
-        for content in (nasty[2], nasty[3], b"\n".join(nasty)):
-            place.write_bytes(content)
+        path = run / "plugins/profile/s" / name
+        for content in (invalid_contents[2], invalid_contents[3], b"\n".join(invalid_contents)):
+            path.write_bytes(content)
             report = report_of(run)
             assert report["steps"]
             json_bytes(report)
@@ -207,12 +207,12 @@ class TestFinding:
         assert report_of(run)["recorded"] is None
 
     def test_unreadable_files_are_reported(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refused(path: str, **options: Any) -> Source:
+        def refuse_texts(path: str, **options: Any) -> Source:
             if path.endswith(".txt"):
                 raise InputError(f"{path}: permission denied; make the file readable for this user")
             return open_source(path, **options)
 
-        monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refused)
+        monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refuse_texts)
         (run / "notes.txt").write_text("x")
         [message] = diagnostics(report_of(run), "text_not_understood")
         assert message.startswith("notes.txt is not used, or only in part: permission denied; make the file")
@@ -239,13 +239,13 @@ class TestBeforeAndAfter:
         (run / after).write_text(metrics(16, more="Counter: aten::special_i1\n  Value: 4\n"))
         parsed = report_of(run)["metrics"]
         assert parsed["file"] == after
-        changed = parsed["difference"]
-        assert (changed["before"], changed["after"]) == (before, after)
-        assert changed["metrics"] == {"ExecuteTime": {"samples": 6, "total": 6 * 10**9, "unit": "ps"}}
-        assert changed["counters"] == {"aten::special_i1": 4}
-        assert changed["fallbacks"] == {"special_i1": 4}
-        assert changed["figures"]["execute_count"] == 6
-        [row] = [entry for entry in parsed["against_trace"] if entry["operation"] == "execute"]
+        difference = parsed["difference"]
+        assert (difference["before"], difference["after"]) == (before, after)
+        assert difference["metrics"] == {"ExecuteTime": {"samples": 6, "total": 6 * 10**9, "unit": "ps"}}
+        assert difference["counters"] == {"aten::special_i1": 4}
+        assert difference["fallbacks"] == {"special_i1": 4}
+        assert difference["figures"]["execute_count"] == 6
+        [row] = [row for row in parsed["against_trace"] if row["operation"] == "execute"]
         assert row == {
             "operation": "execute",
             "metrics": 16,
@@ -254,11 +254,11 @@ class TestBeforeAndAfter:
             "agrees": True,
         }
 
-    def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
+    def test_unread_counts_are_null(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(10))
         (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
+        [row] = [row for row in report["metrics"]["against_trace"] if row["operation"] == "execute"]
         assert row == {
             "operation": "execute",
             "metrics": None,
@@ -266,8 +266,8 @@ class TestBeforeAndAfter:
             "trace": 6,
             "agrees": True,
         }
-        changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
-        assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
+        difference = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
+        assert difference == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
         assert not diagnostics(report, "metrics_disagree")
         assert "line 2 is not understood" in diagnostics(report, "text_not_understood")[0]
 
@@ -275,8 +275,8 @@ class TestBeforeAndAfter:
         for rank, executions in ((0, 10), (1, 50)):
             (run / f"rank{rank}_before.txt").write_text(metrics(executions))
             (run / f"rank{rank}_after.txt").write_text(metrics(executions + 3))
-        changed = report_of(run)["metrics"]["difference"]
-        assert (changed["before"], changed["after"]) == ("rank0_before.txt", "rank0_after.txt")
+        difference = report_of(run)["metrics"]["difference"]
+        assert (difference["before"], difference["after"]) == ("rank0_before.txt", "rank0_after.txt")
 
     def test_no_difference_is_guessed_from_names_alone(self, run: Path) -> None:
         (run / "rank0.txt").write_text(metrics(10))
@@ -296,10 +296,10 @@ class TestBeforeAndAfter:
         assert (
             "after.txt: torch.compile cleared the counters whenever it extracted a graph (4 times)" in message
         )
-        # Where it extracted nothing in between, both reports began to count at the same instant.
+        # If it extracted nothing in between, both reports began to count at the same instant.
         (run / "before.txt").write_text(metrics(10, more=counter.format(4, 1)))
-        changed = report_of(run)["metrics"]["difference"]
-        assert (changed["counters"], changed["figures"]["step_markers"]) == ({"MarkStep": 2}, 2)
+        difference = report_of(run)["metrics"]["difference"]
+        assert (difference["counters"], difference["figures"]["step_markers"]) == ({"MarkStep": 2}, 2)
 
     def test_smaller_counts_after_the_trace_are_reported(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
@@ -319,7 +319,7 @@ class TestDisagreement:
     def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(5))
         report = report_of(run)
-        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["operation"] == "execute"]
+        [row] = [row for row in report["metrics"]["against_trace"] if row["operation"] == "execute"]
         assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
@@ -330,12 +330,12 @@ class TestDisagreement:
         [message] = diagnostics(report_of(run), "metrics_disagree")
         assert "counts 1 execution since the one from before the trace" in message
 
-    def test_counting_more_than_the_trace_is_no_disagreement(self, run: Path) -> None:
+    def test_counting_more_than_the_trace_is_not_a_disagreement(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(300))
         assert diagnostics(report_of(run), "metrics_disagree") == []
 
     def test_a_log_in_another_order_gives_no_cause(self, run: Path) -> None:
-        (run / "e.txt").write_text("".join(block(graph, "Execution") for graph in 4 * ("aa", "bb")))
+        (run / "e.txt").write_text("".join(block_text(graph, "Execution") for graph in 4 * ("aa", "bb")))
         report = report_of(run)
         assert report["executions"][0]["causes"] == []
         [message] = diagnostics(report, "debug_log_disagrees")
@@ -354,18 +354,20 @@ class TestDisagreement:
         shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run)
         shutil.copy(shared_traces / "torch_xla/tiny_baseline/metrics_report.txt", run)
         report = report_of(run)
-        assert [item["cause"] for item in report["compiles"]] == [None]
+        assert [row["cause"] for row in report["compiles"]] == [None]
         messages = " ".join(diagnostics(report, "debug_log_disagrees"))
         assert "none of the 1 graph compiled in the capture" in messages
         assert "does not match" in messages
-        assert any("counts 9 executions in all" in item for item in diagnostics(report, "metrics_disagree"))
+        assert any(
+            "counts 9 executions in all" in message for message in diagnostics(report, "metrics_disagree")
+        )
 
 
 def test_the_text_report_shows_sidecar_files(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "metrics_before.txt").write_text(metrics(10))
     (run / "metrics_after.txt").write_text(metrics(12))
     (run / "explained.log").write_text(EXPLAIN)
-    (run / "e.txt").write_text("".join(block("aa", "Execution") for _ in range(9)))
+    (run / "e.txt").write_text("".join(block_text("aa", "Execution") for _ in range(9)))
     assert main(["report", str(run)]) == 0
     output = capsys.readouterr().out
     assert "Metrics and trace (metrics_after.txt)" in output

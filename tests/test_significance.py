@@ -24,20 +24,20 @@ from tb_xla_insights.compare.significance import (
 Numbers = Sequence[float]
 
 
-def steps(values: Numbers) -> StepSample:
+def step_sample(values: Numbers) -> StepSample:
     return StepSample([int(value) for value in values], range(len(values)))
 
 
 def compare_means(a: Numbers, b: Numbers) -> PermutationResult:
-    return PermutationTest(steps(a), steps(b)).test_means(a, b)
+    return PermutationTest(step_sample(a), step_sample(b)).test_means(a, b)
 
 
 def compare_medians(a: Numbers, b: Numbers) -> PermutationResult:
-    return PermutationTest(steps(a), steps(b)).test_medians(a, b)
+    return PermutationTest(step_sample(a), step_sample(b)).test_medians(a, b)
 
 
-def mean_rank(group: Numbers, pooled: Numbers) -> float:
-    """The mean rank of a group; equal values share the mean of their ranks."""
+def rank_mean(group: Numbers, pooled: Numbers) -> float:
+    """The mean of a group's ranks; equal values share the mean of their ranks."""
     return fmean(
         sum(pooled_value < value for pooled_value in pooled)
         + sum(pooled_value == value for pooled_value in pooled) / 2
@@ -45,7 +45,7 @@ def mean_rank(group: Numbers, pooled: Numbers) -> float:
     )
 
 
-def enumerated_p(a: Sequence[int], b: Sequence[int], figure: Callable[[Numbers, Numbers], float]) -> float:
+def enumerate_p(a: Sequence[int], b: Sequence[int], figure: Callable[[Numbers, Numbers], float]) -> float:
     """Twice the smaller tail of the difference of a figure, over all splits of the pooled steps."""
     pooled = [*a, *b]
 
@@ -60,22 +60,22 @@ def enumerated_p(a: Sequence[int], b: Sequence[int], figure: Callable[[Numbers, 
     return min(1.0, 2 * min(tails) / len(differences))
 
 
-times = st.lists(st.integers(1, 60), min_size=MIN_STEPS, max_size=6)
+DURATIONS = st.lists(st.integers(1, 60), min_size=MIN_STEPS, max_size=6)
 
 
 class TestAgainstAllSplits:
     @settings(max_examples=60, deadline=None)
-    @given(times, times)
+    @given(DURATIONS, DURATIONS)
     def test_means(self, a: list[int], b: list[int]) -> None:
-        assert compare_means(a, b).p == pytest.approx(enumerated_p(a, b, lambda group, _: fmean(group)))
+        assert compare_means(a, b).p == pytest.approx(enumerate_p(a, b, lambda group, _: fmean(group)))
 
     @settings(max_examples=60, deadline=None)
-    @given(times, times)
+    @given(DURATIONS, DURATIONS)
     def test_medians(self, a: list[int], b: list[int]) -> None:
-        assert compare_medians(a, b).p == pytest.approx(enumerated_p(a, b, mean_rank))
+        assert compare_medians(a, b).p == pytest.approx(enumerate_p(a, b, rank_mean))
 
     @settings(max_examples=60, deadline=None)
-    @given(times, times)
+    @given(DURATIONS, DURATIONS)
     def test_swapping_the_sessions_changes_nothing(self, a: list[int], b: list[int]) -> None:
         assert compare_medians(a, b) == compare_medians(b, a)
         assert compare_means(a, b) == compare_means(b, a)
@@ -103,7 +103,7 @@ class TestManyFigures:
             p = max(p, float((maxima >= observed[largest] - 1e-6).mean()))
             expected[largest] = p
             remaining.remove(largest)
-        results = PermutationTest(steps(range(4)), steps(range(5))).test_many_means(
+        results = PermutationTest(step_sample(range(4)), step_sample(range(5))).test_many_means(
             table[:, :4], table[:, 4:]
         )
         assert [result.p for result in results] == pytest.approx([expected[row] for row in range(len(table))])
@@ -111,7 +111,7 @@ class TestManyFigures:
     def test_few_pairs_without_a_difference_have_a_significant_figure(self) -> None:
         """Of 200 pairs with 60 figures of all sizes, 10 are expected; 20 or more have a probability of 0.2 %."""
         random = np.random.default_rng(7)
-        test = PermutationTest(steps(range(5)), steps(range(5)))
+        test = PermutationTest(step_sample(range(5)), step_sample(range(5)))
         sizes = 10.0 ** random.uniform(5, 9, (60, 1))
         pairs = (sizes * random.lognormal(0, 0.2, (60, 10)) for _ in range(200))
         results = (test.test_many_means(pair[:, :5], pair[:, 5:]) for pair in pairs)
@@ -125,12 +125,12 @@ class TestManyFigures:
         table[0, 8:] *= 3
         table[1, 8:] *= 1.1
         table[2] *= 1e3 * random.lognormal(0, 1, 16)
-        test = PermutationTest(steps(range(8)), steps(range(8)))
+        test = PermutationTest(step_sample(range(8)), step_sample(range(8)))
         results = test.test_many_means(table[:, :8], table[:, 8:])
         assert [result.is_significant for result in results] == [True, True] + [False] * 38
 
     def test_too_few_steps_have_no_result(self) -> None:
-        few = PermutationTest(steps(range(3)), steps(range(9)))
+        few = PermutationTest(step_sample(range(3)), step_sample(range(9)))
         assert few.test_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [PermutationResult()] * 2
 
 
@@ -192,7 +192,7 @@ class TestCompilations:
         assert sample.durations_ps == [5, 900]
 
     def test_usual_steps_are_no_evidence_for_the_opposite_difference(self) -> None:
-        a, b = steps([10, 11, 12, 13, 14]), steps([20, 21, 22, 23, 24])
+        a, b = step_sample([10, 11, 12, 13, 14]), step_sample([20, 21, 22, 23, 24])
         assert median_test(a, b, shown_difference=10).is_significant
         assert median_test(a, b, shown_difference=-10) == PermutationResult(1.0, 10)
 
@@ -219,7 +219,7 @@ class TestFewSteps:
 
 class TestLimit:
     @settings(max_examples=60, deadline=None)
-    @given(times, times)
+    @given(DURATIONS, DURATIONS)
     def test_differences_that_may_be_chance_are_below_the_limit(self, a: list[int], b: list[int]) -> None:
         for result, difference in (
             (compare_medians(a, b), median_low(a) - median_low(b)),
@@ -239,7 +239,7 @@ class TestLimit:
 class TestHosts:
     """Steps of several hosts that run together start and end together, so they count once."""
 
-    def together(self, hosts: int, durations: Sequence[int]) -> StepSample:
+    def joint_steps(self, hosts: int, durations: Sequence[int]) -> StepSample:
         return StepSample.from_rows(
             row(duration, number, f"host{host}")
             for host in range(hosts)
@@ -248,9 +248,9 @@ class TestHosts:
 
     def test_steps_of_several_hosts_count_once(self) -> None:
         a, b = [10, 11, 12, 13], [12, 14, 13, 15]
-        one_host = PermutationTest(self.together(1, a), self.together(1, b))
-        eight_hosts = PermutationTest(self.together(8, a), self.together(8, b))
-        assert self.together(8, a).block_count == 4
+        one_host = PermutationTest(self.joint_steps(1, a), self.joint_steps(1, b))
+        eight_hosts = PermutationTest(self.joint_steps(8, a), self.joint_steps(8, b))
+        assert self.joint_steps(8, a).block_count == 4
         assert eight_hosts.test_means(a * 8, b * 8).p == pytest.approx(one_host.test_means(a, b).p)
         assert eight_hosts.test_medians(a * 8, b * 8).p == pytest.approx(one_host.test_medians(a, b).p)
 

@@ -13,12 +13,12 @@ import pytest
 
 from docs.collect import ROOT, collect, linked_files
 
-NAV = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+NAVIGATION = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
 
 
 def test_every_page_is_in_the_navigation() -> None:
     pages = {str(path.relative_to(ROOT)) for path in linked_files(ROOT / "README.md") if path.suffix == ".md"}
-    assert sorted(re.findall(r": (\S+\.md)$", NAV, re.MULTILINE)) == sorted(pages)
+    assert sorted(re.findall(r": (\S+\.md)$", NAVIGATION, re.MULTILINE)) == sorted(pages)
 
 
 def test_the_site_builds_and_is_complete(tmp_path: Path) -> None:

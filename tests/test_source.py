@@ -39,7 +39,7 @@ def rewrite(name: str, data: bytes) -> None:
         os.utime(name.removeprefix("file://"), ns=(1, 1))
 
 
-def into(source: Source, offset: int, length: int) -> bytes:
+def read_into(source: Source, offset: int, length: int) -> bytes:
     buffer = np.zeros(length, np.uint8)
     return buffer[: source.read_into(offset, buffer)].tobytes()
 
@@ -49,7 +49,7 @@ def test_ranges(name: str) -> None:
         assert (source.path, source.size) == (name.removeprefix("file://"), len(DATA))
         for offset, length in ((0, 10), (250, 10), (0, len(DATA)), (1020, 4), (1020, 99), (5000, 3), (7, 0)):
             assert source.read(offset, length).tobytes() == DATA[offset : offset + length]
-            assert into(source, offset, length) == DATA[offset : offset + length]
+            assert read_into(source, offset, length) == DATA[offset : offset + length]
         assert source.read(5, -3).tobytes() == b""
 
 
@@ -118,12 +118,14 @@ def test_a_file_written_during_reading_is_reported(tmp_path: Path, write: Callab
             source.read(90, 50)
 
 
-@pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(path.with_name("b.pb"))])
-def test_a_file_removed_after_opening_is_read_as_it_was(tmp_path: Path, away: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("remove", [Path.unlink, lambda path: path.rename(path.with_name("b.pb"))])
+def test_a_file_removed_after_opening_is_read_as_it_was(
+    tmp_path: Path, remove: Callable[[Path], None]
+) -> None:
     path = tmp_path / "a.pb"
     path.write_bytes(DATA)
     with open_source(str(path)) as source:
-        away(path)
+        remove(path)
         assert source.read(90, 50).tobytes() == DATA[90:140]
 
 

@@ -1,4 +1,4 @@
-"""The devices' time in whole steps: compared with known truth, with brute force, and in real captures."""
+"""The devices' time in whole steps: compared with known truth, with counting, and in real captures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tb_xla_insights.trace.model import Trace
 SPAN = st.tuples(st.integers(0, 120), st.integers(1, 30))
 
 
-def step(start: int, duration: int, number: int) -> Event:
+def step_event(start: int, duration: int, number: int) -> Event:
     return ("Training_Step", start, duration, {"_r": 1, "step_num": number})
 
 
@@ -32,7 +32,7 @@ def test_work_and_idle_time_during_steps() -> None:
     """The device also works before, between and after the steps, outside of them. Idle time before the device's first
     and after its last op counts."""
     trace = capture(
-        thread("python", step(10 * US, 100 * US, 5), step(130 * US, 100 * US, 6),
+        thread("python", step_event(10 * US, 100 * US, 5), step_event(130 * US, 100 * US, 6),
                ("StepMarker", 180 * US, 50 * US), role="driving"),
         Core([("early", 0, 5 * US), ("dot.1", 60 * US, 80 * US), ("add.1", 150 * US, 20 * US)]),
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_work_and_idle_time_during_steps() -> None:
 
 def test_stalls_are_work_and_short_gaps_have_no_class() -> None:
     trace = capture(
-        thread("python", step(0, 100 * US, 5), role="driving"),
+        thread("python", step_event(0, 100 * US, 5), role="driving"),
         Core([("dot.1", 0, 40 * US), ("copy-done.1", 45 * US, 55 * US)]),
     )
     report: Any = step_idle_report(session(trace))
@@ -72,7 +72,7 @@ def test_idle_time_without_edges_is_that_of_the_gaps_in_steps(shared_traces: Pat
 
 def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
     def host(name: str, steps: int, *works: int) -> Trace:
-        events = [step(at * 100 * US, 100 * US, at) for at in range(steps)]
+        events = [step_event(at * 100 * US, 100 * US, at) for at in range(steps)]
         cores = [
             Core([("dot", at * 100 * US, work * US) for at in range(steps)], name=f"TPU:{number}")
             for number, work in enumerate(works)
@@ -92,9 +92,11 @@ def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
 
 def test_hosts_without_device_work_or_steps_are_left_out() -> None:
     complete = capture(
-        thread("python", step(0, 100 * US, 1), role="driving"), Core([("dot", 0, 50 * US)]), host="complete"
+        thread("python", step_event(0, 100 * US, 1), role="driving"),
+        Core([("dot", 0, 50 * US)]),
+        host="complete",
     )
-    no_device = capture(thread("python", step(0, 300 * US, 1), role="driving"), host="no_device")
+    no_device = capture(thread("python", step_event(0, 300 * US, 1), role="driving"), host="no_device")
     no_steps = capture(thread("python", ("f", 0, 90)), Core([("dot", 0, 50 * US)]), host="no_steps")
     report: Any = step_idle_report(session(complete, no_device, no_steps))
     assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
@@ -124,23 +126,23 @@ def test_without_steps_times_are_of_each_cores_span() -> None:
     assert report["all_cores"]["by_class_ps"] == {"sync_prepare": 30 * US}
 
 
-def instants(*columns: Any) -> Iterator[tuple[int, ...]]:
+def intervals(*columns: Any) -> Iterator[tuple[int, ...]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def means_by_counting(trace: Trace) -> dict[str, Fraction]:
+def count_means(trace: Trace) -> dict[str, Fraction]:
     """The means of one host, picosecond by picosecond."""
     steps, devices = find_steps(trace), trace.devices
     host, classes = host_class_segments(trace), dict[int, str]()
-    for start, end, class_index in instants(host.start_ps, host.end_ps, host.class_index):
+    for start, end, class_index in intervals(host.start_ps, host.end_ps, host.class_index):
         classes |= dict.fromkeys(range(start, end), CLASSES[class_index])
     sums: dict[str, int] = {"work": 0}
     for device in devices:
         busy_intervals = busy(trace, device)
-        work = instants(busy_intervals.start_ps, busy_intervals.end_ps)
+        work = intervals(busy_intervals.start_ps, busy_intervals.end_ps)
         at_work = {ps for start, end in work for ps in range(start, end)}
-        for step_ in steps:
-            for ps in range(step_.start_ps, step_.end_ps):
+        for step in steps:
+            for ps in range(step.start_ps, step.end_ps):
                 name = "work" if ps in at_work else classes.get(ps, "unrecorded")
                 sums[name] = sums.get(name, 0) + 1
     return {name: Fraction(ps, len(steps) * len(devices)) for name, ps in sums.items()}
@@ -158,25 +160,25 @@ def test_means_agree_with_counting_every_instant(
     """Steps are given as (pause before it, duration). All gaps are too short to have a class."""
     events, now_ps = [("main", 0, 400)], 0
     for number, (pause, duration) in enumerate(steps):
-        events.append(step(now_ps + pause, duration, number))
+        events.append(step_event(now_ps + pause, duration, number))
         now_ps += pause + duration
     trace = capture(
         thread("python", *events, *(("StepMarker", *marker) for marker in markers), role="driving"),
         *(Core([("dot", *op) for op in ops], name=f"TPU:{number}") for number, ops in enumerate(cores)),
     )
     report: Any = step_idle_report(session(trace))
-    truth = means_by_counting(trace)
+    expected = count_means(trace)
     parts = {"work": report["work_ps"], **report["by_class_ps"]}
-    idle = sum(ps for name, ps in truth.items() if name != "work")
+    idle = sum(ps for name, ps in expected.items() if name != "work")
     assert report["work_ps"] + report["idle_ps"] == report["step_ps"]
     assert sum(report["by_class_ps"].values()) + report["small_ps"] == report["idle_ps"]
-    assert abs(parts["work"] - truth["work"]) < 1
+    assert abs(parts["work"] - expected["work"]) < 1
     assert abs(report["idle_ps"] - idle) < 2
     for name, ps in report["by_class_ps"].items():
-        assert ps <= truth[name] + 1
+        assert ps <= expected[name] + 1
 
 
-def assert_adds_up(report: Any) -> None:
+def check_sums(report: Any) -> None:
     all_cores = report["all_cores"]
     for times in (report, all_cores, *report["devices"]):
         assert times["idle_ps"] == times["small_ps"] + sum(times["by_class_ps"].values())
@@ -190,7 +192,7 @@ def assert_adds_up(report: Any) -> None:
 
 def test_case_study() -> None:
     report: Any = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
-    assert_adds_up(report)
+    check_sums(report)
     assert (report["steps"], report["cores"]) == (10, 8)
     assert [round(report[name] / 1e9, 1) for name in ("step_ps", "work_ps", "idle_ps")] == [
         290.8,
@@ -203,4 +205,4 @@ def test_case_study() -> None:
     "folder", ["torch_xla/dynamo_full_step", "torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"]
 )  # fmt: skip
 def test_real_captures_add_up(shared_traces: Path, folder: str) -> None:
-    assert_adds_up(step_idle_report(session(real_trace(shared_traces / folder))))
+    check_sums(step_idle_report(session(real_trace(shared_traces / folder))))

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
 
 
-def steps(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
+def step_rows(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
     return [
         (step.name, step.number, step.source, step.start_ps, step.duration_ps) for step in find_steps(trace)
     ]
@@ -40,7 +40,7 @@ def test_annotations_precede_other_sources() -> None:
         ("Training_Step", 50, 40, {"_r": 1}),
         *MARKERS,
     ]
-    assert steps(capture(thread("python", ("start", 0, 1), *events), line)) == [
+    assert step_rows(capture(thread("python", ("start", 0, 1), *events), line)) == [
         ("Training_Step", 7, "annotation", 5, 40),
         ("Training_Step", None, "annotation", 50, 40),
     ]
@@ -48,62 +48,64 @@ def test_annotations_precede_other_sources() -> None:
 
 def test_nested_step_is_part_of_the_outer_one() -> None:
     events = [("epoch", 0, 90, {"_r": 1}), ("evaluation", 50, 30), ("batch", 51, 9, {"_r": 1, "step_num": 1})]
-    assert steps(capture(thread("python", *events))) == [("epoch", None, "annotation", 0, 90)]
+    assert step_rows(capture(thread("python", *events))) == [("epoch", None, "annotation", 0, 90)]
 
 
 def test_steps_of_other_threads_count_only_without_steps_on_the_driving_thread() -> None:
     second_thread = thread("python", ("eval", 0, 9, {"_r": 1}), role="other")
     with_steps = thread("python", ("train", 0, 40, {"_r": 1}), role="driving")
-    assert [name for name, *_ in steps(capture(with_steps, second_thread))] == ["train"]
+    assert [name for name, *_ in step_rows(capture(with_steps, second_thread))] == ["train"]
     assert [
         name
-        for name, *_ in steps(capture(thread("python", ("forward", 0, 40), role="driving"), second_thread))
+        for name, *_ in step_rows(
+            capture(thread("python", ("forward", 0, 40), role="driving"), second_thread)
+        )
     ] == ["eval"]
 
 
 def test_steps_line_of_a_device() -> None:
     line = {"Steps": [("3", 100, 50), ("train 4", 150, 50), ("?", 200, 10)]}
     trace = capture(thread("python", ("x", 0, 1), *MARKERS), Core(lines=line), Core(name="TPU:1", lines=line))
-    assert steps(trace) == [
+    assert step_rows(trace) == [
         ("3", 3, "steps_line", 100, 50), ("train 4", 4, "steps_line", 150, 50), ("?", None, "steps_line", 200, 10),
     ]  # fmt: skip
 
 
 def test_step_lasts_from_the_end_of_a_marker_to_the_end_of_the_next() -> None:
     trace = capture(thread("python", ("forward", 0, 8), *MARKERS), RUNS)
-    assert steps(trace) == [
+    assert step_rows(trace) == [
         ("StepMarker", None, "step_marker", 20, 30),
         ("StepMarker", None, "step_marker", 50, 35),
     ]
 
 
 def test_one_marker_is_no_step() -> None:
-    assert steps(capture(thread("python", ("forward", 0, 8), MARKERS[0]))) == []
+    assert step_rows(capture(thread("python", ("forward", 0, 8), MARKERS[0]))) == []
 
 
 def test_repeated_program_with_most_time_marks_steps() -> None:
-    assert steps(capture(thread("python", ("f", 0, 8)), RUNS)) == [
+    assert step_rows(capture(thread("python", ("f", 0, 8)), RUNS)) == [
         ("step", None, "modules", 60, 30), ("step", None, "modules", 90, 40),
     ]  # fmt: skip
 
 
-def loop_programs(*names: str) -> set[str]:
+def find_loop_programs(*names: str) -> set[str]:
     """The program that marks the loop in runs of these programs, 10 ps each."""
     runs = [(f"{name}(1)", 20 * number, 10) for number, name in enumerate(names)]
-    return {name for name, *_ in steps(capture(thread("python", ("f", 0, 8)), Core(modules=runs)))}
+    return {name for name, *_ in step_rows(capture(thread("python", ("f", 0, 8)), Core(modules=runs)))}
 
 
 OP_BY_OP = ("matmul", "matmul", "add", "matmul", "tanh", "add")
 
 
 def test_ops_in_several_places_mark_no_loop() -> None:
-    assert loop_programs(*OP_BY_OP * 3) == {"tanh"}
-    assert loop_programs(*OP_BY_OP * 2) == set()
-    assert loop_programs("matmul", "add", "matmul", "add", "add", "matmul") == set()
+    assert find_loop_programs(*OP_BY_OP * 3) == {"tanh"}
+    assert find_loop_programs(*OP_BY_OP * 2) == set()
+    assert find_loop_programs("matmul", "add", "matmul", "add", "add", "matmul") == set()
 
 
 def test_loop_may_evaluate_now_and_then() -> None:
-    assert loop_programs(*("train",) * 5, "evaluate", *("train",) * 5, "evaluate") == {"train"}
+    assert find_loop_programs(*("train",) * 5, "evaluate", *("train",) * 5, "evaluate") == {"train"}
 
 
 def test_call_around_a_tensorflow_function_is_the_step() -> None:
@@ -118,7 +120,7 @@ def test_call_around_a_tensorflow_function_is_the_step() -> None:
         ]
     ]
     evaluation = [("evaluate_function", 300, 50), ("FunctionRun", 305, 2, {"_r": 1})]
-    assert steps(capture(thread("python", *calls, *evaluation, role="driving"))) == [
+    assert step_rows(capture(thread("python", *calls, *evaluation, role="driving"))) == [
         ("train_function", None, "annotation", at, 90) for at in (0, 100, 200)
     ]
 
@@ -129,18 +131,21 @@ def test_annotations_precede_tensorflow_functions() -> None:
         ("FunctionRun", 5, 2, {"_r": 1}),
         ("FunctionRun", 95, 2, {"_r": 1}),
     ]
-    assert [name for name, *_ in steps(capture(thread("python", *events, role="driving")))] == ["train"]
+    assert [name for name, *_ in step_rows(capture(thread("python", *events, role="driving")))] == ["train"]
 
 
 def test_negative_program_ids_are_left_out() -> None:
     runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
-    assert [(start, duration) for *_, start, duration in steps(capture(thread("python", ("x", 0, 8)), runs))] == [
+    assert [(start, duration) for *_, start, duration in step_rows(capture(thread("python", ("x", 0, 8)), runs))] == [
         (10, 30), (40, 40),
     ]  # fmt: skip
 
 
 def test_no_source() -> None:
-    assert steps(capture(thread("python", ("f", 0, 8)), Core(modules=[("a(1)", 0, 5), ("b(2)", 9, 5)]))) == []
+    assert (
+        step_rows(capture(thread("python", ("f", 0, 8)), Core(modules=[("a(1)", 0, 5), ("b(2)", 9, 5)])))
+        == []
+    )
 
 
 def test_end_and_event_of_a_step() -> None:

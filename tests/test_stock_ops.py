@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from captures import real_trace, session
-from test_stock_profiler import ask, rows_of
+from test_stock_profiler import rows_of, run_tool
 
 from tb_xla_insights.device_work import host_work
 
 Sums = dict[str, list[float]]
 
 
-def ours(capture: Path, *columns: str) -> Sums:
+def sum_columns(capture: Path, *columns: str) -> Sums:
     """Sums of columns by op, over all programs; of kernels that name no op none."""
     sums: Sums = defaultdict(lambda: [0.0] * len(columns))
     row: Any
@@ -28,7 +28,7 @@ def ours(capture: Path, *columns: str) -> Sums:
 
 
 def stock_rows(tmp_path: Path, capture: Path) -> list[dict[str, Any]]:
-    return rows_of(ask(tmp_path, capture, "hlo_stats"))
+    return rows_of(run_tool(tmp_path, capture, "hlo_stats"))
 
 
 def test_a_tpus_ops_have_the_same_flops_and_bytes(shared_traces: Path, tmp_path: Path) -> None:
@@ -39,27 +39,27 @@ def test_a_tpus_ops_have_the_same_flops_and_bytes(shared_traces: Path, tmp_path:
         time_us = row["total_self_time"]
         amounts = row["model_flop_rate"] * time_us * 1e3, row["measured_memory_bw"] * time_us * 2**30 / 1e6
         theirs[row["hlo_op_name"]] = [row["occurrences"], *amounts]
-    own_sums = ours(capture, "executions", "model_flops", "bytes")
+    own_sums = sum_columns(capture, "executions", "model_flops", "bytes")
     assert len(own_sums) == 17
     assert own_sums == {op: pytest.approx(sums, rel=1e-6) for op, sums in theirs.items()}
-    whole = ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"]["metrics"]
-    assert sum(flops for _, flops, _ in own_sums.values()) == int(whole["rawFlops"])
-    self_ps = sum(time for (time,) in ours(capture, "self_ps").values())
-    assert self_ps == pytest.approx(int(whole["rawTime"]), rel=1e-4)
+    total = run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"]["metrics"]
+    assert sum(flops for _, flops, _ in own_sums.values()) == int(total["rawFlops"])
+    self_ps = sum(time for (time,) in sum_columns(capture, "self_ps").values())
+    assert self_ps == pytest.approx(int(total["rawTime"]), rel=1e-4)
 
 
-def leaves(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The innermost nodes of its tree, by name."""
+def find_leaves(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The metrics of the tree's innermost nodes, by name."""
     if not node.get("children"):
         return {node["name"]: node["metrics"]}
-    return {name: leaf for child in node["children"] for name, leaf in leaves(child).items()}
+    return {name: leaf for child in node["children"] for name, leaf in find_leaves(child).items()}
 
 
 def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path) -> None:
     """For fusions with a matrix product. It has no FLOPs of cuBLAS calls, and adds those of element-wise ops."""
     capture = shared_traces / "other" / "mi300_jax08_attention"
-    theirs = leaves(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
-    own_sums = ours(capture, "flops", "self_ps")
+    theirs = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
+    own_sums = sum_columns(capture, "flops", "self_ps")
     assert own_sums["gemm_fusion_dot_general.1"] == [
         float(theirs["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
     ]
@@ -74,15 +74,17 @@ def test_a_gpus_fusions_have_the_same_bytes(shared_traces: Path, tmp_path: Path,
     for row in stock_rows(tmp_path, capture):
         if "fusion" in row["category"]:
             theirs[row["hlo_op_name"]] += row["measured_memory_bw"] * row["total_self_time"] * 2**30 / 1e6
-    own_sums = {op: nbytes for op, (nbytes,) in ours(capture, "bytes").items() if op in theirs}
+    own_sums = {op: nbytes for op, (nbytes,) in sum_columns(capture, "bytes").items() if op in theirs}
     assert len(own_sums) > 5
     assert own_sums == pytest.approx(dict(theirs), rel=1e-6)
 
 
 def test_it_counts_a_convolution_once_for_each_of_its_kernels(shared_traces: Path, tmp_path: Path) -> None:
     capture = shared_traces / "public" / "gpu_mi300_jax"
-    theirs = leaves(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]
-    count, executions, flops, time = ours(capture, "count", "executions", "flops", "self_ps")["cudnn-conv.1"]
+    theirs = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]
+    count, executions, flops, time = sum_columns(capture, "count", "executions", "flops", "self_ps")[
+        "cudnn-conv.1"
+    ]
     assert (count, executions) == (int(theirs["occurrences"]), 40)
     assert flops / executions == float(theirs["rawFlops"]) / count
     assert time == float(theirs["rawTime"])

@@ -24,16 +24,16 @@ stock = pytest.importorskip(
 )
 
 
-def ask(tmp_path: Path, capture: Path, tool: str) -> Any:
-    """The answer of one of its tools about a capture. It writes files beside its input, so it reads a copy."""
+def run_tool(tmp_path: Path, capture: Path, tool: str) -> Any:
+    """The answer of one of the plugin's tools about a capture. It writes files beside its input, so it reads a copy."""
     (original,) = capture.rglob("*.xplane.pb")
     copy = shutil.copy(original, tmp_path)
     data, _ = stock.xspace_to_tool_data([str(copy)], tool, {})
     return json.loads(data)
 
 
-def op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
-    """Time by op name, over all programs and cores: the topmost nodes of its tree that bear an op's name and are not a
+def sum_op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
+    """Time by op name, over all programs and cores: the topmost nodes of the tree that bear an op's name and are not a
     category that bears it too."""
     times: dict[str, int] = defaultdict(int)
     for child in node.get("children", []):
@@ -42,12 +42,12 @@ def op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
             if child["name"] not in inner and not set(inner) & names:
                 times[child["name"]] += int(child["metrics"]["rawTime"])
                 continue
-        for name, time in op_times(child, names).items():
+        for name, time in sum_op_times(child, names).items():
             times[name] += time
     return times
 
 
-def ours(trace: Trace, names: list[str]) -> dict[str, int]:
+def sum_self_times(trace: Trace, names: list[str]) -> dict[str, int]:
     """Own time by op name, over all devices; `names` says what each op is called, device by device."""
     sums: dict[str, int] = defaultdict(int)
     times = [time for device in trace.devices for time in device.ops.self_ps.tolist()]
@@ -56,7 +56,7 @@ def ours(trace: Trace, names: list[str]) -> dict[str, int]:
     return sums
 
 
-def device_times(trace: Trace, names: list[str]) -> dict[str, int]:
+def sum_device_times(trace: Trace, names: list[str]) -> dict[str, int]:
     """What each op's stat `device_duration_ps` says, by op name, over all devices."""
     times: dict[str, int] = defaultdict(int)
     rows = [row for device in trace.devices for row in device.ops.row.tolist()]
@@ -71,18 +71,20 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
     capture = shared_traces / "public" / "tpu_v6e_jax"
     trace = real_trace(capture)
     devices = device_summaries(join_hosts("s", "p", [trace], []))
-    busy, span, idle = (sum(d[key] for d in devices) for key in ("busy_ps", "span_ps", "idle_ps"))
+    busy, span, idle = (sum(device[key] for device in devices) for key in ("busy_ps", "span_ps", "idle_ps"))
     duty_text = next(
-        t["p"] for t in ask(tmp_path, capture, "overview_page") if "device_duty_cycle_percent" in t["p"]
+        table["p"]
+        for table in run_tool(tmp_path, capture, "overview_page")
+        if "device_duty_cycle_percent" in table["p"]
     )
     assert duty_text["device_duty_cycle_percent"] == f"{100 * busy / span:.1f}%"
     # It prints six digits.
     assert float(duty_text["idle_time_high_confidence_ps"]) == pytest.approx(idle, rel=1e-5)
 
     names = [trace.strings[name] for device in trace.devices for name in device.ops.name.tolist()]
-    own_times = ours(trace, names)
-    theirs = op_times(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
-    device_ps = device_times(trace, names)
+    own_times = sum_self_times(trace, names)
+    theirs = sum_op_times(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
+    device_ps = sum_device_times(trace, names)
     assert theirs == device_ps  # it adds up what the device itself measured ...
     # The device's events determine the common clock.
     assert sum(own_times.values()) == pytest.approx(sum(device_ps.values()), rel=1e-4)
@@ -91,14 +93,16 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
 def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Path) -> None:
     capture = shared_traces / "public" / "gpu_mi300_jax"
     trace = real_trace(capture)
-    table = ask(tmp_path, capture, "hlo_stats")
-    column = {c["id"]: number for number, c in enumerate(table["cols"])}
+    table = run_tool(tmp_path, capture, "hlo_stats")
+    column_numbers = {column["id"]: number for number, column in enumerate(table["cols"])}
     theirs: dict[str, float] = defaultdict(float)
     for row in table["rows"]:
-        theirs[row["c"][column["hlo_op_name"]]["v"]] += row["c"][column["total_self_time"]]["v"]
+        theirs[row["c"][column_numbers["hlo_op_name"]]["v"]] += row["c"][column_numbers["total_self_time"]][
+            "v"
+        ]
     rows = np.concatenate([device.ops.row for device in trace.devices])
     named = trace.stats["hlo_op"].at(rows, -1).tolist()
-    own_times = ours(trace, [trace.strings[name] if name >= 0 else "" for name in named])
+    own_times = sum_self_times(trace, [trace.strings[name] if name >= 0 else "" for name in named])
     own_times.pop("", None)  # kernels of no op; it leaves them out as well
     assert {name: time / 1e6 for name, time in own_times.items()} == pytest.approx(dict(theirs), rel=1e-6)
 
@@ -109,7 +113,7 @@ def rows_of(table: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
 
 
-def stream_spans(trace: Trace) -> int:
+def sum_stream_spans(trace: Trace) -> int:
     """From the first to the last event on each GPU's streams, copies included, in ps."""
     total = 0
     for plane in trace.planes:
@@ -130,7 +134,7 @@ def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: P
     capture = shared_traces / "public" / name
     trace = real_trace(capture)
     theirs: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
-    for row in rows_of(ask(tmp_path, capture, "kernel_stats")):
+    for row in rows_of(run_tool(tmp_path, capture, "kernel_stats")):
         if not row["kernel_name"].startswith("__amd_rocclr_copy"):
             theirs[row["kernel_name"]][0] += row["occurrences"]
             theirs[row["kernel_name"]][1] += row["total_duration_us"]
@@ -148,23 +152,23 @@ def test_the_gpu_captures_have_no_duty_cycle_there_and_idle_time_of_all_streams(
 ) -> None:
     """Its spans have copies in them, its work no kernels that name no operation."""
     capture = shared_traces / "public" / name
-    overview = ask(tmp_path, capture, "overview_page")
+    overview = run_tool(tmp_path, capture, "overview_page")
     assert not [table for table in overview if "device_duty_cycle_percent" in table.get("p", {})]
     trace = real_trace(capture)
-    stats, _ = ask(tmp_path, capture, "framework_op_stats")
+    stats, _ = run_tool(tmp_path, capture, "framework_op_stats")
     rows = [row for row in rows_of(stats) if row["host_or_device"] == "Device"]
     (idle,) = (row["total_self_time"] for row in rows if row["type"] == "IDLE")
     work = sum(row["total_self_time"] for row in rows if row["type"] != "IDLE")
-    assert (idle + work) * 1e6 == pytest.approx(stream_spans(trace), rel=1e-6)
+    assert (idle + work) * 1e6 == pytest.approx(sum_stream_spans(trace), rel=1e-6)
     spans = sum(device["span_ps"] for device in device_summaries(join_hosts("s", "p", [trace], [])))
-    assert spans < stream_spans(trace)
+    assert spans < sum_stream_spans(trace)
 
 
 def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_path: Path) -> None:
     """Each of its GPUs records a step: the stock tab shows the longer one, we show that of the first GPU."""
     capture = shared_traces / "public" / "gpu_v100_tf"
     theirs = next(
-        table for table in ask(tmp_path, capture, "overview_page") if "steptime_ms_average" in table["p"]
+        table for table in run_tool(tmp_path, capture, "overview_page") if "steptime_ms_average" in table["p"]
     )
     (step,) = rows_of(theirs)
     trace = real_trace(capture)

@@ -20,7 +20,7 @@ from tb_xla_insights.tables.window import WINDOW_ANNOTATIONS, WINDOW_DEVICES, WI
 
 Row = Mapping[str, Any]
 MS = 10**9
-CASE = LOGDIR / "synthetic_case_study_8_tpu_cores"
+CASE_STUDY = LOGDIR / "synthetic_case_study_8_tpu_cores"
 
 
 def missing_keys(definition: Definition, row: Row) -> set[str]:
@@ -29,7 +29,7 @@ def missing_keys(definition: Definition, row: Row) -> set[str]:
 
 @pytest.fixture(scope="module")
 def session() -> xi.Session:
-    return xi.load(str(CASE))
+    return xi.load(str(CASE_STUDY))
 
 
 def test_rows_of_the_report_have_the_keys(session: xi.Session) -> None:
@@ -82,11 +82,11 @@ def test_the_page_takes_the_headings_of_shared_tables_from_their_definitions() -
 
 
 def test_files_begin_with_the_columns_of_the_definition(session: xi.Session) -> None:
-    written = tables(session)
+    tables_by_name = tables(session)
     for name, definition in CSV_TABLES.items():
-        if not written[name]:
+        if not tables_by_name[name]:
             continue
-        heads = list(dict.fromkeys(head.partition(".")[0] for head in written[name][0]))
+        heads = list(dict.fromkeys(head.partition(".")[0] for head in tables_by_name[name][0]))
         keys = [column.key for column in definition.columns if not column.derived]
         assert heads[: len(keys)] == keys, name
 

@@ -37,7 +37,9 @@ def hosts(tmp_path: Path) -> list[HostCapture]:
     ]
 
 
-def in_processes(hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]) -> list[Any]:
+def run_tasks_in_processes(
+    hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]
+) -> list[Any]:
     """What two processes make of each host, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
     return [item.value if isinstance(item, HostResult) else item for item in answers]
@@ -53,7 +55,7 @@ def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> 
     in_this_process = [
         item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)
     ]
-    in_pool = in_processes(hosts, count)
+    in_pool = run_tasks_in_processes(hosts, count)
     assert [item[:2] for item in in_pool] == [item[:2] for item in in_this_process]
     assert os.getpid() not in {process for _, _, process in in_pool}
 
@@ -79,13 +81,13 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
-    results = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
+    results = run_tasks_in_processes(hosts, partial(die_once, host_name="c", folder=str(tmp_path)))
     assert (tmp_path / "died").exists()
     assert [name for name, _ in results] == list(NAMES)
 
 
 def test_a_host_whose_process_always_dies_is_reported(hosts: list[HostCapture]) -> None:
-    results = in_processes(hosts, partial(die, where="c"))
+    results = run_tasks_in_processes(hosts, partial(die, host_name="c"))
     assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
     assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
     failure = results[2]
@@ -114,18 +116,18 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         f"hosts = [HostCapture(name, path, 0) for name, path in {[(item.name, item.path) for item in hosts]}]\n"
         "print([it.value[0] for it in run_in_processes(hosts, Task(count, load_catalog()), 2)])\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(script)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
-    assert done.stdout.splitlines() == ["script", str(list(NAMES))]
+    assert process.stdout.splitlines() == ["script", str(list(NAMES))]
 
 
-def held_back(names: str, until: threading.Event) -> Callable[[Trace, HostCapture], str]:
-    """The host's name; of some hosts once an event is set."""
+def hold_back(names: str, until: threading.Event) -> Callable[[Trace, HostCapture], str]:
+    """A task that gives the host's name; for these hosts, once an event is set."""
 
     def function(_: Trace, host: HostCapture) -> str:
         if host.name in names:
@@ -137,9 +139,11 @@ def held_back(names: str, until: threading.Event) -> Callable[[Trace, HostCaptur
 
 def test_a_slow_host_does_not_delay_the_others(hosts: list[HostCapture]) -> None:
     released = threading.Event()
-    answers = run_in_threads(hosts, Task(held_back("a", released), load_catalog()), 2, in_order=False)
-    assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
-    released.set()
+    answers = run_in_threads(hosts, Task(hold_back("a", released), load_catalog()), 2, in_order=False)
+    try:
+        assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
+    finally:
+        released.set()
     assert [item.host.name for item in answers] == ["a"]
 
 
@@ -153,7 +157,7 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
 
     answers = run_in_threads(
         hosts,
-        Task(held_back("a", released), load_catalog()),
+        Task(hold_back("a", released), load_catalog()),
         2,
         in_order=True,
         should_continue=should_continue,
@@ -164,7 +168,7 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
 
 def test_stop_does_not_wait_for_running_hosts(hosts: list[HostCapture]) -> None:
     released = threading.Event()
-    task = Task(held_back("".join(NAMES), released), load_catalog())
+    task = Task(hold_back("".join(NAMES), released), load_catalog())
     try:
         assert list(run_in_threads(hosts, task, 2, in_order=False, should_continue=lambda: False)) == []
     finally:

@@ -18,28 +18,28 @@ Capture = pytest.CaptureFixture[str]
 DIGITS = "9" * 5000
 
 
-def zeros(path: Path) -> None:
+def link_zeros(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-def no_writer(path: Path) -> None:
+def make_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-def folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
     path.mkdir()
 
 
-def sparse(path: Path) -> None:
+def write_sparse(path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(10 << 30)
 
 
-def loop(path: Path) -> None:
+def link_loop(path: Path) -> None:
     path.symlink_to(path)
 
 
-def text(content: str | bytes) -> Any:
+def write(content: str | bytes) -> Any:
     return lambda path: path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
@@ -56,42 +56,42 @@ def test_a_directory_leaves_no_open_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "catalog", "pairs"),
+    ("create", "catalog_error", "pairs_error"),
     [
-        (zeros, "larger than 8 MB", "larger than 8 MB"),
-        (no_writer, "Expecting value", "no pairs"),
-        (folder, "Is a directory", "Is a directory"),
-        (sparse, "larger than 8 MB", "larger than 8 MB"),
-        (loop, "Too many levels of symbolic links", "Too many levels of symbolic links"),
-        (text(b"\xff\x00{"), "byte 0: not UTF-8 or UTF-16 text", "byte 0: not UTF-8 or UTF-16 text"),
-        (text(b"\xef\xbb\xbf\xff"), "byte 3: not UTF-8", "byte 3: not UTF-8"),
-        (text(b"a,b\n\0,\0\n"), "line 1, column 1", "'\\x00' is not a session"),
-        (text("[" * 100_000), "nested too deeply", "no pairs"),
-        (text('{"groups":' * 100_000), "nested too deeply", "field larger than field limit"),
-        (text('{"groups": [NaN]}'), "NaN is not JSON", "no pairs"),
-        (text('{"groups": [Infinity]}'), "Infinity is not JSON", "no pairs"),
-        (text(f'{{"groups": [{DIGITS}]}}'), "a number has too many digits", "no pairs"),
-        (text(f"a,b\n{DIGITS},2\n"), "line 1, column 1", "is not a session; give a path or a time in ms"),
-        (text(f"model,x\nm,{DIGITS}\n"), "line 1, column 1", "is not a speed-up; write numbers like"),
-        (text("model,x\nm,NaN\n"), "line 1, column 1", "'NaN' is not a speed-up"),
-        (text("model,x\nm,1e400\n"), "line 1, column 1", "'1e400' is not a speed-up"),
-        (text("x" * 200_000 + ",b\n1,2\n"), "line 1, column 1", "field larger than field limit"),
+        (link_zeros, "larger than 8 MB", "larger than 8 MB"),
+        (make_pipe, "Expecting value", "no pairs"),
+        (make_folder, "Is a directory", "Is a directory"),
+        (write_sparse, "larger than 8 MB", "larger than 8 MB"),
+        (link_loop, "Too many levels of symbolic links", "Too many levels of symbolic links"),
+        (write(b"\xff\x00{"), "byte 0: not UTF-8 or UTF-16 text", "byte 0: not UTF-8 or UTF-16 text"),
+        (write(b"\xef\xbb\xbf\xff"), "byte 3: not UTF-8", "byte 3: not UTF-8"),
+        (write(b"a,b\n\0,\0\n"), "line 1, column 1", "'\\x00' is not a session"),
+        (write("[" * 100_000), "nested too deeply", "no pairs"),
+        (write('{"groups":' * 100_000), "nested too deeply", "field larger than field limit"),
+        (write('{"groups": [NaN]}'), "NaN is not JSON", "no pairs"),
+        (write('{"groups": [Infinity]}'), "Infinity is not JSON", "no pairs"),
+        (write(f'{{"groups": [{DIGITS}]}}'), "a number has too many digits", "no pairs"),
+        (write(f"a,b\n{DIGITS},2\n"), "line 1, column 1", "is not a session; give a path or a time in ms"),
+        (write(f"model,x\nm,{DIGITS}\n"), "line 1, column 1", "is not a speed-up; write numbers like"),
+        (write("model,x\nm,NaN\n"), "line 1, column 1", "'NaN' is not a speed-up"),
+        (write("model,x\nm,1e400\n"), "line 1, column 1", "'1e400' is not a speed-up"),
+        (write("x" * 200_000 + ",b\n1,2\n"), "line 1, column 1", "field larger than field limit"),
         (
-            text(json.dumps({"groups": [{"class": "x" * 10**6}]})),
+            write(json.dumps({"groups": [{"class": "x" * 10**6}]})),
             "is not a class",
             "field larger than field limit",
         ),
-        (text(json.dumps({"groups": [{"class": {"a": [1]}}]})), "is not a class", "no pairs"),
+        (write(json.dumps({"groups": [{"class": {"a": [1]}}]})), "is not a class", "no pairs"),
     ],
 )
 def test_every_bad_text_file_is_a_one_line_error(
-    content: Any, catalog: str, pairs: str, tmp_path: Path, capsys: Capture
+    create: Any, catalog_error: str, pairs_error: str, tmp_path: Path, capsys: Capture
 ) -> None:
     session, path = write_session(tmp_path / "s", "vm"), tmp_path / "text"
-    content(path)
+    create(path)
     for command, reason in (
-        (["report", str(session), "--catalog", str(path)], catalog),
-        (["compare", "--pairs", str(path)], pairs),
+        (["report", str(session), "--catalog", str(path)], catalog_error),
+        (["compare", "--pairs", str(path)], pairs_error),
     ):
         assert main(command) == 3
         printed = capsys.readouterr()
@@ -113,9 +113,9 @@ def test_every_bad_text_file_is_a_one_line_error(
     ],
 )
 def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         main(["report", str(write_session(tmp_path / "s", "vm")), option, value])
-    assert left.value.code == 2
+    assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert len(line) < 1000
 
@@ -123,17 +123,17 @@ def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Cap
 class TestReading:
     def test_a_pipe_that_somebody_writes_into(self) -> None:
         """As a shell's `<(…)` is."""
-        out, into = os.pipe()
+        read_end, write_end = os.pipe()
 
-        def write() -> None:
-            with os.fdopen(into, "wb") as file:
+        def fill() -> None:
+            with os.fdopen(write_end, "wb") as file:
                 file.write(b"x" * 100_000)
 
-        writer = threading.Thread(target=write)
+        writer = threading.Thread(target=fill)
         writer.start()
-        assert read_text(f"/dev/fd/{out}") == "x" * 100_000
+        assert read_text(f"/dev/fd/{read_end}") == "x" * 100_000
         writer.join()
-        os.close(out)
+        os.close(read_end)
 
     def test_up_to_the_limit(self, tmp_path: Path) -> None:
         (tmp_path / "large").write_bytes(b"x" * MAX_TEXT_BYTES)

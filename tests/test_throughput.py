@@ -21,7 +21,7 @@ from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
 
 Capture = pytest.CaptureFixture[str]
-ONE, OTHER = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_slow_input"))
+BASELINE, SLOW_INPUT = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_slow_input"))
 
 
 class TestReport:
@@ -45,15 +45,15 @@ class TestReport:
             "samples_per_s": {"median": used * 1e4, "mean": used * 1e4},
         }
 
-    @pytest.mark.parametrize("written", [None, 0, -3, "64", True, float("inf"), [64]])
-    def test_only_numbers_above_0_count_as_recorded(self, written: Any) -> None:
-        assert throughput([{"duration_ps": 100 * US}], {"samples_per_step": written}, None) is None
+    @pytest.mark.parametrize("recorded", [None, 0, -3, "64", True, float("inf"), [64]])
+    def test_only_numbers_above_0_count_as_recorded(self, recorded: Any) -> None:
+        assert throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, None) is None
 
     def test_as_text_and_json(self, capsys: Capture) -> None:
-        assert main(["report", ONE, "--samples-per-step", "64", "--json"]) == 0
+        assert main(["report", BASELINE, "--samples-per-step", "64", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)["throughput"]
-        assert result == xi.load(ONE).report(samples_per_step=64)["throughput"]
-        assert main(["report", ONE, "--samples-per-step", "64"]) == 0
+        assert result == xi.load(BASELINE).report(samples_per_step=64)["throughput"]
+        assert main(["report", BASELINE, "--samples-per-step", "64"]) == 0
         text = plain(capsys.readouterr().out)
         median, mean = (plain(units.rate(result["samples_per_s"][name])) for name in ("median", "mean"))
         assert (
@@ -62,12 +62,14 @@ class TestReport:
         )
 
 
-@pytest.mark.parametrize("wrong", ["0", "-1", "nan", "inf", "many", ""])
-@pytest.mark.parametrize("command", [["report", ONE], ["compare", ONE, OTHER]])
-def test_an_invalid_number_of_samples_is_wrong_usage(command: list[str], wrong: str, capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as left:
-        main([*command, f"--samples-per-step={wrong}"])
-    assert left.value.code == 2
+@pytest.mark.parametrize("invalid", ["0", "-1", "nan", "inf", "many", ""])
+@pytest.mark.parametrize("command", [["report", BASELINE], ["compare", BASELINE, SLOW_INPUT]])
+def test_an_invalid_number_of_samples_is_wrong_usage(
+    command: list[str], invalid: str, capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main([*command, f"--samples-per-step={invalid}"])
+    assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "give a number above 0" in line
 
@@ -111,13 +113,13 @@ class TestCompare:
 
     def test_on_the_command_line(self, capsys: Capture) -> None:
         def rates(*arguments: str) -> list[float]:
-            assert main(["compare", ONE, OTHER, *arguments, "--json"]) == 0
+            assert main(["compare", BASELINE, SLOW_INPUT, *arguments, "--json"]) == 0
             row = measure(json.loads(capsys.readouterr().out), "samples_mean")
             return [row["a"], row["b"]]
 
         a, b = rates("--samples-per-step", "64")
         assert rates("--samples-per-step", "64,32") == [a, b / 2]
-        assert main(["compare", ONE, OTHER, "--samples-per-step", "64"]) == 0
+        assert main(["compare", BASELINE, SLOW_INPUT, "--samples-per-step", "64"]) == 0
         assert f"Samples per second, mean {plain(units.rate(a))} {plain(units.rate(b))}" in " ".join(
             plain(capsys.readouterr().out).split()
         )

@@ -20,7 +20,10 @@ def timeline(tmp_path: Path) -> Timeline:
 
 
 def test_rows_are_in_drawing_order_with_ids_from_the_file(timeline: Timeline) -> None:
-    rows = [(r["id"], r["kind"], r["label"], r["role"], r["unfolded"]) for r in timeline.head()["rows"]]
+    rows = [
+        (row["id"], row["kind"], row["label"], row["role"], row["unfolded"])
+        for row in timeline.head()["rows"]
+    ]
     assert rows == [
         ("h0.steps", "steps", "Steps", None, True),
         ("h0.ann", "annotations", "Annotations", None, True),
@@ -42,9 +45,8 @@ def test_annotations_are_at_their_depth_and_phases_in_order(timeline: Timeline) 
 def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:
     cut = space()
     python = cut.planes[0].lines[0]
-    python.events = python.events[
-        1:
-    ]  # the first Training_Step began before the capture, so forward moves up a level
+    # The first Training_Step began before the capture, so forward moves up a level.
+    python.events = python.events[1:]
     timeline = timeline_of(cut, tmp_path)
     assert "attention" in names_of(timeline, "h0.ann")[1]
     assert timeline.head()["phases"] == ["forward", "loss"]
@@ -68,9 +70,9 @@ def test_threads_show_work_without_instants(timeline: Timeline) -> None:
 def test_events_have_the_class_of_their_nearest_ancestor_with_one(timeline: Timeline) -> None:
     view = timeline.view(0, STEP, 20_000, ["h0.t0"])
     classes = {
-        view["names"][n]: CLASSES[c]
+        view["names"][name]: CLASSES[class_index]
         for lane in view["rows"]["h0.t0"]
-        for n, c in zip(lane["n"], lane["c"], strict=True)
+        for name, class_index in zip(lane["n"], lane["c"], strict=True)
     }
     assert classes == {
         "Training_Step": "tracing",
@@ -86,7 +88,7 @@ def test_events_have_the_class_of_their_nearest_ancestor_with_one(timeline: Time
 def test_the_classes_of_a_host_leave_no_hole(timeline: Timeline) -> None:
     view = timeline.view(0, STEPS * STEP, 20_000, ["h0.classes"])
     (lane,) = slices(view, "h0.classes")
-    assert all(a[0] + a[1] == b[0] for a, b in pairwise(lane))
+    assert all(start + duration == next_start for (start, duration, *_), (next_start, *_) in pairwise(lane))
     assert lane[0][0] == 0
     assert set(view["rows"]["h0.classes"][0]["e"]) == {-1}
 
@@ -101,11 +103,11 @@ def test_a_view_has_the_events_that_touch_the_window_with_exact_times(timeline: 
 
 
 def test_preparing_the_first_view_changes_none(tmp_path: Path) -> None:
-    plain, prepared = timeline_of(space(), tmp_path / "a"), timeline_of(space(), tmp_path / "b")
+    unprepared, prepared = timeline_of(space(), tmp_path / "a"), timeline_of(space(), tmp_path / "b")
     prepared.prepare()
-    rows = [row["id"] for row in plain.head()["rows"]]
+    rows = [row["id"] for row in unprepared.head()["rows"]]
     for px in (3, 1250, 20_000):
-        assert prepared.view(0, 5 * STEP, px, rows) == plain.view(0, 5 * STEP, px, rows)
+        assert prepared.view(0, 5 * STEP, px, rows) == unprepared.view(0, 5 * STEP, px, rows)
 
 
 def test_ops_of_a_device_last_until_their_end(timeline: Timeline) -> None:
@@ -123,11 +125,11 @@ def test_narrow_neighbours_merge_under_the_name_with_most_time(timeline: Timelin
     assert view["rows"]["h0.ann"][1]["b"] == [STEPS * 9 * MS]
 
 
-@pytest.mark.parametrize(("most", "lanes"), [(12, [3, 6, 3]), (9, [3, 3, 3]), (6, [3, 1, 1])])
+@pytest.mark.parametrize(("max_slices", "lanes"), [(12, [3, 6, 3]), (9, [3, 3, 3]), (6, [3, 1, 1])])
 def test_deep_lanes_are_coarsened_if_a_view_has_too_many_slices(
-    timeline: Timeline, monkeypatch: pytest.MonkeyPatch, most: int, lanes: list[int]
+    timeline: Timeline, monkeypatch: pytest.MonkeyPatch, max_slices: int, lanes: list[int]
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", most)
+    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", max_slices)
     view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
     assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
 
@@ -151,12 +153,12 @@ def test_a_host_without_events_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_helpers_beyond_the_busiest_are_folded(tmp_path: Path) -> None:
-    many = space()
+    capture = space()
     for number in range(12):
-        many.planes[0].line(f"pjrt-tpu-tasks/{number}", id=50 + number).event(
+        capture.planes[0].line(f"pjrt-tpu-tasks/{number}", id=50 + number).event(
             "TransferToDevice", 0, (number + 1) * MS
         )
-    rows = timeline_of(many, tmp_path).head()["rows"]
+    rows = timeline_of(capture, tmp_path).head()["rows"]
     shown = [row["label"] for row in rows if row["role"] == "transfer" and row["unfolded"]]
     assert [int(label.split()[1]) for label in shown] == list(range(12 - len(shown) + 1, 13))
     assert sum(row["unfolded"] for row in rows if row["role"] in ("executor", "client", "transfer")) == 8

@@ -21,27 +21,27 @@ def timeline(tmp_path: Path) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("call", "message"),
     [
-        (lambda t: t.view(0, 10, 100, ["h0.t9"]), "no row h0.t9"),
-        (lambda t: t.view(10, 10, 100, ["h0.t0"]), "is empty"),
-        (lambda t: t.view(0, 10, 0, ["h0.t0"]), "0 pixels"),
-        (lambda t: t.event("0.99999"), "no event 0.99999"),
-        (lambda t: t.event("1.0"), "no event 1.0"),
-        (lambda t: t.event("x"), "no event x"),
-        (lambda t: t.event_at("h0.t0", 5 * MS), "no event of h0.t0 starts"),
-        (lambda t: t.event_at("h0.t0", 0, 7), "no event of h0.t0 starts"),
-        (lambda t: t.neighbor("h0.t0", 9, 0, "next"), "h0.t0 has 4 depths"),
-        (lambda t: t.neighbor("h0.t0", 0, 0, "up"), "no direction up"),
-        (lambda t: t.search("a", ["nothing"]), "no row nothing"),
-        (lambda t: t.table(5, 4, [], 10), "is empty"),
+        (lambda timeline: timeline.view(0, 10, 100, ["h0.t9"]), "no row h0.t9"),
+        (lambda timeline: timeline.view(10, 10, 100, ["h0.t0"]), "is empty"),
+        (lambda timeline: timeline.view(0, 10, 0, ["h0.t0"]), "0 pixels"),
+        (lambda timeline: timeline.event("0.99999"), "no event 0.99999"),
+        (lambda timeline: timeline.event("1.0"), "no event 1.0"),
+        (lambda timeline: timeline.event("x"), "no event x"),
+        (lambda timeline: timeline.event_at("h0.t0", 5 * MS), "no event of h0.t0 starts"),
+        (lambda timeline: timeline.event_at("h0.t0", 0, 7), "no event of h0.t0 starts"),
+        (lambda timeline: timeline.neighbor("h0.t0", 9, 0, "next"), "h0.t0 has 4 depths"),
+        (lambda timeline: timeline.neighbor("h0.t0", 0, 0, "up"), "no direction up"),
+        (lambda timeline: timeline.search("a", ["nothing"]), "no row nothing"),
+        (lambda timeline: timeline.table(5, 4, [], 10), "is empty"),
     ],
 )
-def test_unknown_events_are_a_one_line_error(timeline: Timeline, ask: Any, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        ask(timeline)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_unknown_events_are_a_one_line_error(timeline: Timeline, call: Any, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        call(timeline)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
@@ -109,15 +109,15 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
 
 
 def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_path: Path) -> None:
-    pool = Space()
-    host = pool.plane("/host:CPU")
+    capture = Space()
+    host = capture.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
     producer.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
     producer.event("PjRtCpuExecutable::ExecuteHelper", 2 * MS, MS)
     hand_over(producer, 11 * MS, consumer, 12 * MS, 1)
     producer.event("Wait for usage holds", 13 * MS, MS)
     consumer.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
-    timeline = timeline_of(pool, tmp_path)
+    timeline = timeline_of(capture, tmp_path)
     taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
     assert [item["name"] for item in taken_up["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
@@ -129,14 +129,14 @@ def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_
 
 
 def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
-    pool = Space()
-    host = pool.plane("/host:CPU")
+    capture = Space()
+    host = capture.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
     producer.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
     hand_over(producer, 1 * MS, consumer, 2 * MS, 1)
     consumer.event("ThreadpoolListener::StopRegion", 3 * MS, 0)
     consumer.event("ThunkExecutor::Execute", 4 * MS, MS)
-    timeline = timeline_of(pool, tmp_path)
+    timeline = timeline_of(capture, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
     assert [item["name"] for item in timeline.event(str(partner["event"]))["flow"]["from"]] == [
@@ -209,8 +209,8 @@ def test_the_table_lists_the_events_that_touch_the_window_by_start(timeline: Tim
 
 
 def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_path: Path) -> None:
-    space = Space()
-    plane = space.plane("/device:TPU:0")
+    capture = Space()
+    plane = capture.plane("/device:TPU:0")
     text = "%copy-done.2 = f32[8] copy-done(%copy-start.2)"
     done = plane.event_metadata(text, display_name="copy-done.2")
     reduce = plane.event_metadata("%all-reduce.3 = f32[8] all-reduce(%x)", display_name="all-reduce.3")
@@ -220,7 +220,7 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
     for number, metadata in enumerate((dot, reduce, done)):
         ops.event(metadata, 10 * number, 10)
     plane.line("Async XLA Ops").event("copy-start.2", 5, 20)
-    timeline = timeline_of(space, tmp_path)
+    timeline = timeline_of(capture, tmp_path)
     view = timeline.view(0, 40, 20_000, ["h0.d0.ops"])
     assert view["rows"]["h0.d0.ops"][0]["c"] == [0, 1, 2]
     assert timeline.event_at("h0.d0.ops", 20, 0)["title"] == text
@@ -232,23 +232,23 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
 def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
     """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
     prefix."""
-    space = Space()
-    plane = space.plane("/device:GPU:0")
+    capture = Space()
+    plane = capture.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")
     plane.event_metadata("fusion.9", stats={"hlo_category": "all-reduce fusion"})
     kernels = ("ncclDevKernel_AllReduce_Sum", "send.1", "recv-done.1", "all-reduce-promotion", "dot.1")
     for number, name in enumerate((*kernels, "fusion.9")):
         stream.event(name, 10 * number, 10)
-    timeline = timeline_of(space, tmp_path)
+    timeline = timeline_of(capture, tmp_path)
     for row in ("h0.d0.ops", "h0.d0.l0"):
         assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]
 
 
 def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:
     name = "f" * (MAX_NAME_LENGTH + 1)
-    space_ = Space()
-    space_.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
-    timeline = timeline_of(space_, tmp_path)
+    capture = Space()
+    capture.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
+    timeline = timeline_of(capture, tmp_path)
     listed = name[:-1] + "…"
     assert timeline.view(0, 100, 100, ["h0.t0"])["names"] == [listed]
     event = timeline.event("0.0")
@@ -257,11 +257,11 @@ def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: 
 
 
 def test_of_many_ancestors_the_outermost_and_innermost_are_listed(tmp_path: Path) -> None:
-    space_ = Space()
-    line = space_.plane("/host:CPU").line("python", id=1)
+    capture = Space()
+    line = capture.plane("/host:CPU").line("python", id=1)
     for depth in range(231):
         line.event(f"level_{depth}", depth, 1000 - 2 * depth)
-    timeline = timeline_of(space_, tmp_path)
+    timeline = timeline_of(capture, tmp_path)
     event = timeline.event("0.230")
     names = [item["name"] for item in event["path"]]
     assert names[:100] == [f"level_{depth}" for depth in range(100)]

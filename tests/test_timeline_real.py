@@ -19,16 +19,16 @@ def check_whole(timeline: Timeline, duration_ps: int) -> None:
     """What holds for every session: all events are in the whole view, and each slice of one can be selected."""
     rows = {row["id"]: row for row in timeline.head()["rows"]}
     view = timeline.view(0, duration_ps + 1, 1200, list(rows))
-    for id, row in rows.items():
-        lanes = slices(view, id)
+    for row_id, row in rows.items():
+        lanes = slices(view, row_id)
         assert sum(count for lane in lanes for *_, count in lane) == row["events"]
         for depth, lane in enumerate(lanes):
             for start, duration, name, count in lane[:3]:
                 if count > 1 or not name:
                     continue
-                event = timeline.event_at(id, start, depth)
+                event = timeline.event_at(row_id, start, depth)
                 if event["start_ps"] == start:  # a nearer one may start within a nanosecond
-                    assert (event["name"], event["row"], event["depth"]) == (name, id, depth)
+                    assert (event["name"], event["row"], event["depth"]) == (name, row_id, depth)
                     assert event["duration_ps"] >= 0
                     assert duration >= 0
 

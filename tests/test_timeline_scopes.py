@@ -1,4 +1,4 @@
-"""Rows of scopes in the timeline: what a device works on at each instant, as the annotations are called on the host."""
+"""Rows of scopes in the timeline: what a device works on at each instant, by the names of the host's annotations."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ from timelines import slices
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline, scopes
+from tb_xla_insights.timeline.kernels import join_pieces, op_pieces
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("forward", 200_000), ("update", 100_000)]
-INNER = {"forward": [("attention", 50_000), ("attention", 50_000)]}
-FIRST, AGAIN = (f"Training_Step.1/forward.2/attention.{n}/aten__mm:" for n in (1, 3))
+NESTED = {"forward": [("attention", 50_000), ("attention", 50_000)]}
+FIRST_ATTENTION, SECOND_ATTENTION = (f"Training_Step.1/forward.2/attention.{n}/aten__mm:" for n in (1, 3))
 FORWARD, UPDATE = "Training_Step.1/forward.2/aten__mm:", "Training_Step.1/update.4/aten__mm:"
-AT = 950_000
+RUN_START = 950_000
 
 
 def steps(*ops: tuple[int, str]) -> list[Step]:
     body = [(f"dot.{n}", time, scope) for n, (time, scope) in enumerate(ops)]
-    return [Step(PHASES, [(AT, body)], INNER)]
+    return [Step(PHASES, [(RUN_START, body)], NESTED)]
 
 
-def lanes_of(traced: SessionTrace) -> list[list[tuple[int, int, str]]]:
-    timeline = Timeline(traced)
+def lanes_of(session_trace: SessionTrace) -> list[list[tuple[int, int, str]]]:
+    timeline = Timeline(session_trace)
     timeline.find_scopes()
-    view = timeline.view(0, 2 * traced.duration_ps, 20_000, ["h0.d0.scopes"])
+    view = timeline.view(0, 2 * session_trace.duration_ps, 20_000, ["h0.d0.scopes"])
     return [
-        [(start - AT, length, name) for start, length, name, _ in lane]
+        [(start - RUN_START, length, name) for start, length, name, _ in lane]
         for lane in slices(view, "h0.d0.scopes")
     ]
 
 
 def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
-    traced = training(
-        tmp_path, steps((100, FIRST), (200, FORWARD), (300, UPDATE), (400, "aten__mm:"), (500, UPDATE))
+    session_trace = training(
+        tmp_path,
+        steps((100, FIRST_ATTENTION), (200, FORWARD), (300, UPDATE), (400, "aten__mm:"), (500, UPDATE)),
     )
-    assert lanes_of(traced) == [
+    assert lanes_of(session_trace) == [
         [(0, 600, "Training_Step"), (600, 400, ""), (1000, 500, "Training_Step")],
         [(0, 300, "forward"), (300, 300, "update"), (1000, 500, "update")],
         [(0, 100, "attention")],
@@ -55,8 +57,10 @@ def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
 
 
 def test_repetitions_are_separate(tmp_path: Path) -> None:
-    traced = training(tmp_path, steps((100, FIRST), (200, FIRST), (300, AGAIN)))
-    assert lanes_of(traced)[2] == [(0, 300, "attention"), (300, 300, "attention")]
+    session_trace = training(
+        tmp_path, steps((100, FIRST_ATTENTION), (200, FIRST_ATTENTION), (300, SECOND_ATTENTION))
+    )
+    assert lanes_of(session_trace)[2] == [(0, 300, "attention"), (300, 300, "attention")]
 
 
 def test_a_device_without_scopes_has_no_row(tmp_path: Path) -> None:
@@ -77,9 +81,9 @@ def test_stored_rows_of_name_scopes_are_unchanged() -> None:
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
-    before = timeline.rows()["rows"]
+    stored_rows = timeline.rows()["rows"]
     timeline.find_scopes()
-    assert timeline.rows() == {"more_rows": False, "rows": before}
+    assert timeline.rows() == {"more_rows": False, "rows": stored_rows}
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
@@ -88,7 +92,7 @@ def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: 
         raise AssertionError("programs are read")
 
     monkeypatch.setattr(scopes, "find_ops", fail)
-    timeline = Timeline(training(tmp_path, steps((100, FIRST))))
+    timeline = Timeline(training(tmp_path, steps((100, FIRST_ATTENTION))))
     head = timeline.head()
     timeline.prepare()
     assert head["more_rows"]
@@ -98,18 +102,18 @@ def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: 
 def test_concurrent_requests_add_the_rows_once_below_the_ops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    timeline = Timeline(training(tmp_path, steps((100, FIRST))))
+    timeline = Timeline(training(tmp_path, steps((100, FIRST_ATTENTION))))
     calls = []
 
-    def counted(*more: Any) -> list[scopes.ScopeTrack]:
-        calls.append(more)
-        return scopes.scope_tracks(*more)
+    def count_calls(*arguments: Any) -> list[scopes.ScopeTrack]:
+        calls.append(arguments)
+        return scopes.scope_tracks(*arguments)
 
-    monkeypatch.setattr("tb_xla_insights.timeline.host.scope_tracks", counted)
-    asking = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
-    for request in asking:
+    monkeypatch.setattr("tb_xla_insights.timeline.host.scope_tracks", count_calls)
+    requests = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
+    for request in requests:
         request.start()
-    for request in asking:
+    for request in requests:
         request.join()
     rows = timeline.rows()
     assert len(calls) == 1
@@ -120,18 +124,20 @@ def test_concurrent_requests_add_the_rows_once_below_the_ops(
 
 
 def test_a_row_of_scopes_from_an_earlier_load_is_found(tmp_path: Path) -> None:
-    before, again = (Timeline(training(tmp_path, steps((100, FIRST)))) for _ in range(2))
-    before.find_scopes()
-    row = before.rows()["rows"][-1]["id"]
-    assert again.view(0, 1000, 100, [row]) == before.view(0, 1000, 100, [row])
+    first_load, second_load = (Timeline(training(tmp_path, steps((100, FIRST_ATTENTION)))) for _ in range(2))
+    first_load.find_scopes()
+    row = first_load.rows()["rows"][-1]["id"]
+    assert second_load.view(0, 1000, 100, [row]) == first_load.view(0, 1000, 100, [row])
     with pytest.raises(InputError, match=r"no row h0\.d7\.scopes"):
-        again.view(0, 1000, 100, ["h0.d7.scopes"])
+        second_load.view(0, 1000, 100, ["h0.d7.scopes"])
 
 
 def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
-    timeline = Timeline(training(tmp_path, steps((100, FORWARD), (200, AGAIN), (300, "aten__t:"), (50, ""))))
+    timeline = Timeline(
+        training(tmp_path, steps((100, FORWARD), (200, SECOND_ATTENTION), (300, "aten__t:"), (50, "")))
+    )
     timeline.find_scopes()
-    inner = timeline.event_at("h0.d0.scopes", AT + 100, 2)
+    inner = timeline.event_at("h0.d0.scopes", RUN_START + 100, 2)
     assert (inner["name"], [item["name"] for item in inner["path"]]) == (
         "attention",
         ["Training_Step", "forward"],
@@ -140,15 +146,15 @@ def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
         "annotation": "Training_Step/forward/attention",
         "as recorded": "Training_Step.1/forward.2/attention.3",
     }
-    bare = timeline.event_at("h0.d0.scopes", AT + 300, 0)
-    assert bare["name"] == "no scope"
-    assert [item["name"] for item in bare["stats"]] == ["bare: 1 op", "none: 1 op"]
-    place = {"step": 0, "device": "vm/TPU:0"}
-    assert timeline.annotation_at("h0.d0.scopes", AT + 100, 2) == {
+    no_scope = timeline.event_at("h0.d0.scopes", RUN_START + 300, 0)
+    assert no_scope["name"] == "no scope"
+    assert [item["name"] for item in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
+    position = {"step": 0, "device": "vm/TPU:0"}
+    assert timeline.annotation_at("h0.d0.scopes", RUN_START + 100, 2) == {
         "path": "Training_Step/forward/attention",
-        **place,
+        **position,
     }
-    assert timeline.annotation_at("h0.d0.scopes", AT + 300, 0) == {"path": None, **place}
+    assert timeline.annotation_at("h0.d0.scopes", RUN_START + 300, 0) == {"path": None, **position}
     assert timeline.annotation_at("h0.ann", 0, 1) == {
         "path": "Training_Step/forward",
         "step": 0,
@@ -171,27 +177,24 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
     hlo = HloModule("SyncTensorsGraph.1", 7, bodies).to_bytes()
     timeline = Timeline(training(tmp_path, steps((300, ""), (100, "")), hlo))
 
-    def facts(at: int) -> list[str]:
-        stats = timeline.event_at("h0.d0.ops", AT + at)["stats"]
+    def read_stats(at: int) -> list[str]:
+        stats = timeline.event_at("h0.d0.ops", RUN_START + at)["stats"]
         return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
 
-    assert facts(0) == []  # an op is shown without waiting for the programs to be read
+    assert read_stats(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
-    assert [re.sub(r"[\u2009\u202f]", " ", item) for item in facts(0)] == [mixed, "model.py:7"]
-    assert facts(300) == ["no annotation (bare)"]
+    assert [re.sub(r"[\u2009\u202f]", " ", item) for item in read_stats(0)] == [mixed, "model.py:7"]
+    assert read_stats(300) == ["no annotation (bare)"]
 
 
-spans = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=12
-)
+OPS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=12)
 
 
 @settings(max_examples=200, deadline=None)
-@given(spans)
+@given(OPS)
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
     """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
-    from tb_xla_insights.timeline.kernels import op_pieces
 
     ops.sort(key=lambda item: (item[0], -item[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
@@ -205,10 +208,10 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
             assert now not in shown
             shown[now] = part
     for now in range(80):
-        open_ = [n for n, (begin, time, _) in enumerate(ops) if begin <= now < begin + time]
+        running = [n for n, (begin, time, _) in enumerate(ops) if begin <= now < begin + time]
         expected = None
-        if open_:
-            begin, time, kind = ops[open_[-1]]
+        if running:
+            begin, time, kind = ops[running[-1]]
             expected = kind if kind < 2 else 2 if now < begin + time // 3 else 3
         assert shown.get(now) == expected
 
@@ -216,7 +219,6 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
 def test_pieces_of_one_run_and_label_are_joined(parts: list[tuple[int, int, int]]) -> None:
-    from tb_xla_insights.timeline.kernels import join_pieces
 
     parts.sort(key=lambda item: item[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in parts])

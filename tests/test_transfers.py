@@ -13,13 +13,16 @@ from tb_xla_insights.analysis.host.transfers import find_transfers, transfers_re
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.report.metrics_text import parse_metrics
 
-TO, FROM = "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice"
+TO_DEVICE, FROM_DEVICE = (
+    "PjRtComputationClient::TransferToDevice",
+    "PjRtComputationClient::TransferFromDevice",
+)
 
 
 def test_nested_transfer_of_the_same_direction_is_part_of_the_outer_one() -> None:
     trace = capture(
-        thread("python", (TO, 0, 20), ("CopyToDevice", 2, 5), (FROM, 30, 40), ("CommonPjRtBuffer::ToLiteral", 32, 5),
-               (TO, 40, 10))
+        thread("python", (TO_DEVICE, 0, 20), ("CopyToDevice", 2, 5),
+               (FROM_DEVICE, 30, 40), ("CommonPjRtBuffer::ToLiteral", 32, 5), (TO_DEVICE, 40, 10))
     )  # fmt: skip
     report = transfers_report(session(trace))
     assert (report["to_device"]["count"], report["to_device"]["duration_ps"]) == (2, 30)
@@ -45,7 +48,7 @@ def test_bytes_are_those_of_the_outermost_event_with_a_size() -> None:
 
 
 def test_carrying_threads_count_only_without_requesting_threads() -> None:
-    requesting = thread("python", (TO, 0, 20), role="driving")
+    requesting = thread("python", (TO_DEVICE, 0, 20), role="driving")
     carrying = thread(
         "tf_XLAPjRtCpuClient/3", ("Transpose::Execute", 5, 3), ("Transpose::Execute", 9, 3), role="client"
     )
@@ -58,13 +61,13 @@ def test_read_after_a_step_belongs_to_it() -> None:
     in no step."""
     steps = [("Training_Step", at, 100, {"_r": 1, "step_num": at // 200}) for at in (200, 400)]
     events = [
-        (FROM, 110, 10),
+        (FROM_DEVICE, 110, 10),
         steps[0],
-        (FROM, 250, 10),
-        (TO, 310, 5),
-        (FROM, 320, 20),
+        (FROM_DEVICE, 250, 10),
+        (TO_DEVICE, 310, 5),
+        (FROM_DEVICE, 320, 20),
         steps[1],
-        (FROM, 510, 20),
+        (FROM_DEVICE, 510, 20),
     ]
     trace = capture(thread("python", *events, role="driving"))
     report = transfers_report(session(trace))
@@ -77,8 +80,7 @@ def test_read_after_a_step_belongs_to_it() -> None:
 
 
 def test_case_study() -> None:
-    truth = demo("synthetic_case_study_8_tpu_cores")
-    report = transfers_report(session(truth))
+    report = transfers_report(session(demo("synthetic_case_study_8_tpu_cores")))
     assert (report["to_device"]["count"], report["from_device"]["count"]) == (12, 1)
     assert report["to_device"]["bytes"] == 11 * 318_400_000 + 61_400_000
     assert report["from_device"]["bytes"] == 4
@@ -89,10 +91,10 @@ def test_case_study() -> None:
 )
 def test_counts_do_not_exceed_the_metrics_report(shared_traces: Path, folder: str) -> None:
     """The report counts from the process's start and so includes the capture's steps."""
-    place = shared_traces / "torch_xla" / folder
-    metrics = parse_metrics((place / "metrics_report.txt").read_text())
+    capture_folder = shared_traces / "torch_xla" / folder
+    metrics = parse_metrics((capture_folder / "metrics_report.txt").read_text())
     assert metrics
-    trace = real_trace(place)
+    trace = real_trace(capture_folder)
     transfers = find_transfers(trace)
     for direction, name in enumerate(("TransferToDeviceTime", "TransferFromDeviceTime")):
         samples = metrics.samples(name) or 0

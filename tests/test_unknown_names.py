@@ -30,10 +30,10 @@ def test_unknown_events_are_reported_from_three_percent_on(events: list[Event], 
 
 
 def test_unknown_framework() -> None:
-    ids = {
+    ids_by_event = {
         name: {diagnostic.id for diagnostic in diagnose(session(capture(thread("python", (name, 0, 9)))))}
         for name in ("NewClient::Execute", "StepMarker", "PjitFunction(f)")
     }
-    assert {name for name, diagnostics in ids.items() if "unknown_framework" in diagnostics} == {
+    assert {name for name, diagnostics in ids_by_event.items() if "unknown_framework" in diagnostics} == {
         "NewClient::Execute"
     }

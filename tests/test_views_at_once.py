@@ -17,7 +17,7 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
     ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
 ]  # fmt: skip
-"""A view of each kind, the slow ones among them; none has been asked for when all are."""
+"""Views of each kind, with the slow ones. None is computed before all are requested at once."""
 
 
 @pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
@@ -27,18 +27,20 @@ def test_concurrent_views_answer_like_sequential_ones(run: str) -> None:
 
     alone = tensorboard("--logdir", logdir)
     assert opened(alone, session)["state"] == "ready"
-    expected = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
+    expected = {
+        route: get(alone, f"data/{route}", session=session, **arguments) for route, arguments in VIEWS
+    }
     assert {answer.status_code for answer in expected.values()} == {200}
 
     several = tensorboard("--logdir", logdir)
     assert opened(several, session)["state"] == "ready"
     together = threading.Barrier(2 * len(VIEWS), timeout=60)
 
-    def ask(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:
-        route, more = view
+    def request(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:
+        route, arguments = view
         together.wait()
-        return route, get(several, f"data/{route}", session=session, **more).data
+        return route, get(several, f"data/{route}", session=session, **arguments).data
 
     with ThreadPoolExecutor(together.parties) as pool:
-        answers = list(pool.map(ask, 2 * VIEWS))
+        answers = list(pool.map(request, 2 * VIEWS))
     assert [route for route, data in answers if data != expected[route].data] == []

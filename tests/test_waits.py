@@ -24,18 +24,20 @@ def wait_end(at: int, flow: int = 1, name: str = AWAIT, flow_type: int = 12) -> 
     return (name, at, 2, {"_ct": flow_type, "_c": flow})
 
 
-def traced(*events: Event) -> Trace:
+def capture_driver(*events: Event) -> Trace:
     return capture(thread("python", ("train", 0, 100, {"_r": 1, "step_num": 4}), *events, role="driving"))
 
 
-def lengths(trace: Trace) -> list[int]:
+def wait_durations(trace: Trace) -> list[int]:
     rows = np.flatnonzero(has_tag(trace, "blocks")[trace.metadata_index])
     return [int(length) for length in trace.duration_ps[rows]]
 
 
 def test_wait_lasts_from_its_first_instant_to_its_second() -> None:
-    trace = traced(("forward", 5, 20), wait_start(30), wait_end(80), wait_start(90, 2), wait_end(95, 2))
-    assert lengths(trace) == [50, 2, 5, 2]
+    trace = capture_driver(
+        ("forward", 5, 20), wait_start(30), wait_end(80), wait_start(90, 2), wait_end(95, 2)
+    )
+    assert wait_durations(trace) == [50, 2, 5, 2]
     waits = host_class_segments(trace).select(host_class_segments(trace).class_index == CLASSES.index("wait"))
     assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
     assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
@@ -54,17 +56,17 @@ def test_wait_lasts_from_its_first_instant_to_its_second() -> None:
     ],
 )
 def test_unrelated_instants_are_not_joined(events: list[Event]) -> None:
-    assert lengths(traced(*events)) == [2, 2]
+    assert wait_durations(capture_driver(*events)) == [2, 2]
 
 
 def test_instants_inside_a_read_are_not_joined() -> None:
-    trace = traced(("np.asarray(jax.Array)", 20, 70), wait_start(30), wait_end(80))
-    assert lengths(trace) == [2, 2]
+    trace = capture_driver(("np.asarray(jax.Array)", 20, 70), wait_start(30), wait_end(80))
+    assert wait_durations(trace) == [2, 2]
 
 
 def test_instants_of_two_threads_are_not_joined() -> None:
     driving, second = thread("python", ("main", 0, 20), wait_start(30)), thread("other", wait_end(80))
-    assert lengths(capture(driving, second)) == [2, 2]
+    assert wait_durations(capture(driving, second)) == [2, 2]
 
 
 def test_real_waits_last_until_their_run_ends(shared_traces: Path) -> None:

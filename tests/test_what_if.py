@@ -22,34 +22,35 @@ from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
 
-def mean(trace: Trace) -> int:
+def mean_step(trace: Trace) -> int:
     steps = find_steps(trace)
     return round(sum(step.duration_ps for step in steps) / len(steps))
 
 
-NUMBERS = st.integers(5, 400)
+DURATIONS = st.integers(5, 400)
 
 
-@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
+@given(st.lists(st.tuples(DURATIONS, DURATIONS, DURATIONS), min_size=1, max_size=5))
 @settings(max_examples=50)
 def test_no_change_gains_nothing(steps: list[tuple[int, int, int]]) -> None:
     """Whatever the host does, however long the device works, whatever waits for what."""
-    tpu, at, free = Tpu(), 0.0, 0.0
+    tpu, at, device_free = Tpu(), 0.0, 0.0
     for number, (work, device, wait) in enumerate(steps):
         begin = at
         tpu.on_main("forward", at + 1, work)
         at += work + 2
-        run = max(at + 30, free)
+        run = max(at + 30, device_free)
         tpu.launch(at, (at + 6, 10), (run, device), by="marker")
-        free = run + device
+        device_free = run + device
         at += 8
-        tpu.on_main("DeviceBarrier", at, max(wait, free - at if number % 2 else 0))
-        at += max(wait, free - at if number % 2 else 0) + 1
+        barrier = max(wait, device_free - at if number % 2 else 0)
+        tpu.on_main("DeviceBarrier", at, barrier)
+        at += barrier + 1
         tpu.step(begin, at - begin, number + 2)
         at += 1
     trace = tpu.trace()
-    worked = round(sum(device for _, device, _ in steps) * US / len(steps))
-    assert step_without(trace, Fix()) == max(mean(trace), worked)
+    device_mean = round(sum(device for _, device, _ in steps) * US / len(steps))
+    assert step_without(trace, Fix()) == max(mean_step(trace), device_mean)
 
 
 def test_removed_host_time_shortens_steps_until_the_device_is_the_limit() -> None:
@@ -69,7 +70,7 @@ def test_only_before_or_after_a_launch_or_in_a_window() -> None:
     assert us(step_without(trace, Fix(("tracing",), windows=windows))) == 1000 - 300 / 4
 
 
-def waiting() -> Trace:
+def waiting_loop() -> Trace:
     """Steps of 100 us of work, a launch, and a wait for its run, which takes 500 us."""
     tpu = Tpu()
     for i in range(4):
@@ -81,7 +82,7 @@ def waiting() -> Trace:
 
 
 def test_work_after_a_wait_moves_with_the_run() -> None:
-    trace = waiting()
+    trace = waiting_loop()
     runs = np.full(4, 200 * US)
     assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
     # The host no longer waits: 530 us less, as the device does not need them.
@@ -149,11 +150,11 @@ FOLDERS = [
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_real_captures(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
-    assert step_without(trace, Fix()) == mean(trace)
+    assert step_without(trace, Fix()) == mean_step(trace)
     for name in CLASSES:
         fixed = step_without(trace, Fix((name,)))
         assert fixed is not None
-        assert 0 < fixed <= mean(trace)
+        assert 0 < fixed <= mean_step(trace)
 
 
 def test_the_dynamo_issue_is_bounded_by_the_devices_work() -> None:
@@ -189,8 +190,8 @@ def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) ->
     work = np.zeros(len(trace.devices), np.int64)
     stalled = np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        rows, part = runs.of_device(number), stalls(trace, device)
-        stalled[rows] = covered_times(part.start_ps, part.end_ps, runs.start_ps[rows], runs.end_ps[rows])
+        rows, waits = runs.of_device(number), stalls(trace, device)
+        stalled[rows] = covered_times(waits.start_ps, waits.end_ps, runs.start_ps[rows], runs.end_ps[rows])
         work[number] = (runs.duration_ps[rows] - stalled[rows]).sum()
     step_ps = step_without(trace, Fix(device_ps=stalled))
     assert step_ps is not None

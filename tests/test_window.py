@@ -80,11 +80,11 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
 
 def test_regions_of_a_thread_pool_are_work_without_a_class() -> None:
     """A thread of the pool is busy in events without a class: they are listed by name, also over all threads."""
-    traced = session(capture(
+    capture_session = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
     ))  # fmt: skip
-    answer = window(traced, 0, 50)
+    answer = window(capture_session, 0, 50)
     pool = answer["threads"][1]
     assert (pool["busy_ps"], pool["by_class_ps"], pool["no_class_ps"]) == (40, {}, 40)
     assert [(row["name"], row["class"], row["self_ps"]) for row in pool["top"]] == [
@@ -109,10 +109,10 @@ def test_events_and_ops_beyond_the_limit_are_one_sum() -> None:
 
 def test_an_ops_own_time_in_a_window_excludes_its_parts() -> None:
     core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
-    traced = session(capture(core))
+    capture_session = session(capture(core))
 
     def times(start: int, end: int) -> dict[str, tuple[int, int]]:
-        (device,) = window(traced, start, end)["devices"]
+        (device,) = window(capture_session, start, end)["devices"]
         return {row["op"]: (row["count"], row["self_ps"]) for row in device["top_ops"]}
 
     assert times(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
@@ -122,7 +122,7 @@ def test_an_ops_own_time_in_a_window_excludes_its_parts() -> None:
 
 
 def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
-    """A loop's own time is that of no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
+    """A loop's own time belongs to no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
     f, g = {"tf_op": "s/f/dot:"}, {"tf_op": "s/g/add:"}
     first = Core([("while.1", 0, 100), ("dot.1", 10, 40, f), ("add.1", 60, 21, g), ("dot.2", 90, 10, f)])
     second = Core([("dot.1", 20, 20, f)], name="TPU:1")
@@ -160,17 +160,17 @@ def test_two_hosts_and_one_of_their_devices() -> None:
     assert [row["host"] for row in answer["hosts"]] == ["a", "b"]
     assert (answer["host"], answer["by_class_ps"]) == ("a", {"sync_prepare": 100})
     assert [row["row"] for row in answer["threads"]] == ["h0.t0", "h1.t0"]
-    of_b = window(hosts, 0, 100, "b/TPU:0")
-    assert [device["busy_ps"] for device in of_b["devices"]] == [80]
-    assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
-    assert [row["row"] for row in of_b["threads"]] == ["h1.t0"]
+    window_of_b = window(hosts, 0, 100, "b/TPU:0")
+    assert [device["busy_ps"] for device in window_of_b["devices"]] == [80]
+    assert (window_of_b["host"], window_of_b["by_class_ps"]) == ("b", {"python": 100})
+    assert [row["row"] for row in window_of_b["threads"]] == ["h1.t0"]
 
 
-def own_ps(device: Any) -> int:
+def sum_op_times(device: Any) -> int:
     return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
 
 
-def of(document: Any, key: str) -> list[int]:
+def values_of(document: Any, key: str) -> list[int]:
     return [device[key] for device in document["devices"]]
 
 
@@ -180,17 +180,17 @@ def of(document: Any, key: str) -> list[int]:
 def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
     whole_session = session(trace)
-    end = whole_session.duration_ps
-    cuts = [0, end // 7, end // 7 + 1, end // 3, end - 1, end]
-    parts = [window(whole_session, a, b) for a, b in pairwise(cuts)]
-    whole: Any = window(whole_session, 0, end)
+    duration = whole_session.duration_ps
+    bounds = [0, duration // 7, duration // 7 + 1, duration // 3, duration - 1, duration]
+    parts = [window(whole_session, start, end) for start, end in pairwise(bounds)]
+    whole: Any = window(whole_session, 0, duration)
     answer: Any
     for answer in [*parts, whole]:
         assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]
         for row in answer["devices"]:
             assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
             assert row["stall_ps"] <= row["busy_ps"]
-        op_ps = sum(own_ps(device) for device in answer["devices"])
+        op_ps = sum(sum_op_times(device) for device in answer["devices"])
         assert sum(row["self_ps"] for row in answer["annotations"]) == op_ps
         for row in answer["threads"]:
             assert (
@@ -207,15 +207,15 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             == whole["by_class_ps"].get(name, 0)
         )
     for key in ("busy_ps", "idle_ps", "stall_ps"):
-        assert [sum(values) for values in zip(*(of(part, key) for part in parts), strict=True)] == of(
-            whole, key
-        )
-        assert of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
-    ops = [[own_ps(device) for device in answer["devices"]] for answer in parts]
+        assert [
+            sum(values) for values in zip(*(values_of(part, key) for part in parts), strict=True)
+        ] == values_of(whole, key)
+        assert values_of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
+    ops = [[sum_op_times(device) for device in answer["devices"]] for answer in parts]
     assert [sum(values) for values in zip(*ops, strict=True)] == [
-        own_ps(device) for device in whole["devices"]
+        sum_op_times(device) for device in whole["devices"]
     ]
     assert (
-        sum(own_ps(device) for device in whole["devices"])
+        sum(sum_op_times(device) for device in whole["devices"])
         == (propagation_report(whole_session)["propagation"]["device_ps"])
     )

@@ -1,4 +1,4 @@
-"""What users read: short, in the field's words, one unit in a sentence."""
+"""What users read is short, in the field's words, with one unit in a sentence."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ AVOIDED = re.compile(
     r"\b(stragglers?|skew\w*|slow nodes?|utili[sz]ation|efficien\w+|issues?|problems?|opportunit\w+|saves)\b",
     re.I,
 )
-"""Words that blame, promise or mean too much: what is late, lost and gained has a name of its own."""
+"""Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained."""
 
-LONGEST_VERDICT = 230
-LONGEST_EVIDENCE = 260
-LONGEST_ADVICE = 240
+MAX_VERDICT_LENGTH = 230
+MAX_EVIDENCE_LENGTH = 260
+MAX_ADVICE_LENGTH = 240
 
 DECIMALS = re.compile(r"\d\.\d{4,}")
 TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
@@ -36,7 +36,7 @@ TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
 
 @pytest.fixture(scope="module")
 def reports() -> list[Any]:
-    """Of the demo, and of the real captures where there are some."""
+    """The reports of the demo captures, and of the real ones where there are some."""
     shared = Path(os.environ.get(TRACES_VARIABLE) or ROOT.parent / "shared" / "traces")
     folders = [Path(LOGDIR), *(shared / name for name in ("torch_xla", "other", "public"))]
     runs = [run for folder in folders if folder.is_dir() for run in sorted(folder.iterdir())]
@@ -50,11 +50,11 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=\.)\s+(?=\S)", text) if part]
 
 
-def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def find_texts(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """All sentences of a report, each with its field."""
     yield "verdict", report["verdict"]["text"]
-    for note in report["diagnostics"]:
-        yield "note", note["message"]
+    for diagnostic in report["diagnostics"]:
+        yield "diagnostic", diagnostic["message"]
     for finding in report["findings"]:
         for name in ("title", "brief", "detail", "advice"):
             yield f"{finding['id']}, {name}", finding[name]
@@ -67,7 +67,7 @@ def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def report_texts(reports: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """All texts of all reports: session, field, text."""
-    return [(report["session"]["name"], *text) for report in reports for text in prose(report)]
+    return [(report["session"]["name"], *text) for report in reports for text in find_texts(report)]
 
 
 def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
@@ -77,15 +77,15 @@ def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
         assert len(title) <= MAX_TITLE_LENGTH
         assert not title.endswith(".")
         assert len(sentences(detail)) <= 2, detail
-        assert len(detail) <= LONGEST_EVIDENCE, detail
+        assert len(detail) <= MAX_EVIDENCE_LENGTH, detail
         assert len(sentences(advice)) == 1, advice
-        assert len(advice) <= LONGEST_ADVICE, advice
+        assert len(advice) <= MAX_ADVICE_LENGTH, advice
         assert detail.endswith(".")
         assert advice.endswith(".")
 
 
 def test_a_verdict_has_two_lines(reports: list[dict[str, Any]]) -> None:
-    assert max(len(report["verdict"]["text"]) for report in reports) <= LONGEST_VERDICT
+    assert max(len(report["verdict"]["text"]) for report in reports) <= MAX_VERDICT_LENGTH
 
 
 def test_no_number_has_more_decimals_than_are_read(report_texts: list[tuple[str, str, str]]) -> None:
@@ -101,24 +101,23 @@ def test_no_word_blames_or_promises(report_texts: list[tuple[str, str, str]]) ->
     assert [text for text in report_texts if AVOIDED.search(text[-1])] == []
 
 
-def literals(path: Path) -> Iterator[str]:
-    """The texts of a module: all string literals with a space except docstrings; of f-strings, the constant parts."""
+def find_literals(path: Path) -> Iterator[str]:
+    """The string literals of a module except docstrings; of f-strings, the constant parts."""
     tree = ast.parse(path.read_text())
-    docstrings = [
-        expression
+    docstrings = {
+        id(expression.value)
         for expression in ast.walk(tree)
         if isinstance(expression, ast.Expr) and isinstance(expression.value, ast.Constant)
-    ]
-    documentation = {id(expression.value) for expression in docstrings}
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.value
 
 
 def test_no_text_of_the_product_blames_or_promises() -> None:
-    """Texts that no capture here brings forth, too. Keys of JSON, ids and names of options have no space."""
+    """Including texts that no capture here leads to. Keys of JSON, ids and names of options have no space."""
     modules = sorted((ROOT / "tb_xla_insights").rglob("*.py"))
-    texts = [(path.name, text) for path in modules for text in literals(path)]
+    texts = [(path.name, text) for path in modules for text in find_literals(path)]
     page = sorted((ROOT / "frontend").rglob("*.js"))
     quoted = re.compile(r"'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
     for path in page:

@@ -21,9 +21,9 @@ def plain(text: str) -> str:
     return text.replace("\u202f", " ")
 
 
-def work(trace: Trace) -> dict[str, Any]:
-    session_ = session(trace)
-    return dict(host_work(session_, propagation_report(session_)["annotations"]))
+def work_report(trace: Trace) -> dict[str, Any]:
+    capture_session = session(trace)
+    return dict(host_work(capture_session, propagation_report(capture_session)["annotations"]))
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +39,16 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     executions = [
         (op, start, 700 + 3 * index) for index, (op, start) in enumerate(zip(ops, starts, strict=True))
     ]
-    return work(tpu_trace(tmp_path_factory.mktemp("layers"), [executions]))
+    return work_report(tpu_trace(tmp_path_factory.mktemp("layers"), [executions]))
 
 
-def printed(table: WorkTable) -> list[tuple[int, int]]:
+def round_as_printed(table: WorkTable) -> list[tuple[int, int]]:
     """Times in the last digit printed, and shares without the point; the last row is the total."""
-    digit_ps = units.PS_PER[units.column_unit([table.total["self_ps"]])] // 1000
+    last_digit_ps = units.PS_PER[units.column_unit([table.total["self_ps"]])] // 1000
     result = []
     for row in (*table.rows, table.total):
         share = 0 if "<" in row["share"] else int(plain(row["share"]).replace(".", "").rstrip(" %"))
-        result.append(((row["self_ps"] + digit_ps // 2) // digit_ps, share))
+        result.append(((row["self_ps"] + last_digit_ps // 2) // last_digit_ps, share))
     return result
 
 
@@ -58,7 +58,7 @@ def test_rows_add_up_as_printed(layers: dict[str, Any], max_rows: int) -> None:
         work_by_annotation(layers["device_work"], max_rows),
         work_by_op(layers["ops"], layers["device_work"], max_rows),
     ):
-        *rows, total = printed(table)
+        *rows, total = round_as_printed(table)
         assert len(rows) <= max_rows
         assert tuple(map(sum, zip(*rows, strict=True))) == total
         assert total[1] == 1000
@@ -83,7 +83,7 @@ def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> N
 
 
 def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
-    result = work(real_trace(shared_traces / "public/gpu_v100_tf"))
+    result = work_report(real_trace(shared_traces / "public/gpu_v100_tf"))
     table = work_by_op(result["ops"], result["device_work"], 12)
     assert len(result["ops"]) == 1_330
     first = table.rows[0]

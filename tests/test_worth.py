@@ -21,72 +21,72 @@ from tb_xla_insights.analysis.findings.worth import LIMITS, has_nothing_to_fix, 
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
 
-BUILD, LOAD, COMPILE = 200, 100, 1000
+BUILD_US, LOAD_US, COMPILE_US = 200, 100, 1000
 STEPS = 12
 
 
 def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
     """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us in parallel. One
     step compiles for 1000 us before it launches. A step takes 700 us plus what is added."""
-    tpu, at, free = Tpu(), 0.0, 0.0
+    tpu, at, device_free = Tpu(), 0.0, 0.0
     for number in range(STEPS):
         begin = at
         if load:
-            tpu.on_main("data_loading", at, LOAD)
-            at += LOAD
-        tpu.on_main("forward", at, BUILD)
-        at += BUILD
+            tpu.on_main("data_loading", at, LOAD_US)
+            at += LOAD_US
+        tpu.on_main("forward", at, BUILD_US)
+        at += BUILD_US
         if number == compile_at:
-            tpu.on_main("XLAGraphExecutor::Compile", at, COMPILE)
-            at += COMPILE
-        run = max(at + 20, free)
+            tpu.on_main("XLAGraphExecutor::Compile", at, COMPILE_US)
+            at += COMPILE_US
+        run = max(at + 20, device_free)
         tpu.launch(at, (at + 6, 10), (run, device), by="marker")
-        free = run + device
+        device_free = run + device
         at += 20
-        tpu.on_main("DeviceBarrier", at, free - at + 1)
-        at = free + 1
+        tpu.on_main("DeviceBarrier", at, device_free - at + 1)
+        at = device_free + 1
         tpu.step(begin, at - begin, 10 + number)
     return session(tpu.trace())
 
 
 def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_the_mean() -> None:
     by_id = {finding.id: finding for finding in find_findings(training())}
-    usual = LOAD + BUILD + 20 + 500 + 1
-    mean = usual + COMPILE / STEPS
+    usual = LOAD_US + BUILD_US + 20 + 500 + 1
+    mean = usual + COMPILE_US / STEPS
     loader, compiled = by_id["input_bound"], by_id["recompilation"]
     assert (loader.recurs, compiled.recurs) == ("every_step", "once")
     assert loader.gain is not None
-    assert abs(loader.gain - LOAD / usual) < 1e-5
+    assert abs(loader.gain - LOAD_US / usual) < 1e-5
     assert compiled.gain is not None
-    assert abs(compiled.gain - COMPILE / STEPS / mean) < 1e-5
+    assert abs(compiled.gain - COMPILE_US / STEPS / mean) < 1e-5
     # Both times that a user reads are means, whatever the gain is measured on.
-    assert us(loader.step_if_fixed_ps) == round((mean - LOAD) * 10**6) / 10**6
+    assert us(loader.step_if_fixed_ps) == round((mean - LOAD_US) * 10**6) / 10**6
 
 
 def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
     report = findings_report(training())
     together, rows = report["mistakes"], report["findings"]
-    usual = LOAD + BUILD + 521
+    usual = LOAD_US + BUILD_US + 521
     assert [(row["id"], row["kind"]) for row in rows][:3] == [
         ("input_bound", "mistake"), ("recompilation", "mistake"), ("annotations_not_propagated", "mistake"),
     ]  # fmt: skip
     assert {row["kind"] for row in rows[3:]} == {"limit"}
     assert together["count"] == 2
-    assert us(together["step_ps"]) == round((usual + COMPILE / STEPS) * 10**6) / 10**6
+    assert us(together["step_ps"]) == round((usual + COMPILE_US / STEPS) * 10**6) / 10**6
     assert us(together["usual_step_ps"]) == usual
-    assert us(together["step_if_fixed_ps"]) == usual - LOAD
+    assert us(together["step_if_fixed_ps"]) == usual - LOAD_US
     # The rest is the device's work, and its launch.
-    assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD - BUILD
+    assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD_US - BUILD_US
     assert {row["step_ps"] for row in rows} == {together["step_ps"]}
 
 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
-    once = facts.fix_removing({2}, "input", "to_device")
-    assert once.windows is not None
-    assert once.windows.start_ps.tolist() == [2 * STEP * US]
-    assert once.windows.end_ps.tolist() == [3 * STEP * US]
+    fix = facts.fix_removing({2}, "input", "to_device")
+    assert fix.windows is not None
+    assert fix.windows.start_ps.tolist() == [2 * STEP * US]
+    assert fix.windows.end_ps.tolist() == [3 * STEP * US]
     assert facts.fix_removing({1, 2, 4}, "input").windows is None
 
 
@@ -149,16 +149,16 @@ def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
     assert input_bound.recurs == "every_step"
 
 
-def gaining(name: str, best: float, worst: float | None) -> Finding:
+def finding_with_gain(name: str, best: float, worst: float | None) -> Finding:
     return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
 
 
 def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
-    certain = gaining("input_bound", 0.35, 0.35)
-    assert sort_findings([gaining("sync_every_step", 0.456, 0.023), certain])[0] is certain
-    assert sort_findings([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
+    certain = finding_with_gain("input_bound", 0.35, 0.35)
+    assert sort_findings([finding_with_gain("sync_every_step", 0.456, 0.023), certain])[0] is certain
+    assert sort_findings([finding_with_gain("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
     # What cannot be replayed has one gain.
-    assert sort_findings([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
+    assert sort_findings([certain, finding_with_gain("recompilation", 0.4, None)])[0].id == "recompilation"
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,14 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
 def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
     mistake: float | None, limit: float, limits: bool
 ) -> None:
-    smaller = [gaining("dispatch_overhead", 0.01, None), gaining("sync_every_step", 0.0, None)]
-    cut = replace(gaining("early_sync", 0, None), gain=mistake)
+    smaller = [
+        finding_with_gain("dispatch_overhead", 0.01, None),
+        finding_with_gain("sync_every_step", 0.0, None),
+    ]
+    cut = replace(finding_with_gain("early_sync", 0, None), gain=mistake)
     ordered = [
-        finding.id for finding in sort_findings([cut, *smaller, gaining("tracing_bound", limit, None)])
+        finding.id
+        for finding in sort_findings([cut, *smaller, finding_with_gain("tracing_bound", limit, None)])
     ]
     # Mistakes and limits each stay in a group.
     assert [value in LIMITS for value in ordered] == [limits, limits, not limits, not limits]
@@ -186,11 +190,13 @@ def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
 
 def test_device_bound_requires_that_nothing_gains_much() -> None:
     assert has_nothing_to_fix([])
-    assert has_nothing_to_fix([gaining("early_sync", 0.029, 0.0), gaining("tracing_bound", 0.09, 0.09)])
-    assert has_nothing_to_fix([gaining("early_sync", 0.09, 0.0)])
-    assert not has_nothing_to_fix([gaining("early_sync", 0.1, 0.0)])
-    assert not has_nothing_to_fix([gaining("straggler", 0.03, 0.0)])
-    assert not has_nothing_to_fix([gaining("tracing_bound", 0.1, 0.0)])
+    assert has_nothing_to_fix(
+        [finding_with_gain("early_sync", 0.029, 0.0), finding_with_gain("tracing_bound", 0.09, 0.09)]
+    )
+    assert has_nothing_to_fix([finding_with_gain("early_sync", 0.09, 0.0)])
+    assert not has_nothing_to_fix([finding_with_gain("early_sync", 0.1, 0.0)])
+    assert not has_nothing_to_fix([finding_with_gain("straggler", 0.03, 0.0)])
+    assert not has_nothing_to_fix([finding_with_gain("tracing_bound", 0.1, 0.0)])
 
 
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))

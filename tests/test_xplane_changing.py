@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from build import MemorySource
-from damaged import NEVER_ENDS, ids, lines_of, nameless, read, small
+from damaged import NEVER_ENDS, ids, lines_of, read, small, without_metadata_names
 from independent import of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
@@ -45,8 +45,8 @@ def test_a_path_that_is_no_file_is_a_one_line_error(tmp_path: Path) -> None:
         assert "\n" not in str(raised.value)
 
 
-class Shrinking(MemorySource):
-    """A file that has only this many bytes when it is read."""
+class ShortSource(MemorySource):
+    """A file whose bytes end earlier than its size says."""
 
     def __init__(self, data: bytes, length: int) -> None:
         super().__init__(data)
@@ -58,17 +58,17 @@ def test_a_truncated_file_is_reported() -> None:
     whole = lines_of(data)
     for length in range(0, len(data), 3):
         try:
-            space = read_space(Shrinking(data, length))
+            space = read_space(ShortSource(data, length))
         except InputError:
             continue
         assert "truncated_file" in ids(space), f"only {length} bytes there"
-        read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
+        read_lines = [without_metadata_names(line) for plane in of_space(space) for line in plane.lines]
         for _, end, line in whole:
-            assert end > length or nameless(line) in read_lines
+            assert end > length or without_metadata_names(line) in read_lines
 
 
-class Shrunk(MemorySource):
-    """A file that loses its end after so many reads."""
+class ShrinkingSource(MemorySource):
+    """A file that loses its end after some reads."""
 
     def __init__(self, data: bytes, reads: int, length: int) -> None:
         super().__init__(data)
@@ -92,11 +92,11 @@ class Shrunk(MemorySource):
 def test_a_file_truncated_during_reading_is_reported(length: int) -> None:
     data = small()
     for reads in range(1, 40):
-        space = read_space(Shrunk(data, reads, length))
+        space = read_space(ShrinkingSource(data, reads, length))
         assert set(ids(space)) <= {"truncated_file", "corrupt_file"}
 
 
-class Rewritten(MemorySource):
+class RewrittenSource(MemorySource):
     """A file whose line gains events after they were counted."""
 
     def __init__(self, before: bytes, after: bytes, reads: int) -> None:
@@ -118,7 +118,7 @@ def test_a_file_rewritten_during_reading_does_not_block_the_reader(
     many = block(3, block(4, b"") * 200 + block(9, b"")[:0] + block(15, b"y"))
     assert len(few) == len(many)
     for reads in range(1, 9):
-        space = read_space(Rewritten(block(1, few), block(1, many), reads))
+        space = read_space(RewrittenSource(block(1, few), block(1, many), reads))
         assert set(ids(space)) <= {"corrupt_file"}
 
 

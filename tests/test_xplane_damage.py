@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from damaged import NEVER_ENDS, ids, lines_of, nameless, read, small, survived, trace_of
+from damaged import NEVER_ENDS, ids, lines_of, read, read_or_none, small, trace_of, without_metadata_names
 from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
@@ -21,12 +21,14 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
     planes = _top_ends(data)
     assert len(whole) == 3
     for end in range(1, len(data)):
-        space = survived(data[:end])
+        space = read_or_none(data[:end])
         if space is None:
             assert end < whole[0][1], f"cut at {end}"
             continue
-        read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
-        assert read_lines == [nameless(line) for _, last, line in whole if last <= end], f"cut at {end}"
+        read_lines = [without_metadata_names(line) for plane in of_space(space) for line in plane.lines]
+        assert read_lines == [without_metadata_names(line) for _, last, line in whole if last <= end], (
+            f"cut at {end}"
+        )
         if end in planes:  # a file that happens to end between two fields of its own is whole
             assert ids(space) == []
         else:
@@ -63,15 +65,15 @@ def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None
     data = small()
     for at in range(len(data)):
         broken = data[:at] + bytes([data[at] ^ (0x80, 0xFF, 0x01)[at % 3]]) + data[at + 1 :]
-        space = survived(broken)
+        space = read_or_none(broken)
         if space and at % 5 == 0:
             trace_of(broken)
         for diagnostic in space.diagnostics if space else ():
             if diagnostic.id == "dropped_events":  # a plane that has become the profiler's own complaint
                 continue
             assert diagnostic.id in ("corrupt_file", "truncated_file"), f"byte {at}"
-            (place,) = re.findall(r"[Bb]yte (\d+)", diagnostic.message)
-            assert 0 <= int(place) <= len(data)
+            (offset,) = re.findall(r"[Bb]yte (\d+)", diagnostic.message)
+            assert 0 <= int(offset) <= len(data)
 
 
 def test_many_wrong_bytes_are_handled() -> None:
@@ -80,7 +82,7 @@ def test_many_wrong_bytes_are_handled() -> None:
         broken = bytearray(data)
         for _ in range(pick.randint(1, 9)):
             broken[pick.randrange(len(data))] = pick.choice([0, 0x7F, 0x80, 0xFF, pick.randrange(256)])
-        if survived(bytes(broken)):
+        if read_or_none(bytes(broken)):
             trace_of(bytes(broken))
 
 
@@ -94,7 +96,7 @@ def test_a_real_file_with_wrong_bytes_is_handled(shared_traces: Path) -> None:
         trace_of(data[: pick.randrange(len(data) // 2, len(data))])
 
 
-def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[bytes, int]:
+def damage_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[bytes, int]:
     """A file whose middle line ends with `line`, or whose last event in it ends with `event`; and the offset of
     that."""
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
@@ -133,7 +135,7 @@ def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[byt
 def test_impossible_values_are_reported_by_offset_and_the_rest_is_kept(
     case: str, line: bytes, event: bytes
 ) -> None:
-    data, place = with_line(line, event)
+    data, offset = damage_line(line, event)
     space = read(data)
     assert [len(decoded_line.events) for plane in of_space(space) for decoded_line in plane.lines] == [
         1,
@@ -144,14 +146,14 @@ def test_impossible_values_are_reported_by_offset_and_the_rest_is_kept(
     assert [plane.name for plane in space.planes] == ["p", "next"]
     (diagnostic,) = space.diagnostics
     assert diagnostic.id == "corrupt_file"
-    assert diagnostic.message.startswith(f"Byte {place} in plane p, line bad ")
+    assert diagnostic.message.startswith(f"Byte {offset} in plane p, line bad ")
     assert "run_id" not in space.stats
 
 
 def test_unused_stats_may_have_any_content() -> None:
     stat = block(4, integer(1, 99) + varint(5 << 3 | 2) + b"\x7f")
     for metadata in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
-        space = read(with_line(b"", stat, metadata)[0])
+        space = read(damage_line(b"", stat, metadata)[0])
         assert ids(space) == []
 
 
@@ -238,8 +240,8 @@ def test_holes_between_lines_close() -> None:
     data = bytearray(space.to_bytes())
     planes = of_space(read(bytes(data)))
     second = read(bytes(data)).planes[1].lines[0]
-    place = bytes(data).index(integer(2, 2), second.start)
-    data[place] = 7 << 3 | 4
+    offset = bytes(data).index(integer(2, 2), second.start)
+    data[offset] = 7 << 3 | 4
     damaged = of_space(read(bytes(data)))
     assert [len(plane.lines[0].events) for plane in damaged] == [4, 2, 4]
     assert _events(damaged[1]) == _events(planes[1])[:2]

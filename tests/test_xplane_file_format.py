@@ -64,14 +64,14 @@ def test_errors_of_a_converted_capture_name_the_conversion(
     )
 
 
-def zipped(data: bytes) -> bytes:
+def zip_bytes(data: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("vm.xplane.pb", data)
     return buffer.getvalue()
 
 
-def tarred(data: bytes) -> bytes:
+def tar_bytes(data: bytes) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         info = tarfile.TarInfo("vm.xplane.pb")
@@ -87,8 +87,8 @@ def tarred(data: bytes) -> bytes:
         (bz2.compress, "is compressed with bzip2; uncompress it (bunzip2)"),
         (lzma.compress, "is compressed with XZ; uncompress it (unxz)"),
         (lambda data: b"\x28\xb5\x2f\xfd" + data, "is compressed with Zstandard; uncompress it (unzstd)"),
-        (zipped, "is a ZIP archive; unpack it, and name a .xplane.pb file in it"),
-        (tarred, "is a tar archive; unpack it, and name a .xplane.pb file in it"),
+        (zip_bytes, "is a ZIP archive; unpack it, and name a .xplane.pb file in it"),
+        (tar_bytes, "is a tar archive; unpack it, and name a .xplane.pb file in it"),
         (base64.b64encode, "is base64 text; decode it (base64 -d)"),
         (base64.encodebytes, "is base64 text; decode it (base64 -d)"),
         (lambda data: bytes(len(data)), "begins with zeros only, as after a full disk or an interrupted transfer"),

@@ -19,13 +19,13 @@ PEAKS: Mapping[str, Stat] = {
     "peak_hbm_bw_gigabytes_per_second": 1000.0,
 }
 FLOPS_PER_PS, BYTES_PER_PS = 100, 1
-"""The same peaks: 100 FLOPs and one byte in a picosecond."""
+"""The same peaks per picosecond."""
 
 
 @dataclass(frozen=True)
 class Op:
-    """An op and what one execution of it takes, None where the capture does not tell; `hbm` are its bytes of the main
-    memory, where they are told apart."""
+    """An op, and the work of one execution of it, None where the capture has no number. `hbm` is the part of `nbytes`
+    in the main memory, where the capture separates it."""
 
     name: str
     scope: str = ""

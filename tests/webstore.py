@@ -32,13 +32,13 @@ class WebStore:
     faults: dict[str, Callable[[Answer, Request], bool]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
 
-    def of(self, path: str, method: str = "GET") -> list[Request]:
+    def requests_of(self, path: str, method: str = "GET") -> list[Request]:
         return [item for item in self.requests if (item.method, item.path) == (method, path)]
 
-    def bytes_asked(self, path: str) -> list[int]:
+    def request_counts(self, path: str) -> list[int]:
         """How many times each byte of a file was requested."""
         times = [0] * len(self.files[path])
-        for item in self.of(path):
+        for item in self.requests_of(path):
             for at in range(item.first or 0, len(times) if item.end is None else item.end):
                 times[at] += 1
         return times
@@ -100,19 +100,19 @@ class Answer(BaseHTTPRequestHandler):
         self.connection.close()
         return True
 
-    def cut(self, request: Request) -> bool:
+    def send_half(self, request: Request) -> bool:
         """Half of what the answer's head promises."""
         whole = self.store.files[request.path][request.first : request.end]
         self.answer(206, whole[: len(whole) // 2], {"Content-Length": str(len(whole))})
         self.close_connection = True
         return True
 
-    def whole(self) -> bool:
+    def send_whole(self) -> bool:
         """The whole file, whatever range was requested."""
         self.answer(200, self.store.files[self.path])
         return True
 
-    def without_length(self) -> bool:
+    def send_without_length(self) -> bool:
         """The whole file, with neither a length nor a range."""
         self.send_response(200)
         self.send_header("ETag", '"one"')

@@ -106,14 +106,14 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     return {
         "executions": rows,
         "kinds": kinds,
-        "core_steps": _steps_of_cores(session, device_ids),
+        "core_steps": _core_steps(session, device_ids),
         "fixed": launch_costs["fixed"],
         "between": _idle_between(session, device_ids),
         "lead": launch_costs["lead"],
     }
 
 
-def _steps_of_cores(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
+def _core_steps(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
     """`core_steps` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
     runs of a whole step on a core."""
     counts = (
@@ -121,10 +121,10 @@ def _steps_of_cores(session: SessionTrace, device_ids: _DeviceIds) -> float | No
         if device_ids is None
         else [count_runs(trace, device_ids) for trace in session.traces]
     )
-    runs, in_steps, step_cores = (
+    runs, in_steps, whole_core_steps = (
         (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0, 0)
     )
-    return runs * step_cores / in_steps if in_steps else None
+    return runs * whole_core_steps / in_steps if in_steps else None
 
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:

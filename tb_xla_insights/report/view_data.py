@@ -44,7 +44,7 @@ class Runs(NamedTuple):
 
     total: int
     in_steps: int
-    step_cores: int
+    core_steps: int
 
 
 class IdleBetween(NamedTuple):

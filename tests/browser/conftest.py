@@ -111,7 +111,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture
-def page_of_its_own(request: pytest.FixtureRequest) -> None:
+def fresh_page(request: pytest.FixtureRequest) -> None:
     """For tests that change a page in a way that cannot be undone, such as scripts that run before its own. Must be
     requested before `page`."""
     request.node.stash[NOT_REUSABLE] = True
@@ -140,7 +140,7 @@ def page(
     needs_new_page = request.node.stash.get(NOT_REUSABLE, False) or not reusable_pages
     page = new_page(browser, browser_context_args) if needs_new_page else reusable_pages.pop()
 
-    with watched(page, origins, complaints):
+    with watch(page, origins, complaints):
         yield page
         if request.node.stash.get(NOT_REUSABLE, False):
             page.context.close()
@@ -151,7 +151,7 @@ def page(
 
 
 @contextmanager
-def watched(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
+def watch(page: Page, origins: list[str], complaints: list[str]) -> Iterator[None]:
     """Adds a page's console errors, uncaught errors, and requests to other origins to `complaints`."""
 
     def on_console(message: ConsoleMessage) -> None:

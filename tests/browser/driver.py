@@ -1,49 +1,58 @@
-"""How browser tests speak of the page: in slices, rows and links, not in pixels and addresses."""
+"""The driver of browser tests: the page as slices, rows and links instead of pixels and addresses."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote
 
 from playwright.sync_api import Frame, Locator, Page
 
 STALLED = "the browser draws no frame"
-"""What the run of these tests takes as a reason to try a test again: see the Makefile."""
+"""The only error after which the Makefile runs a test again."""
 
 
 def settle(page: Page | Frame) -> None:
-    """Until no request is under way and the last frame is drawn. A script that is evaluated has no limit of its own."""
+    """Waits until no request is pending and the last frame is drawn; fails after 30 seconds, as `page.evaluate` has no
+    timeout."""
     page.evaluate(
         """stalled => new Promise((done, fail) => {
             let drawn = false;
             requestAnimationFrame(() => { drawn = true; });
-            setTimeout(() => fail(new Error(drawn ? 'something is still under way' : stalled)), 30_000);
+            setTimeout(() => fail(new Error(drawn ? 'an activity is still pending' : stalled)), 30_000);
             void xi.idle().then(done);
         })""",
         STALLED,
     )
 
 
-def lines(text: Locator) -> int:
-    """How many lines a paragraph has."""
+def line_count(text: Locator) -> int:
+    """The number of lines of a paragraph."""
     return int(
-        text.evaluate("it => Math.round(it.offsetHeight / parseFloat(getComputedStyle(it).lineHeight))")
+        text.evaluate(
+            "element => Math.round(element.offsetHeight / parseFloat(getComputedStyle(element).lineHeight))"
+        )
     )
 
 
+def plain_spaces(text: str) -> str:
+    """The text with plain spaces in place of the non-breaking ones of the page."""
+    return text.replace("\u202f", " ").replace("\u00a0", " ")
+
+
 class Xi:
-    """The plugin's page on its own, without TensorBoard around it."""
+    """The plugin's page without TensorBoard around it."""
 
     def __init__(self, page: Page, tensorboard: str) -> None:
         self.page = page
         self.address = f"{tensorboard}/data/plugin_entry.html?name=xla_insights"
 
     def open(self, session: str, wait: bool = True, **state: str) -> None:
-        """Opens a session with link state, as if by a link, and waits until it is drawn."""
+        """Opens a session by a link with this state and, if `wait`, waits until it is drawn."""
         pairs = {"s": session, "v": "timeline", **state}
         keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
         if self.page.url != "about:blank":
-            self.page.goto("about:blank")  # else the page stays and only its link changes
+            self.page.goto("about:blank")  # a change of the fragment alone would not load the page
         self.page.goto(f"{self.address}#xla_insights&{keys}")
         if wait:
             self.ready()
@@ -61,7 +70,7 @@ class Xi:
         return self.page.evaluate(f"xi.drawn.{path}")
 
     def slices(self, **properties: Any) -> list[dict[str, Any]]:
-        """The slices in sight with these properties, by start."""
+        """The visible slices with these properties, by start."""
         return [
             slice_
             for slice_ in self.drawn("slices")
@@ -69,7 +78,7 @@ class Xi:
         ]
 
     def point(self, slice_: dict[str, Any]) -> tuple[float, float]:
-        """The middle of a slice, in the window."""
+        """The middle of a slice, in pixels of the window."""
         box = self.lanes()
         return box["x"] + slice_["x"] + slice_["w"] / 2, box["y"] + slice_["y"] + slice_["h"] / 2
 
@@ -95,7 +104,7 @@ class Xi:
         self.idle()
 
     def link(self) -> dict[str, str]:
-        """The link state in the address, once panning has been written."""
+        """The link state in the address; after panning it is complete once the page is idle."""
         state: dict[str, str] = self.page.evaluate(
             "Object.fromEntries(location.hash.split('&').filter(p => p.startsWith('p.xla_insights.'))"
             ".map(p => p.slice(15).split('=').map(decodeURIComponent)))"
@@ -103,8 +112,14 @@ class Xi:
         return state
 
     def text(self, testid: str) -> str:
-        return (
-            (self.page.get_by_test_id(testid).text_content() or "")
-            .replace("\u202f", " ")
-            .replace("\u00a0", " ")
+        """An element's text, with plain spaces."""
+        return plain_spaces(self.page.get_by_test_id(testid).text_content() or "")
+
+    def document(self, view: str, session: str, **arguments: str) -> dict[str, Any]:
+        """The server's document of a view."""
+        base = self.address.partition("/data/plugin_entry.html")[0]
+        answer = self.page.request.get(
+            f"{base}/data/plugin/xla_insights/data/{view}", params={"session": session, **arguments}
         )
+        document: dict[str, Any] = json.loads(answer.text())
+        return document

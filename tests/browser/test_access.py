@@ -1,4 +1,4 @@
-"""Whoever hears the page, works it by keyboard, reads it large or without motion has all of it, in both themes."""
+"""Accessibility in both themes: screen readers, keyboard, 200 percent zoom, reduced motion."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ OPENED: dict[str, tuple[str, str, str]] = {
     "host picker": (POD, "hosts", "host-select"),
     "hosts as table": (POD, "hosts", "heat-as-table"),
 }
-"""What is not there at first: the session, the view, and what opens it."""
+"""What opens on demand: the session, the view, and the test id of the control that opens it."""
 
 
-MOST_STOPS = 160
-"""Tab stops of a view: whoever works by keyboard goes through them all."""
+MAX_TAB_STOPS = 160
+"""The limit of a view's tab stops, which keyboard users go through one by one."""
 
 
 def faults(xi: Xi, axe: str) -> list[str]:
-    """What axe finds wrong in what the page shows: theme, rule, place, and how to mend it. The dark theme differs in
-    colours only."""
+    """The faults that axe finds in the page: theme, rule, element and fix. The dark theme is checked for contrast only,
+    as it differs only in colours."""
     page = xi.page
-    # As high as all of it: of what is scrolled away, axe cannot tell the ground that a text stands on.
+    # High enough for a whole view: axe cannot determine the background of text that is scrolled out of sight.
     page.set_viewport_size({"width": 1440, "height": 2600})
     page.evaluate(f"window.axe || void (() => {{ {axe} }})()")
     return find_faults(xi, "light", {}) + find_faults(xi, "dark", {"runOnly": ["color-contrast"]})
 
 
 def find_faults(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]) -> list[str]:
-    """The faults in one theme. A check that failed on the page counts as one."""
-    # Else colours are taken on their way from one theme to the other.
+    """The faults in one theme. A rule that axe could not check because of an error counts as one."""
+    # Without motion, as colours would otherwise be measured during the transition between the themes.
     xi.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     xi.idle()
-    places: list[list[str]] = xi.page.evaluate(
+    elements: list[list[str]] = xi.page.evaluate(
         """options => axe.run(document, options).then(({ violations, incomplete }) => {
             const failed = incomplete.map(rule => (
                 { ...rule, nodes: rule.nodes.filter(({ none }) => none.some(({ id }) => id === 'error-occurred')) }));
@@ -71,7 +71,7 @@ def find_faults(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]
         })""",
         options,
     )
-    return [": ".join([theme, *place]) for place in places]
+    return [": ".join([theme, *element]) for element in elements]
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -91,55 +91,59 @@ def test_axe_finds_nothing_wrong_in_what_opens(xi: Xi, axe: str, opened: str) ->
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_at_200_percent_all_of_a_view_can_be_reached(xi: Xi, view: str) -> None:
+def test_at_200_percent_all_controls_of_a_view_can_be_reached(xi: Xi, view: str) -> None:
     session, state = VIEWS[view]
     xi.page.set_viewport_size({"width": 720, "height": 450})
     xi.open(session, True, v=view, **state)
-    # Only time needs its width: what does not fit is scrolled to, the lanes by the page, a wide table in its card.
+    # Only the timeline has a minimum width, to which the page scrolls; a wide table scrolls in its card.
     width = xi.page.evaluate("document.scrollingElement.scrollWidth")
     assert width == (900 if view == "timeline" else 720)
-    # Slices of a picture may be too thin to be seen.
+    # `.run`, a slice of a picture, may be too thin to be hit.
     unreached = xi.page.evaluate(
-        """() => [...document.querySelectorAll('button:not(.skip, .run), select, input, [tabindex="0"]')].filter(it => {
-            if (!it.checkVisibility() || it.closest('details:not([open]) > .menu')) return false;
-            it.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-            const { left, top, right, bottom } = it.getBoundingClientRect();
-            const middle = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
-            const seen = document.elementFromPoint((left + right) / 2, middle);
-            return !seen || !(it.contains(seen) || seen.contains(it));
-        }).map(it => it.outerHTML.slice(0, 160))"""
+        """() => {
+            const controls = document.querySelectorAll('button:not(.skip, .run), select, input, [tabindex="0"]');
+            return [...controls].filter(element => {
+                if (!element.checkVisibility() || element.closest('details:not([open]) > .menu')) return false;
+                element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+                const { left, top, right, bottom } = element.getBoundingClientRect();
+                const middle = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+                const hit = document.elementFromPoint((left + right) / 2, middle);
+                return !hit || !(element.contains(hit) || hit.contains(element));
+            }).map(element => element.outerHTML.slice(0, 160));
+        }"""
     )
     assert unreached == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_tab_leads_to_all_of_a_view_and_is_always_seen(xi: Xi, view: str) -> None:
+def test_tab_reaches_all_controls_of_a_view_with_a_visible_outline(xi: Xi, view: str) -> None:
     session, state = VIEWS[view]
     xi.open(session, True, v=view, **state)
     page = xi.page
-    for _ in range(MOST_STOPS):
+    for _ in range(MAX_TAB_STOPS):
         page.keyboard.press("Tab")
-        place = page.evaluate(
+        without_outline = page.evaluate(
             """() => {
-                const own = document.activeElement;
-                if (own === document.body || 'reached' in own.dataset) return null;
-                own.dataset.reached = '';
-                const rings = [own, own.closest('.field')].map(it => it && getComputedStyle(it).outlineStyle);
-                return rings.some(ring => ring && ring !== 'none') ? '' : own.outerHTML.slice(0, 160);
+                const focused = document.activeElement;
+                if (focused === document.body || 'reached' in focused.dataset) return null;
+                focused.dataset.reached = '';
+                const outlined = [focused, focused.closest('.field')]
+                    .some(element => element && getComputedStyle(element).outlineStyle !== 'none');
+                return outlined ? '' : focused.outerHTML.slice(0, 160);
             }"""
         )
-        if place is None:
+        if without_outline is None:
             break
-        assert place == ""
+        assert without_outline == ""
     missed = page.evaluate(
-        """() => [...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(it => (
-            it.checkVisibility() && it.tabIndex >= 0 && !it.disabled && !('reached' in it.dataset)
-        )).map(it => it.outerHTML.slice(0, 160))"""
+        """() => [...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(element => (
+            element.checkVisibility() && element.tabIndex >= 0 && !element.disabled && !('reached' in element.dataset)
+        )).map(element => element.outerHTML.slice(0, 160))"""
     )
     assert missed == []
 
 
-def test_the_verdict_and_what_is_selected_are_heard(xi: Xi) -> None:
+def test_the_verdict_and_the_selection_are_announced(xi: Xi) -> None:
     live = xi.page.get_by_test_id("live")
     xi.open(CASE, v="overview")
     expect(live).to_contain_text("devices are 60.5")
@@ -153,7 +157,7 @@ def test_the_verdict_and_what_is_selected_are_heard(xi: Xi) -> None:
     expect(live).to_contain_text("ms, at ")
 
 
-def test_a_table_has_one_tab_stop_and_is_moved_in_by_arrows(xi: Xi) -> None:
+def test_a_table_has_one_tab_stop_and_arrows_move_in_it(xi: Xi) -> None:
     xi.open(CASE, v="timeline")
     xi.page.get_by_test_id("timeline-as-table").focus()
     xi.press("Enter")
@@ -168,12 +172,12 @@ def test_a_table_has_one_tab_stop_and_is_moved_in_by_arrows(xi: Xi) -> None:
     assert not rows.evaluate_all("rows => rows.some(row => row.contains(document.activeElement))")
 
 
-def test_nothing_moves_for_whoever_wants_no_motion(xi: Xi) -> None:
+def test_nothing_moves_with_reduced_motion(xi: Xi) -> None:
     xi.page.emulate_media(reduced_motion="reduce")
     xi.open(CASE, v="overview")
-    moving = """() => [...document.querySelectorAll('*')].filter(it => {
-        const { transitionDuration, animationName } = getComputedStyle(it);
+    moving = """() => [...document.querySelectorAll('*')].filter(element => {
+        const { transitionDuration, animationName } = getComputedStyle(element);
         return parseFloat(transitionDuration) > 0 || !['none', 'more'].includes(animationName);
-    }).map(it => it.outerHTML.slice(0, 160))"""
+    }).map(element => element.outerHTML.slice(0, 160))"""
     # The edge of a wide table follows only its own scrolling.
     assert xi.page.evaluate(moving) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browser.driver import Xi
+from browser.driver import Xi, plain_spaces
 from playwright.sync_api import Page, expect
 
 MS = 10**9
@@ -10,9 +10,9 @@ TPU0 = "h0.d0"
 
 
 def aligned_label(xi: Xi) -> str:
-    """What the first row of a device says at the edge of its label."""
+    """The text at the right edge of the label of a device's first row."""
     label: str = next(row["right"] for row in xi.drawn("rows") if row["label"] == "TPU:0")
-    return label.replace("\u202f", " ")
+    return plain_spaces(label)
 
 
 def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page, case_study: str) -> None:
@@ -22,9 +22,9 @@ def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page
     xi.press("t")
     step = next(slice_ for slice_ in xi.slices(row="h0.steps") if slice_["name"] == "1206")
     modules = xi.slices(row=f"{TPU0}.modules")
-    # The first core to work begins with the step, the others as much later as they did.
+    # The first core begins with the step; the other cores keep their distance from it.
     assert any(0 <= run["start_ps"] - step["start_ps"] < MS for run in modules)
-    # Each is drawn by the shift of its step earlier than it ran.
+    # Each run is drawn earlier by the shift of its step.
     shifts = [run["real_ps"] - run["start_ps"] for run in modules]
     assert all(239 * MS < shift < 247 * MS for shift in shifts)
     assert aligned_label(xi) == "shifted +242.6 ms"
@@ -68,7 +68,7 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
 
 
 def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
-    # The device works on this step a quarter of a second later: far outside of what is loaded for the host.
+    # The device works on this step a quarter of a second later, far outside the range loaded for the host.
     xi.open(case_study, w="600+10", al="1")
     page.wait_for_function("xi.drawn.edges !== null")
     op = max(

@@ -1,4 +1,4 @@
-"""Capturing from the tab: a capture made there opens there, and what goes wrong stays in the dialog."""
+"""Capturing from the tab: a new capture opens in it, and errors stay in the dialog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import serving
-from helpers import free_port
+from helpers import refusing_port
 from playwright.sync_api import Locator, Page, expect
 
 
@@ -18,18 +18,24 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tensorboard(logdir: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A TensorBoard over a logdir of the test's own, with the flag of its parameter."""
+    """A TensorBoard over the empty logdir of the test, with the flag of its parameter."""
     with serving(logdir, *([request.param] if hasattr(request, "param") else [])) as address:
         yield address
 
 
 @pytest.fixture
 def dialog(page: Page, tensorboard: str) -> Locator:
-    """The dialog, opened where nothing has been captured yet."""
+    """The dialog, opened over an empty logdir."""
     page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
     expect(page.get_by_test_id("no-sessions")).to_be_visible()
     page.get_by_test_id("capture-button").click()
     return page.get_by_test_id("capture-dialog")
+
+
+@pytest.fixture
+def refused_ports() -> Iterator[tuple[int, int]]:
+    with refusing_port() as first, refusing_port() as second:
+        yield first, second
 
 
 def test_a_capture_made_in_the_tab_opens_in_the_tab(
@@ -43,7 +49,7 @@ def test_a_capture_made_in_the_tab_opens_in_the_tab(
     [session] = (logdir / "plugins/profile").iterdir()
     expect(page.get_by_test_id("session-select")).to_have_value(session.name)
     expect(page.get_by_test_id("environment")).to_contain_text("JAX")
-    # The next one opens as well, beside the first.
+    # A second capture opens as well.
     page.get_by_test_id("capture-button").click()
     expect(dialog.get_by_label("Addresses")).to_have_value(profiler_server)
     dialog.get_by_label("Duration").fill("100")
@@ -60,9 +66,9 @@ def test_the_dialog_says_where_to_and_when(dialog: Locator, logdir: Path) -> Non
 
 
 def test_addresses_are_remembered_the_last_one_first(
-    page: Page, dialog: Locator, complaints: list[str]
+    page: Page, dialog: Locator, complaints: list[str], refused_ports: tuple[int, int]
 ) -> None:
-    first, second = (f"localhost:{free_port()}" for _ in range(2))
+    first, second = (f"localhost:{port}" for port in refused_ports)
     for address in (first, second, "nowhere"):
         dialog.get_by_label("Addresses").fill(address)
         dialog.get_by_label("Duration").fill("300")
@@ -73,16 +79,18 @@ def test_addresses_are_remembered_the_last_one_first(
     page.get_by_test_id("capture-button").click()
     expect(dialog.get_by_label("Addresses")).to_have_value(second)
     expect(dialog.get_by_label("Duration")).to_have_value("300")
-    offered = dialog.locator("datalist option").evaluate_all("all => all.map(it => it.value)")
+    offered = dialog.locator("datalist option").evaluate_all("options => options.map(option => option.value)")
     assert offered == [second, first]
     complaints.clear()  # of the answer that refuses "nowhere"
 
 
-def test_errors_stay_in_the_dialog(dialog: Locator, complaints: list[str]) -> None:
+def test_errors_stay_in_the_dialog(
+    dialog: Locator, complaints: list[str], refused_ports: tuple[int, int]
+) -> None:
     dialog.get_by_label("Addresses").fill("somewhere")
     dialog.get_by_role("button", name="Capture").click()
     expect(dialog.get_by_role("alert")).to_contain_text("somewhere: not an address; write HOST:PORT")
-    address = f"localhost:{free_port()}"
+    address = f"localhost:{refused_ports[0]}"
     dialog.get_by_label("Addresses").fill(address)
     dialog.get_by_role("button", name="Capture").click()
     expect(dialog.get_by_role("alert")).to_contain_text(f"{address}: nothing listens there", timeout=30_000)
@@ -100,7 +108,7 @@ def test_closing_the_dialog_cancels(page: Page, dialog: Locator, logdir: Path, p
     with page.expect_response("**/data/capture_cancel"):
         page.keyboard.press("Escape")
     page.wait_for_function(
-        "fetch('data/capture_progress').then(it => it.json()).then(it => it.state === 'cancelled')"
+        "fetch('data/capture_progress').then(answer => answer.json()).then(({ state }) => state === 'cancelled')"
     )
     assert not list(logdir.glob("plugins/profile/*/*"))
 

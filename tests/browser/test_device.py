@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -40,19 +39,9 @@ def board(browser: Browser, browser_context_args: dict[str, Any], tensorboard: s
 
 @pytest.fixture
 def shown(board: Xi, demo: str) -> Xi:
-    """The view as it opens."""
+    """The view, just opened."""
     board.open(demo, v="device")
     return board
-
-
-def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
-    """The server's document of the view."""
-    base = xi.address.partition("/data/plugin_entry.html")[0]
-    answer = xi.page.request.get(
-        f"{base}/data/plugin/xla_insights/data/device", params={"session": session, **more}
-    )
-    device_document: dict[str, Any] = json.loads(answer.text())
-    return device_document
 
 
 def own_times(xi: Xi) -> dict[str, float]:
@@ -104,7 +93,7 @@ def test_the_tree_adds_up(shown: Xi) -> None:
 
 
 def test_each_op_has_a_dot_and_labels_do_not_overlap(shown: Xi, demo: str) -> None:
-    ops = document(shown, demo)["ops"]
+    ops = shown.document("device", demo)["ops"]
     drawable = [
         name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
     ]  # fmt: skip
@@ -191,15 +180,15 @@ def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
 
 def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: str) -> None:
     board.open(case_study, v="device", dd="0.0", st="all")
-    whole = document(board, case_study, cores="0.0", steps="all", whole="1")
-    few = document(board, case_study, cores="0.0", steps="all")
-    assert len(few["ops"]["op"]) < len(whole["ops"]["op"])
+    whole = board.document("device", case_study, cores="0.0", steps="all", whole="1")
+    first = board.document("device", case_study, cores="0.0", steps="all")
+    assert len(first["ops"]["op"]) < len(whole["ops"]["op"])
     rest = board.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
     times = [*ps(column(board.page.get_by_test_id("op-table"), "Own time")), *ps(rest.locator("[data-ps]"))]
     assert sum(times) == whole["total"]["self_ps"]
     last = whole["ops"]["op"][-1]
-    assert last not in few["ops"]["op"]
+    assert last not in first["ops"]["op"]
     board.press("/")
     board.page.keyboard.type(last)
     board.idle()
@@ -215,7 +204,7 @@ def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     page.get_by_test_id("device-step").select_option("mean")
     shown.idle()
     assert {key: shown.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
-    mean = document(shown, demo, cores="all", steps="mean")
+    mean = shown.document("device", demo, cores="all", steps="mean")
     assert mean["core_steps"] == 12
     assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(mean["total"]["self_ps"] / 12)]
     assert shown.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"
@@ -225,7 +214,7 @@ def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     assert shown.link()["f"] == "cat:loop fusion"
 
 
-def test_own_peaks(shown: Xi) -> None:
+def test_the_user_sets_the_peaks(shown: Xi) -> None:
     page = shown.page
     page.get_by_test_id("peaks-change").click()
     expect(page.get_by_test_id("peak-flops")).to_have_value("918")

@@ -1,4 +1,4 @@
-"""Requests that fail: each view says so in its place with a button that asks again, and shows data once it comes."""
+"""Failing requests: each view shows the error and a button that repeats the request, and its data after a success."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from playwright.sync_api import Page, Route, expect
 VIEWS = [
     "overview", "timeline", "gaps", "executions", "propagation", "compiles", "hosts", "device", "compare",
 ]  # fmt: skip
-"""Each asks for the route of its name."""
+"""Each view requests the route of its name."""
 FAULT = "data/x: ValueError, a bug in the plugin; see TensorBoard's output"
-PLACES = "main, [data-testid=diagnostics]"
-"""Where people read of it: the view's place, and the lines above the timeline, which stays."""
+MESSAGES = "main, [data-testid=diagnostics]"
+"""Where errors are shown: in the view, or in the lines above the timeline, which remains visible."""
 CHANGED = "the files of this session were read again; ask again"
 
 
-def opened(xi: Xi, view: str) -> None:
+def open_view(xi: Xi, view: str) -> None:
     run = "synthetic_pod_16_hosts" if view == "hosts" else "synthetic_case_study"
     xi.open(session_named(run), wait=False, v=view, c=session_named("torch_xla_baseline"))
 
 
-def only_told(complaints: list[str]) -> None:
-    """The browser itself tells of answers that are errors; the page has to have caught all of them."""
+def assert_page_caught(complaints: list[str]) -> None:
+    """Asserts that only the browser reported the errors, which no page can prevent, and removes its messages."""
     assert complaints
     assert [complaint for complaint in complaints if "Failed to load resource" not in complaint] == []
     complaints.clear()
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_request_that_fails_is_told_and_repeated_on_demand(
+def test_a_failed_request_is_reported_and_repeated_on_demand(
     xi: Xi, page: Page, complaints: list[str], view: str
 ) -> None:
     pattern = f"**/data/{view}?*"
     page.route(pattern, lambda route: route.fulfill(status=500, json={"error": FAULT}))
-    opened(xi, view)
-    main = page.locator(PLACES)
+    open_view(xi, view)
+    main = page.locator(MESSAGES)
     again = main.get_by_role("button", name="Try again")
     expect(main.get_by_text(FAULT)).to_be_visible()
 
@@ -55,7 +55,7 @@ def test_a_request_that_fails_is_told_and_repeated_on_demand(
     xi.ready()
     expect(again).to_have_count(0)
     expect(refused).to_have_count(0)
-    only_told(complaints)
+    assert_page_caught(complaints)
 
 
 def test_a_piece_of_a_chain_whose_event_cannot_be_read_is_not_called_unrecorded(
@@ -67,24 +67,24 @@ def test_a_piece_of_a_chain_whose_event_cannot_be_read_is_not_called_unrecorded(
     page.get_by_test_id("gap-chain").locator("tbody tr").first.click()
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text(FAULT)
     expect(page.get_by_test_id("live")).not_to_contain_text("Nothing is recorded")
-    only_told(complaints)
+    assert_page_caught(complaints)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_session_that_was_read_again_is_opened_again(
     xi: Xi, page: Page, complaints: list[str], view: str
 ) -> None:
-    opens: list[str] = []
+    session_requests: list[str] = []
 
     def session(route: Route) -> None:
-        opens.append(route.request.url)
+        session_requests.append(route.request.url)
         route.continue_()
 
     page.route("**/data/session?*", session)
     page.route(f"**/data/{view}?*", lambda route: route.fulfill(status=409, json={"error": CHANGED}), times=1)
     with page.expect_response(lambda response: f"/data/{view}?" in response.url and response.status == 200):
-        opened(xi, view)
+        open_view(xi, view)
     xi.ready()
-    expect(page.locator(PLACES).get_by_text(CHANGED)).to_have_count(0)
-    assert len(opens) >= 2
-    only_told(complaints)
+    expect(page.locator(MESSAGES).get_by_text(CHANGED)).to_have_count(0)
+    assert len(session_requests) >= 2
+    assert_page_caught(complaints)

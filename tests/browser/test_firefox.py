@@ -1,4 +1,4 @@
-"""Firefox draws every view in both themes without a complaint, and is worked by keyboard, as Chromium is."""
+"""Firefox draws every view in both themes without an error, and the keyboard works as in Chromium."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from browser.conftest import watched
+from browser.conftest import watch
 from browser.driver import Xi
 from browser.test_access import CASE, VIEWS, find_faults
 from playwright.sync_api import Browser, Page, Playwright, expect
@@ -22,7 +22,8 @@ def theme(request: pytest.FixtureRequest) -> Literal["light", "dark"]:
 
 @pytest.fixture(scope="module")
 def firefox(playwright: Playwright, theme: str) -> Iterator[Browser]:
-    """Firefox as the system has it, by WebDriver BiDi: no build of Playwright's own. That cannot change the theme."""
+    """The system's Firefox, driven by WebDriver BiDi instead of a build by Playwright. BiDi cannot change the theme; a
+    preference does."""
     path = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
     if not path:
         pytest.skip("no Firefox here; set FIREFOX to its path")
@@ -37,14 +38,14 @@ def firefox(playwright: Playwright, theme: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def firefox_page(firefox: Browser) -> Page:
-    # As high as all of a view: of what is scrolled away, axe cannot tell the ground that a text stands on.
+    # High enough for a whole view: axe cannot determine the background of text that is scrolled out of sight.
     return firefox.new_page(viewport={"width": 1440, "height": 2600})
 
 
 @pytest.fixture
 def page(firefox_page: Page, origins: list[str], complaints: list[str]) -> Iterator[Page]:
-    """Firefox's page in place of Chromium's: its test fails on a complaint as well."""
-    with watched(firefox_page, origins, complaints):
+    """Firefox's page in place of Chromium's: its test fails on an error as well."""
+    with watch(firefox_page, origins, complaints):
         yield firefox_page
     assert not complaints
 

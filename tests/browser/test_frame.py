@@ -31,7 +31,7 @@ def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) ->
     )
     xi.open(case_study, v="")
     requested = [url.split("/data/")[-1].split("?")[0] for url in routes]
-    # While a file is read the page polls the progress.
+    # While files are read, the page requests `session` repeatedly.
     assert list(dict.fromkeys(requested)) == ["sessions", "session", "overview"]
     assert requested.count("sessions") == requested.count("overview") == 1
 
@@ -62,7 +62,7 @@ def test_the_header_names_session_hosts_and_devices(
     )
 
 
-def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: str) -> None:
+def test_views_share_the_requests_about_a_session(xi: Xi, page: Page, baseline: str) -> None:
     requested: list[str] = []
     page.on(
         "request",
@@ -76,7 +76,7 @@ def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: st
         assert sum(url.endswith(f"data/{route}") for url in requested) == 1, requested
 
 
-def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baseline: str) -> None:
+def test_tabs_have_counts_before_their_views_are_opened(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     expect(page.get_by_test_id("tab-executions")).to_have_text(re.compile(r"^Executions\d+$"))
     tabs = page.get_by_role("tab").all_text_contents()
@@ -90,7 +90,7 @@ def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baselin
     expect(page.get_by_role("tab", selected=True)).to_have_text("Timeline")
 
 
-def test_devices_that_are_not_chosen_leave_the_lanes(xi: Xi, page: Page, case_study: str) -> None:
+def test_unchosen_devices_have_no_lanes(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.get_by_test_id("device-select").click()
     page.get_by_label("TPU:0").uncheck()
@@ -102,7 +102,7 @@ def test_devices_that_are_not_chosen_leave_the_lanes(xi: Xi, page: Page, case_st
     assert "TPU:0" not in xi.link()["d"]
 
 
-def test_a_link_to_devices_that_are_not_there_shows_all(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_link_to_unknown_devices_shows_all(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview", d="nowhere", h="nobody")
     assert xi.text("device-select") == "8 of 8"
     expect(page.get_by_test_id("duty-table").locator("tbody tr")).to_have_count(8)
@@ -133,14 +133,14 @@ def test_a_menu_keeps_the_focus_and_closes_by_escape_and_by_a_click_elsewhere(
     expect(choice).to_be_hidden()
 
 
-def test_header_choices_are_as_wide_as_what_they_say(xi: Xi, page: Page, case_study: str) -> None:
+def test_choices_in_the_header_are_as_wide_as_their_text(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     compare_box = page.get_by_test_id("compare-select").bounding_box()
     assert compare_box is not None
     assert compare_box["width"] < 80
 
 
-def test_where_it_is_narrow_a_session_to_compare_with_is_chosen_in_compare(
+def test_in_narrow_windows_the_second_session_is_chosen_in_compare(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -154,7 +154,7 @@ def test_where_it_is_narrow_a_session_to_compare_with_is_chosen_in_compare(
     expect(select).to_be_visible()
 
 
-def test_tabs_are_moved_in_by_arrows(xi: Xi, page: Page, case_study: str) -> None:
+def test_arrows_move_between_tabs(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="timeline")
     page.get_by_test_id("tab-timeline").focus()
     page.keyboard.press("ArrowLeft")
@@ -173,7 +173,7 @@ def test_copied_link_names_the_session(xi: Xi, page: Page, case_study: str) -> N
     assert "p.xla_insights.sel=win:715.08+72.143" in copied
 
 
-def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseline: str) -> None:
+def test_help_lists_the_keys_and_returns_the_focus(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     page.get_by_test_id("help-button").focus()
     page.keyboard.press("Enter")
@@ -184,7 +184,7 @@ def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseli
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.get_by_test_id("help-button")).to_be_focused()
-    # On a German keyboard the sign is typed with another key.
+    # On a German keyboard the question mark is on another key.
     page.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '?', code: 'Minus', shiftKey: true }))")
     expect(sheet).to_be_visible()
 
@@ -204,7 +204,7 @@ def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_stud
     expect(tip).to_be_hidden()
 
 
-def test_theme_follows_the_system_when_nothing_is_around(xi: Xi, page: Page, baseline: str) -> None:
+def test_without_tensorboard_the_theme_follows_the_system(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     background = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(background) == "rgb(244, 245, 247)"
@@ -216,7 +216,7 @@ def test_theme_follows_the_system_when_nothing_is_around(xi: Xi, page: Page, bas
 def test_reading_shows_progress_and_stops_on_demand(
     xi: Xi, page: Page, baseline: str, complaints: list[str]
 ) -> None:
-    refused = "start TensorBoard with --xla_insights_hosts=lab.example"
+    refusal = "start TensorBoard with --xla_insights_hosts=lab.example"
     requested: list[Any] = []
     stopped: list[str] = []
     hosts = [
@@ -242,7 +242,7 @@ def test_reading_shows_progress_and_stops_on_demand(
     def stop(route: Route) -> None:
         requested.append(route.request.post_data_json)
         if len(requested) == 1:
-            route.fulfill(status=403, content_type="application/json", body=json.dumps({"error": refused}))
+            route.fulfill(status=403, content_type="application/json", body=json.dumps({"error": refusal}))
             return
         stopped.append(route.request.url)
         route.fulfill(content_type="application/json", body='{"stopped": true}')
@@ -253,24 +253,23 @@ def test_reading_shows_progress_and_stops_on_demand(
     progress = page.get_by_test_id("progress")
     expect(progress).to_contain_text("about 6\u202fs left")
     assert "Reading 2 hosts · 412 of 1 204 MB" in xi.text("progress")
-    # The timeline needs no findings.
     expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "12")
     loading |= {"stage": "drawing", "part": 0.55}
     expect(progress).to_contain_text("Preparing the timeline · about 6\u202fs left")
     expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "55")
     assert page.locator("main").get_attribute("data-state") == "loading"
     progress.get_by_role("button", name="Stop").click()
-    expect(page.get_by_test_id("diagnostic-stop")).to_contain_text(refused)
+    expect(page.get_by_test_id("diagnostic-stop")).to_contain_text(refusal)
     assert "403" in complaints.pop()
     progress.get_by_role("button", name="Stop").click()
     xi.ready()
     assert requested == [{"session": baseline}] * 2
 
 
-def test_findings_are_waited_for_while_the_timeline_is_ready(xi: Xi, page: Page, baseline: str) -> None:
+def test_the_timeline_is_available_while_findings_are_computed(xi: Xi, page: Page, baseline: str) -> None:
     held: list[Route] = []
-    waits = True
-    page.route("**/data/overview?*", lambda route: held.append(route) if waits else route.continue_())
+    holds = True
+    page.route("**/data/overview?*", lambda route: held.append(route) if holds else route.continue_())
     xi.open(baseline, wait=False, v="overview")
     card = page.get_by_test_id("analysing")
     expect(card).to_contain_text("causes and findings follow")
@@ -279,7 +278,7 @@ def test_findings_are_waited_for_while_the_timeline_is_ready(xi: Xi, page: Page,
     assert 50 <= before < 100
     card.get_by_role("button", name="Timeline meanwhile").click()
     page.wait_for_selector("main[data-state=ready][data-testid=view-timeline]")
-    waits = False
+    holds = False
     for route in held:
         route.continue_()
     page.get_by_test_id("tab-overview").click()
@@ -326,29 +325,25 @@ def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, c
     expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 
-def test_what_is_only_to_be_known_stands_behind_a_number_in_the_header(
-    xi: Xi, page: Page, baseline: str
-) -> None:
+def test_mere_notes_are_counted_in_the_header_and_listed_on_demand(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, sel="gap:nowhere@1.5")
-    button, listed = page.get_by_test_id("notes-button"), page.get_by_test_id("notes-list")
+    button, notes = page.get_by_test_id("notes-button"), page.get_by_test_id("notes-list")
     expect(button).to_have_text("1\u00a0note")
-    expect(listed).to_be_hidden()
+    expect(notes).to_be_hidden()
     lines = page.get_by_test_id("diagnostics").locator(".diagnostic")
     assert lines.evaluate_all("lines => lines.map(line => line.dataset.testid)") == ["diagnostic-stale"]
     button.click()
-    expect(listed.get_by_test_id("diagnostic-no_device_plane")).to_contain_text(
-        "No device plane, as on a CPU"
-    )
+    expect(notes.get_by_test_id("diagnostic-no_device_plane")).to_contain_text("No device plane, as on a CPU")
     button.press("Escape")
-    expect(listed).to_be_hidden()
+    expect(notes).to_be_hidden()
     expect(button).to_have_text("1\u00a0note")
     button.press("Enter")
-    listed.get_by_role("button", name="Dismiss").click()
+    notes.get_by_role("button", name="Dismiss").click()
     expect(button).to_be_hidden()
     expect(lines).to_have_count(1)
 
 
-def test_names_of_a_trace_are_text_and_never_markup(xi: Xi, page: Page, baseline: str) -> None:
+def test_names_of_a_trace_are_shown_as_text(xi: Xi, page: Page, baseline: str) -> None:
     evil = "<img src=x onerror=alert(1)>"
 
     def poison(route: Route) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi
-from browser.hosts_page import LATE, canvas, document, place, plain
+from browser.driver import Xi, plain_spaces
+from browser.hosts_page import LATE, canvas, cell_point
 from browser.tables import column, ps
 from playwright.sync_api import Page, expect
 
@@ -24,8 +24,8 @@ def demo() -> str:
 
 def test_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    hosts_document = document(xi, demo)
-    assert plain(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
+    hosts_document = xi.document("hosts", demo)
+    assert plain_spaces(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
     assert page.get_by_test_id("hosts-verdict").locator("b").first.inner_text() == LATE
     for name, key in (("step", "step_ps"), ("waits", "waits_ps"), ("fixed", "step_if_fixed_ps")):
         assert ps(page.get_by_test_id(f"kpi-{name}").locator("dd")) == [hosts_document["figures"][key]]
@@ -34,7 +34,7 @@ def test_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, de
 
 def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    hosts_document = document(xi, demo)
+    hosts_document = xi.document("hosts", demo)
     rows = xi.drawn("rows")
     assert [row["hosts"][0] for row in rows] == hosts_document["order"]
     assert [row["hosts"][0] for row in rows if row["named"]] == [5]
@@ -59,35 +59,43 @@ def test_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> 
     assert not xi.drawn("arrival")
     assert xi.link()["hm"] == "step"
     expect(page.get_by_test_id("heat-step-time")).to_be_focused()
-    times = sorted(time for row in _step_times(document(xi, demo)) for time in row)
-    assert xi.drawn("scale") == [times[math.ceil(part * len(times)) - 1] for part in (0.05, 0.95)]
+    times = sorted(time for row in _step_times(xi.document("hosts", demo)) for time in row)
+    assert xi.drawn("scale") == [times[math.ceil(share * len(times)) - 1] for share in (0.05, 0.95)]
 
 
 def _step_times(hosts_document: dict[str, Any]) -> list[list[int]]:
-    middle = hosts_document["steps"]["step_us"]
+    """Step times in microseconds, by host and step."""
+    medians = hosts_document["steps"]["step_us"]
     return [
-        [apart + length for apart, length in zip(row, middle, strict=True)]
+        [difference + median for difference, median in zip(row, medians, strict=True)]
         for row in hosts_document["step_difference_us"]
     ]
 
 
 def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    xi.page.mouse.click(*place(xi, 2, 3))
+    xi.page.mouse.click(*cell_point(xi, 2, 3))
     xi.idle()
     assert {key: xi.link()[key] for key in ("hs", "st")} == {"hs": "t1v-n-7f-w-2", "st": "1207"}
     card = page.get_by_test_id("host-difference")
     expect(card.get_by_role("heading")).to_contain_text("t1v-n-7f-w-2 against the median")
-    hosts_document = document(xi, demo)
-    times_of_step = document(xi, demo, "host_steps", host="t1v-n-7f-w-2")["step_class_us"][3]
+    hosts_document = xi.document("hosts", demo)
+    times_of_step = xi.document("host_steps", demo, host="t1v-n-7f-w-2")["step_class_us"][3]
     median = hosts_document["step_class_us"][str(hosts_document["median_host"])][3]
-    at = hosts_document["classes"].index("input")
+    input_index = hosts_document["classes"].index("input")
     cells = page.get_by_test_id("host-difference-input").locator("[data-ps]")
-    assert ps(cells) == [times_of_step[at] * US, median[at] * US, (times_of_step[at] - median[at]) * US]
+    assert ps(cells) == [
+        time * US
+        for time in (
+            times_of_step[input_index],
+            median[input_index],
+            times_of_step[input_index] - median[input_index],
+        )
+    ]
     hosts_time = sum(times_of_step) - times_of_step[hosts_document["classes"].index("device")]
     assert ps(card.locator("tfoot [data-ps]"))[0] == hosts_time * US
     # The verdict and the table still cover all steps.
-    assert plain(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
+    assert plain_spaces(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
     page.keyboard.press("Escape")
     xi.idle()
     assert "st" not in xi.link()
@@ -124,7 +132,7 @@ def test_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
     xi.press("Shift+N")
     assert xi.drawn("marked.range") == [0, 0]
     xi.press("ArrowDown")
-    second = document(xi, demo)["order"][1]
+    second = xi.document("hosts", demo)["order"][1]
     assert xi.drawn("marked") == {"host": second, "range": [0, 0]}
     expect(page.get_by_test_id("live")).to_contain_text(f"t1v-n-7f-w-{second}, ")
     expect(heat).to_be_focused()
@@ -134,14 +142,14 @@ def test_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
 
 def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    hosts_document = document(xi, demo)
-    page.mouse.dblclick(*place(xi, 5, 4))
+    hosts_document = xi.document("hosts", demo)
+    page.mouse.dblclick(*cell_point(xi, 5, 4))
     page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
     median = hosts_document["median_host"]
     expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
     link = xi.link()
     assert link["h"] == ",".join(map(str, sorted((5, median))))
-    columns = document(xi, demo, "overview")["steps"]["columns"]
+    columns = xi.document("overview", demo)["steps"]["columns"]
     names, keys = (LATE, f"t1v-n-7f-w-{median}"), ("host", "number", "start_ps", "duration_ps")
     steps = [
         step
@@ -158,12 +166,12 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
 
 def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    xi.drag(place(xi, 5, 2), place(xi, 5, 5))
+    xi.drag(cell_point(xi, 5, 2), cell_point(xi, 5, 5))
     assert xi.link()["st"] == "1206-1209"
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
-    hosts_document = document(xi, demo)
-    places = [at for at, step in enumerate(hosts_document["charges"]["step"]) if 2 <= step <= 5]
-    waits = sum(hosts_document["charges"]["others_wait_us"][at] for at in places)
+    hosts_document = xi.document("hosts", demo)
+    charges = [index for index, step in enumerate(hosts_document["charges"]["step"]) if 2 <= step <= 5]
+    waits = sum(hosts_document["charges"]["others_wait_us"][index] for index in charges)
     table = page.get_by_test_id("hosts-table")
     assert ps(table.locator("tfoot tr:last-child [data-ps]")) == [waits * US]
     assert column(table, "Steps").first.inner_text() == "4"
@@ -181,19 +189,21 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
 
 def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    hosts_document = document(xi, demo)
+    hosts_document = xi.document("hosts", demo)
     table = page.get_by_test_id("hosts-table")
-    never = [at for at, last in enumerate(hosts_document["hosts"]["last_count"]) if not last]
+    never_last = [host for host, last in enumerate(hosts_document["hosts"]["last_count"]) if not last]
     rows = table.locator("tbody tr[data-index]")
-    expect(rows).to_have_count(16 - len(never))
+    expect(rows).to_have_count(16 - len(never_last))
     rest = page.get_by_test_id("host-rest")
-    expect(rest).to_contain_text(f"{len(never)} more, never last")
-    foot = [plain(text) for text in table.locator("tfoot tr:last-child td").all_inner_texts()]
+    expect(rest).to_contain_text(f"{len(never_last)} more, never last")
+    foot = [plain_spaces(text) for text in table.locator("tfoot tr:last-child td").all_inner_texts()]
     assert foot[0] == "16 hosts"
     assert foot[3:5] == [str(hosts_document["collectives"]), "100.0 %"]
-    shares = [float(plain(text).split()[0]) for text in column(table, "Last in").all_inner_texts()]
+    shares = [float(plain_spaces(text).split()[0]) for text in column(table, "Last in").all_inner_texts()]
     assert sum(shares) == pytest.approx(100)
-    waits = [float(plain(text).replace(" ", "")) for text in column(table, "Others wait").all_inner_texts()]
+    waits = [
+        float(plain_spaces(text).replace(" ", "")) for text in column(table, "Others wait").all_inner_texts()
+    ]
     assert f"{sum(waits):.3f}" == foot[5].replace(" ", "")
     rest.get_by_role("button").click()
     expect(rows).to_have_count(16)
@@ -217,7 +227,7 @@ def test_hosts_are_found_by_name_number_and_filter(xi: Xi, page: Page, demo: str
     assert xi.link()["f"] == "class:input"
     page.get_by_test_id("filter-class").select_option("")
     page.get_by_test_id("filter-last").select_option("0")
-    expect(rows).to_have_count(document(xi, demo)["hosts"]["last_count"].count(0))
+    expect(rows).to_have_count(xi.document("hosts", demo)["hosts"]["last_count"].count(0))
 
 
 def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None:
@@ -228,7 +238,7 @@ def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None
     page.keyboard.press("ArrowDown")
     page.keyboard.press(" ")
     xi.idle()
-    second = document(xi, demo)["order"][1]
+    second = xi.document("hosts", demo)["order"][1]
     assert xi.link()["hs"] == f"t1v-n-7f-w-{second}"
     expect(page.get_by_test_id(f"host-row-{second}")).to_be_focused()
 
@@ -239,7 +249,7 @@ def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> No
         page.get_by_test_id("export-csv").click()
     with open(download.value.path(), newline="") as file:
         rows = list(csv.DictReader(file))
-    hosts_document = document(xi, demo)
+    hosts_document = xi.document("hosts", demo)
     assert len(rows) == 16 * 12
     assert sum(int(row["last_count"]) for row in rows) == hosts_document["collectives"]
     late = [int(row["late_us"]) for row in rows if row["host"] == LATE]
@@ -265,14 +275,14 @@ def test_the_picker_accepts_numbers_ranges_and_names(xi: Xi, page: Page, demo: s
     page.get_by_test_id("host-picker-apply").click()
     expect(picker).to_have_count(0)
     expect(button).to_have_text("4 of 16")
-    first = next(host for host in document(xi, demo)["order"] if host in (0, 1, 2, 3, 7))
-    left = [host for host in (0, 1, 2, 3, 7) if host != first]
-    assert _hosts_of(xi.link()["h"]) == left
+    first = next(host for host in xi.document("hosts", demo)["order"] if host in (0, 1, 2, 3, 7))
+    remaining = [host for host in (0, 1, 2, 3, 7) if host != first]
+    assert _hosts_of(xi.link()["h"]) == remaining
     expect(button).to_be_focused()
 
 
 def _hosts_of(text: str) -> list[int]:
-    ranges = [tuple(map(int, part.split("-"))) for part in text.split(",")]
+    ranges = [tuple(map(int, piece.split("-"))) for piece in text.split(",")]
     return [host for ends in ranges for host in range(ends[0], ends[-1] + 1)]
 
 

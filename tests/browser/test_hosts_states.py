@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from browser.conftest import serving, session_named
-from browser.driver import Xi
-from browser.hosts_page import place, plain
+from browser.driver import Xi, plain_spaces
+from browser.hosts_page import cell_point
 from playwright.sync_api import Page, Route, expect
 from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
@@ -28,10 +28,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serves sessions of one host, of 20 hosts without a late one and with HTML in their names, and of 6 hosts with one
     that is late once."""
     logdir = tmp_path_factory.mktemp("pods")
-    alone = Pod(hosts=1, steps=4, ops=1)
+    single = Pod(hosts=1, steps=4, ops=1)
     many = Pod(hosts=20, cores=1, steps=130, ops=1)
     late_once = Pod(hosts=6, cores=2, steps=8, ops=1, late=(Late(3, "compile", 60 * MS, (4,)),))
-    for name, training in (("alone", alone), ("many", many), ("once", late_once)):
+    for name, training in (("alone", single), ("many", many), ("once", late_once)):
         folder = logdir / name / "plugins/profile/one"
         folder.mkdir(parents=True)
         for host, space in enumerate(pod.files(training)):
@@ -64,7 +64,7 @@ def test_without_a_late_host_no_row_is_named_and_names_are_escaped(pods: Xi, pag
     assert not any(row["named"] for row in pods.drawn("rows"))
     expect(page.get_by_test_id("kpi-fixed").locator("dd")).to_have_text("–")
     assert "<b>pod-19" in page.get_by_test_id("heat-row-19").inner_text()
-    # A brush selects the visible ones of 130 steps.
+    # The brush selects which of the 130 steps are visible.
     assert len(pods.drawn("columns")) == 120
     brush = page.get_by_test_id("heat-brush")
     brush.focus()
@@ -144,19 +144,19 @@ def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: s
     replace_answer(page, note=note, late_us=late)
     xi.open(demo, v="hosts")
     expect(page.get_by_test_id("diagnostic-clocks")).to_contain_text(note)
-    page.mouse.move(*place(xi, 9, 3))
+    page.mouse.move(*cell_point(xi, 9, 3))
     expect(page.get_by_role("tooltip")).to_contain_text("step 52.")
     expect(page.get_by_role("tooltip")).not_to_contain_text("late")
 
 
-def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
+def test_sums_of_some_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
     replace_answer(page, host_counts={"hosts_total": 20}, partial={"hosts_read": 16, "hosts_total": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(
         "16 of 20 hosts read; the slowest may be among the rest."
     )
-    assert plain(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
+    assert plain_spaces(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
     expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
     expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
 
@@ -166,7 +166,7 @@ def test_a_failed_request_for_steps_is_reported(xi: Xi, page: Page, demo: str, c
     page.route(
         "**/data/host_steps?*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
     )
-    page.mouse.click(*place(xi, 2, 3))
+    page.mouse.click(*cell_point(xi, 2, 3))
     xi.idle()
     expect(page.get_by_test_id("diagnostic-host-steps")).to_contain_text("broken: say so")
     assert all("500" in text for text in complaints)

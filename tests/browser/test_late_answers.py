@@ -1,4 +1,4 @@
-"""Answers that come late: after another session was opened, after something else was selected, or not at all."""
+"""Late answers: after another session was opened, after another selection, or never."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
 
 
-class Held:
-    """The requests of a route, held back until they are let go."""
+class HeldRequests:
+    """Holds back the requests of a route until `release`."""
 
     def __init__(self, page: Page, pattern: str) -> None:
         self._page, self._pattern = page, pattern
         self.routes: list[Route] = []
         page.route(pattern, lambda route: self.routes.append(route))
 
-    def after(self, press: str) -> None:
-        """Waits until a key has asked for something."""
+    def press(self, key: str) -> None:
+        """Presses a key and waits for its request."""
         with self._page.expect_request(self._pattern):
-            self._page.keyboard.press(press)
+            self._page.keyboard.press(key)
 
     def release(self, xi: Xi) -> None:
         for route in self.routes:
@@ -29,13 +29,13 @@ class Held:
 
 
 def switch(page: Page, session: str, verdict: re.Pattern[str] | None = None) -> None:
-    """`said`: what a screen reader hears last."""
+    """Opens another session and waits until it is announced, by its `verdict` if there is one."""
     page.get_by_test_id("session-select").select_option(session)
     expect(page.get_by_test_id("live")).to_have_text(verdict or f"{session} is open.")
     page.wait_for_selector("main[data-state=ready]")
 
 
-def nothing_selected(xi: Xi) -> bool:
+def has_no_selection(xi: Xi) -> bool:
     return xi.drawn("selection") is None and "sel" not in xi.link()
 
 
@@ -43,26 +43,24 @@ def test_a_neighbor_of_another_session_is_not_selected(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     xi.open(baseline)
-    held = Held(page, "**/data/neighbor?*")
-    held.after(".")
+    held = HeldRequests(page, "**/data/neighbor?*")
+    held.press(".")
     switch(page, case_study)
     held.release(xi)
-    assert nothing_selected(xi)
+    assert has_no_selection(xi)
 
 
-def test_a_neighbor_is_not_selected_over_what_was_selected_meanwhile(
-    xi: Xi, page: Page, case_study: str
-) -> None:
+def test_a_neighbor_does_not_replace_a_newer_selection(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.wait_for_selector("[data-testid=gap-index]:visible")
-    held = Held(page, "**/data/neighbor?*")
-    held.after(".")
+    held = HeldRequests(page, "**/data/neighbor?*")
+    held.press(".")
     page.keyboard.press("]")
     held.release(xi)
     assert xi.drawn("selection")["kind"] == "gap"
 
 
-def test_a_neighbor_that_cannot_be_told_is_said(xi: Xi, page: Page, case_study: str) -> None:
+def test_an_invalid_answer_for_a_neighbor_is_reported(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.route(
         "**/data/neighbor?*", lambda route: route.fulfill(content_type="application/json", body="null")
@@ -71,23 +69,23 @@ def test_a_neighbor_that_cannot_be_told_is_said(xi: Xi, page: Page, case_study: 
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/neighbor")
 
 
-def test_an_event_of_another_session_s_chain_is_not_selected(
+def test_a_chain_s_event_of_another_session_is_not_selected(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     xi.open(baseline)
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
-    held = Held(page, "**/data/event?*")
+    held = HeldRequests(page, "**/data/event?*")
     page.get_by_test_id("gap-chain").locator("tbody button").first.focus()
-    held.after("Enter")
+    held.press("Enter")
     switch(page, case_study)
     held.release(xi)
-    assert nothing_selected(xi)
+    assert has_no_selection(xi)
 
 
 def test_hits_of_another_session_are_not_counted(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
     xi.open(baseline)
-    held = Held(page, "**/data/search?*")
+    held = HeldRequests(page, "**/data/search?*")
     with page.expect_request("**/data/search?*"):
         page.get_by_test_id("timeline-search").fill("StepMarker")
     switch(page, case_study)
@@ -100,7 +98,7 @@ def test_the_step_that_was_left_does_not_come_back(xi: Xi, page: Page, case_stud
     xi.open(case_study, v="executions")
     step = page.get_by_test_id("execution-step")
     before = step.text_content()
-    held = Held(page, "**/data/executions?*")
+    held = HeldRequests(page, "**/data/executions?*")
     with page.expect_request("**/data/executions?*"):
         page.get_by_role("button", name="Next step").click()
     page.go_back()
@@ -111,7 +109,7 @@ def test_the_step_that_was_left_does_not_come_back(xi: Xi, page: Page, case_stud
 
 def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(session_named("synthetic_pod_16_hosts"), v="hosts")
-    held = Held(page, "**/data/host_steps?*")
+    held = HeldRequests(page, "**/data/host_steps?*")
     page.get_by_test_id("host-worst-step").click()
     with page.expect_request("**/data/host_steps?*"):
         page.get_by_test_id("hosts-timeline").click()

@@ -1,4 +1,4 @@
-"""What the demo logs do not have, from captures that are made for it."""
+"""Cases that the demo logs do not contain, in generated captures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MS = 1000 * US
 
 
 def one_empty_op() -> Space:
-    """All there is begins and ends at one instant."""
+    """A capture without length: its only event has no duration."""
     space = Space()
     space.plane("/device:TPU:0").line("XLA Ops").event("fusion.1", 0, 0)
     return space
@@ -32,7 +32,7 @@ def host_alone() -> Space:
 
 
 def two_cores() -> Space:
-    """One waits 20 to 60 ms, while the other works until 40 ms; 15 ops wait, and 15 ops exchange data."""
+    """One core is idle from 20 to 60 ms, the other from 40 ms on; then 15 ops wait and 15 ops exchange data."""
     space = Space()
     for core, busy_ms in enumerate((20, 40)):
         line = space.plane(f"/device:TPU:{core}").line("XLA Ops")
@@ -61,7 +61,7 @@ def test_a_session_without_length_is_drawn(xi: Xi) -> None:
     assert [row["label"] for row in xi.drawn("rows")] == ["TPU:0"]
 
 
-def test_without_a_device_its_figures_are_not_known(xi: Xi, page: Page) -> None:
+def test_without_a_device_its_figures_are_unknown(xi: Xi, page: Page) -> None:
     xi.open("host_alone/one", v="overview")
     figures = page.get_by_test_id("verdict").locator("dd")
     expect(figures).to_have_text(["–", "9.0\u202fms", "–", "–"])
@@ -92,14 +92,14 @@ def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     )
 
 
-def test_what_goes_on_beyond_the_edge_fades_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
+def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
     page.set_viewport_size({"width": 720, "height": 900})
     xi.open("two_cores/one", v="gaps")
     scroller = page.locator(".gap-card .scroll")
     expect(scroller).to_have_css("mask-image", re.compile("gradient"))
     start = column(page.get_by_test_id("gap-list"), "Start").first
     left = start.bounding_box()
-    scroller.evaluate("it => { it.scrollLeft = it.scrollWidth }")
+    scroller.evaluate("element => { element.scrollLeft = element.scrollWidth }")
     expect(scroller).to_have_css("mask-image", "none")
     assert start.bounding_box() == left
     page.set_viewport_size({"width": 1800, "height": 900})

@@ -1,4 +1,4 @@
-"""That all these tests look at the page as users get it, packed, and how its further scripts come or fail to."""
+"""The packed page, as users get it: which scripts it loads first, which later, and what it shows if one fails."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from browser.conftest import ROOT
 from browser.driver import Xi
 from playwright.sync_api import Page, Response, Route, expect
 
-# What a browser has once got counts here.
-pytestmark = pytest.mark.usefixtures("page_of_its_own")
+# A reused page would have the scripts in its cache.
+pytestmark = pytest.mark.usefixtures("fresh_page")
 
-FIRST = {"index.js", "index.css"}
+FIRST_FILES = {"index.js", "index.css"}
 
 
 @pytest.fixture
 def answers(page: Page) -> list[Response]:
-    """What the page got of its own files, in order."""
+    """The answers with the page's files, in order."""
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer) if "/static/" in answer.url else None)
     return answers
 
 
-def name(answer: Response) -> str:
+def file_name(answer: Response) -> str:
     return answer.url.rpartition("/")[2]
 
 
-def refused(page: Page) -> list[str]:
-    """Has scripts of views fail as at an upgrade while the page is open, and tells which were asked for."""
+def refuse_view_scripts(page: Page) -> list[str]:
+    """Refuses the scripts of views, as after an upgrade while the page is open. Returns the names requested so far."""
     urls: list[str] = []
 
     def refuse(route: Route) -> None:
@@ -40,15 +40,15 @@ def refused(page: Page) -> list[str]:
 def test_the_first_view_takes_one_script_and_one_style_sheet(
     xi: Xi, case_study: str, answers: list[Response]
 ) -> None:
-    # The others come ahead only once this view is there.
+    # Without idle time, the scripts of other views are not preloaded.
     xi.page.add_init_script("window.requestIdleCallback = () => 0")
     xi.open(case_study, v="overview")
-    assert sorted(map(name, answers)) == sorted(FIRST)
+    assert sorted(map(file_name, answers)) == sorted(FIRST_FILES)
     assert {answer.headers["content-encoding"] for answer in answers} == {"br"}
     assert "/packed/" in answers[0].url
 
 
-def test_a_linked_view_s_script_is_asked_for_before_the_session_is_there(
+def test_the_script_of_a_linked_view_is_requested_before_the_session(
     xi: Xi, case_study: str, answers: list[Response]
 ) -> None:
     order: list[str] = []
@@ -58,17 +58,20 @@ def test_a_linked_view_s_script_is_asked_for_before_the_session_is_there(
     assert {answer.headers["content-encoding"] for answer in answers} == {"br"}
 
 
-def test_further_views_come_ahead_and_open_without_another_request(
+def test_other_views_are_preloaded_and_open_without_another_request(
     xi: Xi, case_study: str, answers: list[Response]
 ) -> None:
     views = [path.parent.name for path in (ROOT / "frontend").glob("*/view.js")]
-    others = {f"{view}.js" for view in views if view != "overview"}
+    preloaded = sorted(f"{view}.js" for view in views if view != "overview")
     xi.open(case_study, v="overview")
-    for _ in range(600):
-        if others <= set(map(name, answers)):
-            break
-        xi.page.wait_for_timeout(50)
-    assert others <= set(map(name, answers))
+    xi.page.wait_for_function(
+        """names => {
+            const loaded = performance.getEntriesByType('resource').map(entry => entry.name.split('/').at(-1));
+            return names.every(name => loaded.includes(name));
+        }""",
+        arg=preloaded,
+    )
+    assert set(preloaded) <= set(map(file_name, answers))
     before = len(answers)
     for view in views:
         xi.page.get_by_test_id(f"tab-{view}").click()
@@ -78,11 +81,11 @@ def test_further_views_come_ahead_and_open_without_another_request(
     assert len(answers) == before
 
 
-def test_a_script_that_does_not_come_is_told_and_retry_loads_the_page_anew(
+def test_a_missing_script_is_reported_and_retry_reloads_the_page(
     xi: Xi, case_study: str, complaints: list[str]
 ) -> None:
     page = xi.page
-    urls = refused(page)
+    urls = refuse_view_scripts(page)
     xi.open(case_study, v="overview")
     page.get_by_test_id("tab-gaps").click()
     main = page.get_by_test_id("view-gaps")
@@ -112,7 +115,9 @@ def test_a_stopped_tensorboard_is_named_as_the_reason(xi: Xi, case_study: str, c
     expect(main).to_contain_text("The server cannot be reached. Check that TensorBoard still runs.")
     page.get_by_role("button", name="Retry").click()
     xi.idle()
-    expect(main).to_contain_text("The server cannot be reached.")  # and the page is still there
+    expect(main).to_contain_text(
+        "The server cannot be reached."
+    )  # the page itself is not reloaded from the stopped server
     page.unroute("**/*")
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_test_id("view-compiles")).to_have_attribute("data-state", "ready")

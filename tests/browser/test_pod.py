@@ -11,7 +11,7 @@ from browser.tables import column
 from playwright.sync_api import Page, Route, expect
 
 LATE, MEDIAN = "t1v-n-7f-w-5", "t1v-n-7f-w-3"
-"""The late host of the demo, by how it was made, and the one that the report compares it with."""
+"""The late host of the demo, as its generator defines it, and the median host, with which the report compares it."""
 GAP = 21_762_835_000
 
 
@@ -24,21 +24,20 @@ def heads(xi: Xi) -> list[tuple[str, str]]:
     return [(row["label"], row["right"]) for row in xi.drawn("rows") if row["row"].endswith(".steps")]
 
 
-def of_host(xi: Xi, place: int) -> list[dict[str, Any]]:
+def rows_of_host(xi: Xi, host: int) -> list[dict[str, Any]]:
+    """The rows below the steps of the host with this index."""
     rows: list[dict[str, Any]] = xi.drawn("rows")
-    first = next(at for at, row in enumerate(rows) if row["row"] == f"h{place}.steps")
-    rest = rows[first + 1 :]
-    last = next((at for at, row in enumerate(rest) if row["row"].endswith(".steps")), len(rest))
-    return rest[:last]
+    first = next(at for at, row in enumerate(rows) if row["row"] == f"h{host}.steps")
+    rows_below = rows[first + 1 :]
+    next_host = (index for index, row in enumerate(rows_below) if row["row"].endswith(".steps"))
+    return rows_below[: next(next_host, len(rows_below))]
 
 
 def select_gap(xi: Xi, device: str) -> None:
-    """The gap before the last step on a core of the late host, by its link."""
+    """Opens the gap before the last step on a core of the late host by its link."""
     pod = session_named("synthetic_pod")
-    address = xi.address.replace("plugin_entry.html?name=xla_insights", "plugin/xla_insights/data")
-    gap = xi.page.request.get(f"{address}/gaps?session={pod}").json()["items"][0]
-    at = gap["devices"].index(f"{LATE}/{device}")
-    start = gap["starts_ps"][at]
+    gap = xi.document("gaps", pod)["items"][0]
+    start = gap["starts_ps"][gap["devices"].index(f"{LATE}/{device}")]
     assert gap["host"] == LATE
     xi.open(pod, w="595+60", sel=f"gap:{LATE}/{device}@{start / 1e9:.9f}")
     expect(xi.page.get_by_test_id("gap-parts")).to_be_visible()
@@ -57,29 +56,29 @@ class TestTimeline:
         self, xi: Xi, pod: str
     ) -> None:
         xi.open(pod)
-        late, median = of_host(xi, 5), of_host(xi, 3)
+        late, median = rows_of_host(xi, 5), rows_of_host(xi, 3)
         assert {row["row"].split(".")[0] for row in late if "." in row["row"]} <= {"h5", "gaps"}
         labels = [row["label"] for row in late if row["label"]]
         assert labels.index("Host, by class") < labels.index("python (driving)") < labels.index("TPU:0")
         assert labels[-1] == "TPU:1, 2, 3"
         assert [row["label"] for row in median] == ["Host, by class", "TPU:0", "TPU:1, 2, 3"]
 
-    def test_a_folded_host_opens_by_a_click_and_stays_so_in_the_link(
+    def test_a_folded_host_opens_by_a_click_and_stays_open_in_the_link(
         self, xi: Xi, page: Page, pod: str
     ) -> None:
         xi.open(pod)
-        row = next(row for row in of_host(xi, 3) if row["label"] == "Host, by class")
+        row = next(row for row in rows_of_host(xi, 3) if row["label"] == "Host, by class")
         box = xi.lanes()
         page.mouse.click(box["x"] + 60, box["y"] + row["y"] + row["h"] / 2)
         xi.idle()
-        assert "python (driving)" in [row["label"] for row in of_host(xi, 3)]
+        assert "python (driving)" in [row["label"] for row in rows_of_host(xi, 3)]
         assert xi.link()["x"] == "h3.rows"
 
     @pytest.mark.parametrize("size", [(1440, 836), (1000, 636)])
     def test_a_gap_and_its_host_are_in_sight(self, xi: Xi, page: Page, size: tuple[int, int]) -> None:
         page.set_viewport_size({"width": size[0], "height": size[1]})
         select_gap(xi, "TPU:2")
-        rows = of_host(xi, 5)
+        rows = rows_of_host(xi, 5)
         labels = [row["label"] for row in rows if row["label"]]
         assert labels[-1] == "TPU:0, 1, 3"
         gap = next(row for row in rows if row["kind"] == "gaps")
@@ -98,20 +97,20 @@ class TestTimeline:
             "gap-sentence"
         )
         parts = page.get_by_test_id("gap-parts").locator("table")
-        add = "cells => cells.reduce((sum, it) => sum + Number(it.dataset.ps ?? 0), 0)"
+        add = "cells => cells.reduce((sum, cell) => sum + Number(cell.dataset.ps ?? 0), 0)"
         own_ps, other_ps = (int(column(parts, head).evaluate_all(add)) for head in ("Time", "w-3"))
         assert own_ps == GAP
         assert 0 < other_ps < GAP / 10
         foot = parts.locator("tfoot [data-ps]").all()
         assert [int(cell.get_attribute("data-ps") or 0) for cell in foot] == [own_ps, other_ps]
 
-    def test_a_gap_of_another_host_brings_it(self, xi: Xi, page: Page, pod: str) -> None:
+    def test_a_gap_of_another_host_adds_the_host(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod, v="gaps", f="device:t1v-n-7f-w-9/TPU:1")
         column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
         expect(page.get_by_test_id("gap-parts")).to_be_visible()
         xi.ready()
         assert heads(xi) == [(LATE, "slowest"), ("t1v-n-7f-w-9", ""), (MEDIAN, "median")]
-        assert any(row["kind"] == "gaps" for row in of_host(xi, 9))
+        assert any(row["kind"] == "gaps" for row in rows_of_host(xi, 9))
         assert "13" in xi.text("hosts-more")
 
     def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
@@ -127,7 +126,7 @@ class TestTimeline:
         assert [name for name, _ in heads(xi)] == ["t1v-n-7f-w-7", "t1v-n-7f-w-8"]
         assert xi.link()["h"] == "7-8"
 
-    def test_words_in_a_link_name_the_session_s_own_hosts(self, xi: Xi, pod: str) -> None:
+    def test_words_in_a_link_name_hosts_of_the_session(self, xi: Xi, pod: str) -> None:
         xi.open(pod, h="median,12")
         assert heads(xi) == [("t1v-n-7f-w-12", ""), (MEDIAN, "median")]
 
@@ -169,7 +168,7 @@ class TestOverview:
         table = page.get_by_test_id("steps-table")
         assert set(column(table, "Host").all_text_contents()) == {MEDIAN}
 
-    def test_waiting_for_hosts_is_a_part_of_busy(self, xi: Xi, pod: str) -> None:
+    def test_waiting_for_hosts_is_part_of_busy_time(self, xi: Xi, pod: str) -> None:
         xi.open(pod, v="overview")
         assert "busy per step and core, 21.4 of it waits" in xi.text("kpi-work")
 
@@ -187,8 +186,8 @@ class TestOverview:
         expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 
-def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: str) -> None:
-    """The server's answers while it reads, made of what it says in the end."""
+def test_the_first_hosts_are_shown_while_others_are_read(xi: Xi, page: Page, pod: str) -> None:
+    """The server's answers while it reads hosts, built from its final answers."""
     reading = True
 
     def session(route: Route) -> None:

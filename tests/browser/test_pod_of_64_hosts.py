@@ -1,7 +1,7 @@
-"""A session of 64 hosts in a store that has not all of them yet: what is told of some, and what of all.
+"""A session of 64 hosts that is read slowly: the page after the first hosts, after most, and after all of them.
 
-The pod is synthetic. One of its hosts loads for 38 ms longer than the others in every step, and comes last; another one
-is refused.
+The pod is synthetic. One host loads 38 ms longer than the others in every step, and its capture arrives last; the store
+refuses the capture of another one.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from synthetic.pod_schedule import Late, Pod
 from webstore import Answer, Request, WebStore, web_store
 
 MS = 10**9
-HOSTS, FIRST, LATE, REFUSED = 64, 8, 40, 50
+HOSTS, FIRST_HOSTS, LATE, REFUSED = 64, 8, 40, 50
 SESSION = "/logs/run/plugins/profile/pod"
-PATIENCE_MS = 60_000
-"""How long the browser waits for what is there in a moment."""
+TIMEOUT_MS = 60_000
+"""How long the browser waits for a change that takes a moment on an idle machine."""
 
 
 @dataclass
 class Gate:
-    """Hosts beyond the first ones come once `rest` is set, the late one once `late` is."""
+    """Holds back captures: that of the late host until `late` is set, those after the first hosts until `rest` is."""
 
     address: str = ""
     rest: threading.Event = field(default_factory=threading.Event)
@@ -39,14 +39,14 @@ class Gate:
         for host, space in enumerate(pod.files(training)):
             path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"
             store.files[path] = space.to_bytes()
-            if host >= FIRST:
+            if host >= FIRST_HOSTS:
                 store.faults[path] = self._fault(host)
 
     def _fault(self, host: int) -> Callable[[Answer, Request], bool]:
         opens = self.late if host == LATE else self.rest
 
         def fault(answer: Answer, request: Request) -> bool:
-            if request.method == "HEAD":  # how large they are the store tells at once
+            if request.method == "HEAD":  # the store answers with the sizes at once
                 return False
             opens.wait()
             return host == REFUSED and answer.refuse(403)
@@ -60,7 +60,7 @@ class Gate:
 
 @pytest.fixture
 def gate() -> Iterator[Gate]:
-    """The gate, with the address of a TensorBoard that shows the store."""
+    """The gate, with the address of a TensorBoard over the store."""
     gate = Gate()
     with web_store() as store:
         gate.hold_back(store)
@@ -71,47 +71,47 @@ def gate() -> Iterator[Gate]:
             gate.open()
 
 
-def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
+def test_the_page_after_the_first_hosts_after_most_and_after_all(
     page: Page, gate: Gate, complaints: list[str]
 ) -> None:
     xi = Xi(page, gate.address)
     note, verdict = page.get_by_test_id("diagnostic-partial"), page.get_by_test_id("verdict")
-    of_hosts = page.get_by_test_id("hosts-verdict")
+    hosts_verdict = page.get_by_test_id("hosts-verdict")
     xi.open("run/pod", wait=False, v="overview")
-    page.wait_for_selector("main[data-state=partial]", timeout=PATIENCE_MS)
+    page.wait_for_selector("main[data-state=partial]", timeout=TIMEOUT_MS)
 
-    # The first eight: nothing tells yet that they wait for another one, nor what that costs.
+    # After the first eight: it is unknown that they wait for another host, and what that costs.
     expect(note).to_contain_text(
         re.compile(r"8 of 64\shosts read; the slowest may be among the rest\. 6\d of 4\d\d\skB"),
-        timeout=PATIENCE_MS,
+        timeout=TIMEOUT_MS,
     )
-    expect(verdict).to_contain_text("So far the 16 devices of 8 hosts are ", timeout=PATIENCE_MS)
+    expect(verdict).to_contain_text("So far the 16 devices of 8 hosts are ", timeout=TIMEOUT_MS)
     for finding in ("straggler", "exposed_collectives", "device_bound"):
         expect(page.get_by_test_id(f"finding-{finding}")).to_have_count(0)
     expect(page.get_by_test_id("finding-gain")).to_have_count(0)
     expect(page.get_by_test_id("tab-gaps")).to_contain_text("≥")
     sums = page.get_by_test_id("idle-table").locator("tfoot .sum")
-    assert "≥" in sums.evaluate("it => getComputedStyle(it, '::before').content")
+    assert "≥" in sums.evaluate("element => getComputedStyle(element, '::before').content")
     page.get_by_test_id("tab-hosts").click()
-    expect(of_hosts).to_contain_text("8 of 64 hosts read; the slowest may be among the rest.")
-    expect(of_hosts).to_contain_text("No host stands out")
+    expect(hosts_verdict).to_contain_text("8 of 64 hosts read; the slowest may be among the rest.")
+    expect(hosts_verdict).to_contain_text("No host stands out")
 
-    # All but the late one, and one that cannot be read.
+    # After all but the late one and the refused one.
     gate.rest.set()
-    expect(of_hosts).to_contain_text(
-        "62 of 64 hosts read; the slowest may be among the rest.", timeout=PATIENCE_MS
+    expect(hosts_verdict).to_contain_text(
+        "62 of 64 hosts read; the slowest may be among the rest.", timeout=TIMEOUT_MS
     )
-    expect(of_hosts).to_contain_text("No host stands out")
+    expect(hosts_verdict).to_contain_text("No host stands out")
     expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
     expect(page.get_by_test_id("diagnostic-skipped_host")).to_contain_text(
         f"{pod.name_of(REFUSED)}.xplane.pb"
     )
 
     gate.late.set()
-    page.wait_for_selector("main:not([data-reading])", timeout=PATIENCE_MS)
+    page.wait_for_selector("main:not([data-reading])", timeout=TIMEOUT_MS)
     page.wait_for_selector("main[data-state=partial]")
     expect(note.locator("p")).to_have_text("63 of 64 hosts read.")
-    expect(of_hosts).to_contain_text(f"{pod.name_of(LATE)} arrives last in ")
+    expect(hosts_verdict).to_contain_text(f"{pod.name_of(LATE)} arrives last in ")
     page.get_by_test_id("tab-overview").click()
     first = verdict.locator("p")
     expect(first).to_contain_text(f"{pod.name_of(LATE)} holds up the others, which costs up to ")
@@ -119,5 +119,5 @@ def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
         re.compile(r"next_batch \(input\) takes 38\.\d\sms longer there\. The 126 ")
     )
     expect(page.get_by_test_id("finding-straggler").get_by_test_id("finding-gain")).to_be_visible()
-    # The page is another server's than that of other tests.
+    # The page's server is another one than `origins` allows.
     complaints[:] = [text for text in complaints if not text.startswith(gate.address)]

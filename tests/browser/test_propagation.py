@@ -53,14 +53,16 @@ def test_the_tree_shows_host_and_device_time(xi: Xi, page: Page, case_study: str
     assert cells(page, FORWARD)[:3] == ["▾forward", "88.200", "87.104"]
     assert cells(page, BACKWARD)[1:3] == ["92.061", "0.000"]
     assert cells(page, BACKWARD)[-1] == "lost autograd thread"
-    top, rest = (ps(row.locator("td:nth-child(3)")) for row in (
+    annotated, rest = (ps(row.locator("td:nth-child(3)")) for row in (
         page.get_by_test_id("annotation-Training_Step"), page.get_by_test_id("annotation-none")))  # fmt: skip
-    assert sum(top + rest) == ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0] == 170_457_000_000
+    assert (
+        sum(annotated + rest) == ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0] == 170_457_000_000
+    )
     page.get_by_test_id("propagation-times").select_option("")
     total = ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0]
-    top, rest = (ps(page.get_by_test_id(testid).locator("td:nth-child(3)")) for testid in (
+    annotated, rest = (ps(page.get_by_test_id(testid).locator("td:nth-child(3)")) for testid in (
         "annotation-Training_Step", "annotation-none"))  # fmt: skip
-    assert sum(top + rest) == total > 10 * 170_457_000_000
+    assert sum(annotated + rest) == total > 10 * 170_457_000_000
     expect(tree.locator("th", has_text="Launches")).to_be_visible()
 
 
@@ -106,7 +108,7 @@ def test_ribbons_mark_runs_out_of_order(xi: Xi, page: Page, case_study: str) -> 
     assert column(listed, "Order").all_text_contents().count("▼ inverted") == 5
 
 
-def test_a_tree_row_lifts_its_ribbons(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_tree_row_highlights_its_ribbons(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     expect(page.locator(".ribbon.on")).to_have_count(0)
     page.get_by_test_id("annotation-Training_Step/FINISH_UPDATE/optimizer_step").hover()
@@ -166,7 +168,7 @@ def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     xi.ready()
     assert selected(page) == ["annotation-Training_Step/FINISH_UPDATE"]
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
-    expect(page.locator(".piece[aria-pressed=true]")).to_have_count(2)  # the phase, and this run of it
+    expect(page.locator(".piece[aria-pressed=true]")).to_have_count(2)  # the phase, and this run
     page.get_by_role("group", name="Phases on the host").get_by_role(
         "button", name=re.compile("backward")
     ).click()

@@ -1,4 +1,4 @@
-"""What only captures show that are not among the demo logs."""
+"""Cases that only occur in real captures, which are not among the demo logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import serving
-from browser.driver import Xi, lines
+from browser.driver import Xi, line_count
 from playwright.sync_api import Page, expect
 
 LONGEST_VERDICTS = (
@@ -41,10 +41,10 @@ def test_the_longest_verdicts_have_two_lines(
     for width, height in ((1440, 900), (1000, 700)):
         page.set_viewport_size({"width": width, "height": height})
         xi.idle()
-        assert lines(page.get_by_test_id("verdict").locator("p")) == 2
+        assert line_count(page.get_by_test_id("verdict").locator("p")) == 2
 
 
-def test_a_compilation_names_its_kin(page: Page, tensorboard: str, shared_traces: Path) -> None:
+def test_compilations_are_grouped_by_graph(page: Page, tensorboard: str, shared_traces: Path) -> None:
     Xi(page, tensorboard).open(session_of(shared_traces, "tiny_dynamic"), v="compiles")
     graphs = page.get_by_test_id("compile-graphs").get_by_role("listitem")
     expect(graphs).to_have_count(2, timeout=30_000)
@@ -53,7 +53,7 @@ def test_a_compilation_names_its_kin(page: Page, tensorboard: str, shared_traces
 def test_a_compilation_that_the_capture_cuts_says_so(
     page: Page, tensorboard: str, shared_traces: Path
 ) -> None:
-    """Four whole ones, of shapes that grow, and one that was not finished."""
+    """Four whole compilations of growing shapes, and an unfinished one."""
     Xi(page, tensorboard).open(session_of(shared_traces, "dynamic_server"), v="compiles")
     rows = page.get_by_test_id("compile-list").locator("tbody tr")
     expect(rows).to_have_count(5)

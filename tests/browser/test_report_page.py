@@ -1,4 +1,4 @@
-"""The HTML report, opened from disk: it requests only its file and logs no message."""
+"""The HTML report, opened from disk: the page requests nothing else and logs no message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way through TensorBoard: its tab, our frame, its theme, its address."""
+"""The plugin inside TensorBoard: its tab, its frame, the theme and the address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Frame, Page, expect
 
 
 def plugin_frame(page: Page) -> Frame:
-    """Our frame, once it has drawn."""
+    """The plugin's frame, once it is drawn."""
     handle = page.wait_for_selector(
         "iframe[src*=xla_insights], tb-dashboard iframe, iframe", state="attached"
     )

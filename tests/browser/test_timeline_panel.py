@@ -1,4 +1,4 @@
-"""The panel below the timeline: what it lists leads somewhere, and all that is drawn stands in its table."""
+"""The panel below the timeline: its lists lead to events, and its table has everything that is drawn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi, lines
+from browser.driver import Xi, line_count
 from playwright.sync_api import Page, expect
 
 
@@ -23,7 +23,7 @@ def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline
     expect(page.get_by_test_id("selection-panel").get_by_role("heading", level=2)).to_have_text(name or "")
 
 
-def test_all_that_is_drawn_can_be_read_in_a_table(xi: Xi, page: Page, case_study: str) -> None:
+def test_everything_drawn_is_also_in_a_table(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380")
     page.get_by_test_id("as-table").click()
     rows = page.get_by_test_id("timeline-table").locator("tbody tr")
@@ -77,14 +77,14 @@ def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, ca
 
 
 @pytest.mark.parametrize("run", ["synthetic_case_study", "torch_xla_early_item", "synthetic_transformer"])
-def test_a_low_window_shows_what_answers_together(xi: Xi, page: Page, run: str) -> None:
-    """1000x700 below TensorBoard's bar: the sentence in one line, six rows of parts and of the chain, and both sums."""
+def test_a_low_window_shows_a_gap_s_whole_answer(xi: Xi, page: Page, run: str) -> None:
+    """1000 x 700 with TensorBoard's bar: one line of text, six rows of parts and of the chain, and both sums."""
     page.set_viewport_size({"width": 1000, "height": 636})
     xi.open(session_named(run))
     page.wait_for_selector("[data-testid=gap-index]:visible")
     for _ in range(2):
         xi.press("]")
-        assert lines(page.get_by_test_id("gap-sentence")) == 1
+        assert line_count(page.get_by_test_id("gap-sentence")) == 1
         for table in (page.get_by_test_id("gap-parts").locator("table"), page.get_by_test_id("gap-chain")):
             foot = table.locator("tfoot td").last.bounding_box()
             assert foot
@@ -106,7 +106,8 @@ def test_the_gaps_between_the_buttons_say_what_they_count(xi: Xi, page: Page, ca
 
 
 def test_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
-    """Marked, and in the next gap; where there are no such rows, as of an event, the title takes it."""
+    """The row keeps the focus when it is selected and in the next gap. An event has no such row: its title gets the
+    focus."""
     xi.open(case_study)
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")

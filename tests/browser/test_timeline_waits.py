@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi
+from browser.driver import Xi, plain_spaces
 from browser.tables import column, ps
-from browser.test_pod import LATE, MEDIAN, of_host, select_gap
+from browser.test_pod import LATE, MEDIAN, rows_of_host, select_gap
 from playwright.sync_api import Page, expect
 
 MS = 10**9
@@ -20,18 +20,16 @@ def pod() -> str:
     return session_named("synthetic_pod")
 
 
-PIXELS = """places => {
+PIXELS = """points => {
     const canvas = document.querySelector('[data-testid=timeline-canvas] canvas');
     const pixel = ([x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3);
-    return places.map(place => '#' + pixel(place).map(it => it.toString(16).padStart(2, '0')).join(''));
+    return points.map(point => '#' + pixel(point).map(channel => channel.toString(16).padStart(2, '0')).join(''));
 }"""
-COLOURS = (
-    "names => names.map(it => getComputedStyle(document.documentElement).getPropertyValue('--' + it).trim())"
-)
+COLOURS = "names => names.map(name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim())"
 
 
 def last_wait(xi: Xi) -> dict[str, Any]:
-    """The last one in the first collective of a step, of the median host's core for the late host."""
+    """The last wait in the first collective of a step: the median host's core waits for the late host."""
     waits = [wait for wait in xi.drawn("waits") if wait["until_ps"] - wait["start_ps"] > 20 * MS]
     assert {(wait["device"], wait["last_host"], wait["name"]) for wait in waits} == {
         (f"{MEDIAN}/TPU:0", LATE, "all-reduce.1")
@@ -40,27 +38,27 @@ def last_wait(xi: Xi) -> dict[str, Any]:
     return last
 
 
-def spot(xi: Xi, at_ps: float) -> tuple[float, float]:
-    """Where an instant is in the row of that core, on the canvas."""
-    [row] = [row for row in of_host(xi, 3) if row["label"] == "TPU:0"]
-    window, labels = xi.drawn("window"), 188
-    part = (at_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
-    return labels + part * (xi.lanes()["width"] - labels), row["y"] + row["h"] / 2
+def canvas_point(xi: Xi, at_ps: float) -> tuple[float, float]:
+    """The position of an instant in the row of that core, in pixels of the canvas."""
+    [row] = [row for row in rows_of_host(xi, 3) if row["label"] == "TPU:0"]
+    window, labels_width = xi.drawn("window"), 188
+    share = (at_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
+    return labels_width + share * (xi.lanes()["width"] - labels_width), row["y"] + row["h"] / 2
 
 
-def test_the_part_of_an_op_that_waits_is_drawn_inside_of_it(xi: Xi, page: Page, pod: str) -> None:
+def test_the_waiting_part_of_an_op_is_drawn_inside_it(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, w="595+70")
     wait = last_wait(xi)
     assert wait["lane"]["row"]["kind"] == "modules"
     length = (wait["until_ps"] - wait["start_ps"]) / MS
-    assert wait["text"].replace("\u202f", " ") == f"waits {length:.1f} ms for w-5"
+    assert plain_spaces(wait["text"]) == f"waits {length:.1f} ms for w-5"
     assert 21 < length < 22
-    (until, y), (end, _) = spot(xi, wait["until_ps"]), spot(xi, wait["end_ps"])
-    places = [*([until - back, y] for back in range(10, 30)), [until + 5, y - 6], [end + 5, y]]
-    *waiting, rest, run = page.evaluate(PIXELS, [[round(x), round(at)] for x, at in places])
-    ground, hatch, *others = page.evaluate(COLOURS, ["c-wait", "hatch", "dev-coll", "dev"])
+    (until, y), (end, _) = canvas_point(xi, wait["until_ps"]), canvas_point(xi, wait["end_ps"])
+    points = [*([until - back, y] for back in range(10, 30)), [until + 5, y - 6], [end + 5, y]]
+    *waiting, after_wait, run = page.evaluate(PIXELS, [[round(x), round(at)] for x, at in points])
+    ground, hatch, collective, busy = page.evaluate(COLOURS, ["c-wait", "hatch", "dev-coll", "dev"])
     assert set(waiting) == {ground, hatch}
-    assert [rest, run] == others
+    assert [after_wait, run] == [collective, busy]
 
 
 def test_a_gap_marks_the_collective_that_it_delays(xi: Xi, page: Page) -> None:
@@ -87,12 +85,12 @@ def test_a_gap_marks_the_collective_that_it_delays(xi: Xi, page: Page) -> None:
 def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, w="595+70")
     wait, box = last_wait(xi), xi.lanes()
-    x, y = spot(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
+    x, y = canvas_point(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
     page.mouse.click(box["x"] + x, box["y"] + y)
     xi.idle()
     assert xi.drawn("selection")["row"] == "h3.d0.ops"
     hosts = page.get_by_test_id("collective-hosts")
-    text = (hosts.locator("p").first.text_content() or "").replace("\u202f", " ").replace("\u00a0", " ")
+    text = plain_spaces(hosts.locator("p").first.text_content() or "")
     assert text.startswith("This core waits 21.47")
     assert "for w-5, which arrives last of 16 hosts. The other 15 hosts wait up to 21.5 ms for it." in text
     table = hosts.locator("table")
@@ -113,13 +111,13 @@ def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> N
 def test_the_link_to_an_op_unfolds_its_host(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, w="595+70", x="-h5")
     wait, box = last_wait(xi), xi.lanes()
-    assert of_host(xi, 5) == []
-    x, y = spot(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
+    assert rows_of_host(xi, 5) == []
+    x, y = canvas_point(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
     page.mouse.click(box["x"] + x, box["y"] + y)
     page.get_by_test_id("collective-hosts").locator("tr", has_text=f"TPU:2 · {LATE}").click()
     xi.idle()
     assert xi.drawn("selection")["row"] == "h5.d2.ops"
-    assert "h5.d2.ops" in {row["row"] for row in of_host(xi, 5)}
+    assert "h5.d2.ops" in {row["row"] for row in rows_of_host(xi, 5)}
 
 
 def test_while_device_rows_are_moved_nothing_waits(xi: Xi, pod: str) -> None:

@@ -1,4 +1,4 @@
-"""The overview and the gaps of the timeline over the demo logs: what they say, and where their links lead."""
+"""The overview over the demo logs: its figures and findings, and where its links lead."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 from browser.conftest import ROOT, session_named
-from browser.driver import Xi, lines
+from browser.driver import Xi, line_count
 from browser.tables import column, ps
 from playwright.sync_api import Locator, Page, expect
 
 from tb_xla_insights import load
 
 
-def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
-    xi: Xi, page: Page, case_study: str
-) -> None:
+def test_the_four_figures_and_the_idle_time_by_cause_agree(xi: Xi, page: Page, case_study: str) -> None:
     step_idle: Any = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict")).to_contain_text("busy")
@@ -33,9 +31,9 @@ def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
     assert abs(per_core_ps - step_idle["idle_ps"]) <= 1
     assert all_cores_ps == step_idle["all_cores"]["idle_ps"] == sum(ps(column(idle, "All cores")))
     printed = column(idle, "Idle").all_text_contents()
-    plain = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
+    thousandths = [round(float(re.sub(r"\s", "", text)) * 1000) for text in printed]
     foot = re.sub(r"\s", "", idle.locator("tfoot [data-ps]").first.inner_text())
-    assert sum(plain) == round(float(foot) * 1000)
+    assert sum(thousandths) == round(float(foot) * 1000)
 
 
 @pytest.mark.parametrize("run", sorted(path.parent.name for path in (ROOT / "demo_logs").glob("*/plugins")))
@@ -45,7 +43,7 @@ def test_the_verdict_has_two_lines_at_most(xi: Xi, page: Page, run: str) -> None
     for width, height in ((1440, 900), (1000, 700)):
         page.set_viewport_size({"width": width, "height": height})
         xi.idle()
-        assert 1 <= lines(page.get_by_test_id("verdict").locator("p")) <= 2, width
+        assert 1 <= line_count(page.get_by_test_id("verdict").locator("p")) <= 2, width
         text, figures = (page.get_by_test_id("verdict").locator(part).bounding_box() for part in ("p", "dl"))
         assert text is not None
         assert figures is not None
@@ -54,7 +52,7 @@ def test_the_verdict_has_two_lines_at_most(xi: Xi, page: Page, run: str) -> None
         assert figures["x"] + figures["width"] <= width
 
 
-def test_idle_time_is_that_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
+def test_idle_time_covers_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
     devices = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]["devices"]
     xi.open(case_study, v="overview")
     idle = page.get_by_test_id("idle-table")
@@ -82,10 +80,12 @@ def test_the_duty_cycle_changes_with_its_definition(xi: Xi, page: Page, case_stu
     page.get_by_text("change", exact=True).click()
     page.get_by_role("radio", name="busy / capture").check()
     expect(page.get_by_test_id("duty-definition")).to_have_text("busy / capture")
-    assert all(now > then for now, then in zip(ps(column(duty, "Idle")), before, strict=True))
+    assert all(
+        after_ps > before_ps for after_ps, before_ps in zip(ps(column(duty, "Idle")), before, strict=True)
+    )
 
 
-def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None:
+def test_input_and_transfers_match_the_report(xi: Xi, page: Page) -> None:
     session = session_named("torch_xla_slow_input")
     report = load(str(ROOT / "demo_logs" / session.split("/")[0])).report()
     xi.open(session, v="overview")
@@ -105,7 +105,7 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
     expect(column(table, "Count")).to_have_text(["12"])
 
 
-def test_loading_that_is_fine_is_told_too(xi: Xi, page: Page, case_study: str) -> None:
+def test_loading_that_does_not_delay_devices_is_reported_too(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading does not hold devices up")
     table = page.get_by_test_id("transfers-table")
@@ -137,7 +137,7 @@ def test_a_step_is_selected_by_click_and_by_key(xi: Xi, page: Page, case_study: 
     assert xi.drawn("selection")["kind"] == "window"
 
 
-def test_steps_are_moved_between_by_arrows(xi: Xi, page: Page, case_study: str) -> None:
+def test_arrows_move_between_steps(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     steps = page.get_by_test_id("steps-chart").get_by_role("option")
     steps.first.focus()
@@ -162,7 +162,7 @@ def test_the_steps_can_be_read_as_a_table(xi: Xi, page: Page, case_study: str) -
     expect(column(table, "Step").first).to_have_text("1204")
 
 
-def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_finding_leads_to_its_gap(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     finding = page.get_by_test_id("finding-recompilation")
     expect(finding).to_contain_text("1209")
@@ -180,7 +180,7 @@ def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: s
     expect(finding).to_have_attribute("aria-current", "true")
 
 
-def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_finding_s_gaps_are_stepped_through(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     finding = page.get_by_test_id("finding-tracing_bound")
     finding.get_by_test_id("finding-show").click()
@@ -202,7 +202,9 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     xi.open(case_study, v="overview")
     report = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()
     listed = (
-        page.get_by_test_id("findings").locator("li").evaluate_all("all => all.map(it => it.dataset.testid)")
+        page.get_by_test_id("findings")
+        .locator("li")
+        .evaluate_all("items => items.map(item => item.dataset.testid)")
     )
     assert listed == [f"finding-{finding['id']}" for finding in report["findings"]]
     mistakes, limits = (page.get_by_test_id(f"finding-group-{name}") for name in ("mistakes", "limits"))
@@ -223,7 +225,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     once = [row["id"] for row in report["findings"] if row["recurs"] == "once"]
     assert once == ["recompilation", "early_sync"]
     tagged = page.locator("[data-testid=findings] li:has(.once)")
-    assert tagged.evaluate_all("all => all.map(it => it.dataset.testid)") == [
+    assert tagged.evaluate_all("items => items.map(item => item.dataset.testid)") == [
         f"finding-{id_}" for id_ in once
     ]
     row = report["findings"][0]
@@ -233,8 +235,8 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     assert finding.get_by_role("button").all_text_contents() == ["Show 1 of 9 gaps", "Executions"]
 
 
-def box(place: Locator) -> dict[str, float]:
-    box = place.bounding_box()
+def box(element: Locator) -> dict[str, float]:
+    box = element.bounding_box()
     assert box is not None
     x, y, width, height = box["x"], box["y"], box["width"], box["height"]
     return {"x": x, "y": y, "width": width, "height": height, "right": x + width, "bottom": y + height}
@@ -247,7 +249,7 @@ def test_the_cards_stand_side_by_side_where_they_fit(xi: Xi, page: Page, case_st
     names = ("Findings", "Idle time by cause", "Duty cycle", "Step time")
     cards = page.locator(".overview > :not(.data)")
     labels = cards.evaluate_all(
-        "all => all.map(it => (it.ariaLabel ?? it.querySelector('section')?.ariaLabel))"
+        "cards => cards.map(card => (card.ariaLabel ?? card.querySelector('section')?.ariaLabel))"
     )
     assert labels == ["Verdict", *names]
     findings, idle, duty, steps = (box(page.get_by_role("region", name=name)) for name in names)
@@ -270,7 +272,7 @@ def test_the_cards_stand_side_by_side_where_they_fit(xi: Xi, page: Page, case_st
 
 
 def test_the_first_two_findings_are_whole_on_a_small_screen(xi: Xi, page: Page, baseline: str) -> None:
-    """1000 x 700 below TensorBoard's bar of 64."""
+    """1000 x 700 with TensorBoard's bar of 64."""
     page.set_viewport_size({"width": 1000, "height": 636})
     for session in (baseline, session_named("torch_xla_early_item"), session_named("torch_xla_slow_input")):
         xi.open(session, v="overview")
@@ -288,7 +290,7 @@ def test_a_narrow_card_has_the_gain_on_a_line_of_its_own(xi: Xi, page: Page, bas
     assert box(gain)["x"] == box(title)["x"]
 
 
-def test_an_annotation_that_is_lost_is_shown_in_propagation(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_lost_annotation_is_shown_in_propagation(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     page.get_by_test_id("tab-overview").click()
     page.get_by_test_id("finding-annotations_not_propagated").get_by_test_id("finding-show").click()
@@ -299,7 +301,7 @@ def test_an_annotation_that_is_lost_is_shown_in_propagation(xi: Xi, page: Page, 
     expect(page.get_by_test_id("propagation-step")).to_have_value("1213")
 
 
-def test_what_does_not_follow_the_choice_of_devices_says_so(xi: Xi, page: Page, case_study: str) -> None:
+def test_figures_that_cover_all_devices_say_so(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict-note")).to_have_count(0)
     page.get_by_test_id("device-select").click()
@@ -323,78 +325,3 @@ def test_with_nothing_selected_the_largest_findings_lead_to_their_places(
     expect(findings).to_have_count(0)
     xi.press("Escape")
     expect(titles.first).to_have_text(first)
-
-
-def test_a_gap_tells_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline", w="520+380")
-    page.wait_for_selector("[data-testid=gap-index]:visible")
-    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
-    gap = min(gaps, key=lambda gap: abs(gap["start_ps"] - 715_000_000_000))
-    xi.click(gap)
-    expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text(
-        "Gap of 72.143\u202fms on TPU:0"
-    )
-    assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 72_143_000_000
-    assert xi.link()["sel"].startswith("gap:t1v-n-8c41-w-0/TPU:0@715.")
-    parts = page.get_by_test_id("gap-parts").locator("table")
-    chain = page.get_by_test_id("gap-chain")
-    assert sum(ps(column(parts, "Time"))) == sum(ps(column(chain, "Time"))) == 72_143_000_000
-    assert ps(parts.locator("tfoot [data-ps]")) == ps(chain.locator("tfoot [data-ps]")) == [72_143_000_000]
-    names = [re.sub(r"\s+", " ", text) for text in column(chain, "Why it ended").all_text_contents()]
-    assert names[:3] == ["backward", "FINISH_UPDATE", "StepMarker"]
-    assert names.index("TransferToServerInternal") < names.index("XRTExecute") < names.index("TPUExecute")
-    starts = ps(column(chain, "From"))
-    assert starts == sorted(starts)
-    assert starts[0] == 0
-    expect(page.get_by_test_id("gap-parts")).not_to_contain_text("its classes differ")
-
-
-def test_a_piece_of_a_chain_is_marked_while_the_gap_stays(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline", w="520+380")
-    page.wait_for_selector("[data-testid=gap-index]:visible")
-    xi.press("]")
-    expect(page.get_by_test_id("gap-chain")).to_be_visible()
-    before = xi.drawn("selection")
-    row = page.get_by_test_id("gap-chain").locator("tbody tr").nth(2)
-    row.click(position={"x": 5, "y": 5})
-    expect(row).to_have_attribute("aria-selected", "true")
-    assert xi.drawn("selection") == before
-    row.get_by_role("button").click()
-    page.wait_for_selector("[data-testid=event-stats]")
-    assert xi.drawn("selection")["name"] == "StepMarker"
-
-
-def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline")
-    page.wait_for_selector("[data-testid=gap-index]:visible")
-    starts = []
-    for _ in range(3):
-        xi.press("]")
-        selection = xi.drawn("selection")
-        assert selection["kind"] == "gap"
-        starts.append((selection["device"], selection["start_ps"]))
-    assert starts == sorted(starts)
-    assert len({device for device, _ in starts}) == 1
-    assert len(set(starts)) == 3
-    expect(page.get_by_test_id("gap-index")).to_have_text("3 of 11 on TPU:0")
-    xi.press("[")
-    assert xi.drawn("selection")["start_ps"] == starts[1][1]
-
-
-def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline")
-    page.wait_for_selector("[data-testid=gap-index]:visible")
-    xi.press("]")
-    page.get_by_test_id("gap-copy").click()
-    expect(page.get_by_test_id("live")).to_have_text("The gap is copied.")
-    text = page.evaluate("navigator.clipboard.readText()")
-    assert text.startswith("Gap of ")
-    assert "IR tracing" in text
-    assert "1. +" in text
-
-
-def test_a_linked_gap_that_is_not_there_says_so(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline, v="timeline", sel="gap:nowhere@1.5", wait=False)
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked gap is not in this session.")
-    xi.ready()
-    assert xi.drawn("selection") is None

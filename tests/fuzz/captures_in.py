@@ -10,8 +10,8 @@ from build import MemorySource
 from captures import CATALOG
 from fuzz import seeds
 from fuzz.change import changed, damaged, grown
-from fuzz.target import Limits, Target, checks_input, refused, scratch
-from fuzz.tree import Node, root, written
+from fuzz.target import Limits, Target, check_refusal, checks_input, scratch
+from fuzz.tree import Node, encode, root
 from google.protobuf.message import DecodeError
 from independent import SPACE, of_space, parse
 
@@ -25,7 +25,7 @@ from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
 
 _SMALL_BYTES = 1200
-"""The decoder is tested with captures below this size: twice as many fit into the same time."""
+"""The decoder is tested with captures below this size, as twice as many of them fit into the same time."""
 _MAX_GROWN_BYTES = 300_000
 """The size up to which captures are grown."""
 _MAX_DETAILS = 3
@@ -37,10 +37,10 @@ def make_small(pick: Random) -> bytes:
     space = pick.choice(spaces)
     if len(space.raw) > _SMALL_BYTES:
         planes = [
-            part for part in space.parts or () if part.kind == "XPlane" and len(part.raw) < _SMALL_BYTES
+            field for field in space.fields or () if field.kind == "XPlane" and len(field.raw) < _SMALL_BYTES
         ]
         space = root("XSpace", pick.sample(planes, min(len(planes), pick.choice((1, 2)))))
-    return _maybe_damaged(pick, changed(pick, space, seeds.parts(real=True)), 0.4)
+    return _maybe_damaged(pick, changed(pick, space, seeds.fields(real=True)), 0.4)
 
 
 def make_capture(pick: Random) -> bytes:
@@ -48,26 +48,27 @@ def make_capture(pick: Random) -> bytes:
 
 
 def changed_capture(pick: Random) -> Node:
-    return changed(pick, pick.choice(seeds.cut()), seeds.parts(real=True))
+    return changed(pick, pick.choice(seeds.cut()), seeds.fields(real=True))
 
 
 def make_grown(pick: Random) -> bytes:
     """A capture in which one field is repeated hundreds or thousands of times."""
     space = changed_capture(pick) if pick.random() < 0.5 else pick.choice(seeds.cut())
-    return written(grown(pick, space, _MAX_GROWN_BYTES)) if space.size > 1 else b""
+    return encode(grown(pick, space, _MAX_GROWN_BYTES)) if space.size > 1 else b""
 
 
 def _maybe_damaged(pick: Random, space: Node, share: float) -> bytes:
-    data = written(space)
+    data = encode(space)
     return damaged(pick, data) if pick.random() < share else data
 
 
 def check_space(data: bytes) -> Iterator[str]:
-    """Checks that columns are consistent, and for undamaged files equal to the result of protobuf's parser."""
+    """Checks that the columns are consistent. A quarter of the undamaged files are also compared with the result of
+    protobuf's parser."""
     try:
         space = read_space(MemorySource(data))
     except InputError as error:
-        yield refused(error)
+        yield check_refusal(error)
         return
     _check_columns(space)
     yield from _ids(space.diagnostics)
@@ -85,8 +86,8 @@ def _check_columns(space: XSpace) -> None:
     assert [line.first for line in lines if line.count] == [
         sum(previous.count for previous in lines[:at]) for at, line in enumerate(lines) if line.count
     ]
-    kinds = sum(len(plane.event_metadata) for plane in space.planes)
-    assert not count or 0 <= space.metadata.min() <= space.metadata.max() < kinds
+    metadata_count = sum(len(plane.event_metadata) for plane in space.planes)
+    assert not count or 0 <= space.metadata.min() <= space.metadata.max() < metadata_count
     for name, column in space.stats.items():
         assert len(column.rows) == len(column.values) > 0, name
         assert (np.diff(column.rows) > 0).all(), name
@@ -110,7 +111,8 @@ def _compare(space: XSpace, data: bytes) -> None:
     for plane, expected in zip(of_space(space), parse(data), strict=True):
         assert (plane.name, len(plane.lines)) == (expected.name, len(expected.lines))
         for line, expected_line in zip(plane.lines, expected.lines, strict=True):
-            # Starts are not compared: protobuf has none for an aggregate, the decoder uses one that is also present.
+            # Offsets are not compared: an aggregate may have both an offset and a count of occurrences, of which
+            # protobuf returns only the last one encoded.
             durations = [event.duration_ps for event in line.events]
             assert durations == [event.duration_ps for event in expected_line.events]
 
@@ -133,7 +135,7 @@ def check_trace(trace: Trace, _: Random) -> Iterator[str]:
         try:
             event_stats(trace, row)
         except InputError as error:  # the event's stats may be damaged
-            refused(error)
+            check_refusal(error)
 
 
 def _check_trace(trace: Trace) -> None:

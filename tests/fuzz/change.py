@@ -14,21 +14,21 @@ from fuzz.tree import (
     VARINT,
     Node,
     Path,
-    at_path,
-    encoded,
+    encode,
+    encode_varint,
     fixed,
     message,
-    nth,
+    node_at,
+    nth_path,
     number,
     opaque,
-    parsed,
     text,
-    with_parts,
-    written,
+    walk,
+    with_fields,
 )
 
-Parts = Mapping[str, Sequence[Node]]
-"""Fields of other captures by meaning; those of the same meaning are interchangeable."""
+FieldsByKind = Mapping[str, Sequence[Node]]
+"""Fields of other captures by kind; those of the same kind are interchangeable."""
 
 _CHANGE_COUNTS = (1, 1, 1, 2, 2, 3, 5, 9)
 _COPY_COUNTS = (2, 2, 2, 3, 4, 17)
@@ -37,23 +37,23 @@ MAX_BYTES = 1 << 16
 """Changes that make a capture larger are discarded."""
 
 
-def changed(pick: Random, tree: Node, parts: Parts) -> Node:
+def changed(pick: Random, tree: Node, fields: FieldsByKind) -> Node:
     """The message after one to nine changes, some of which may have no effect."""
     for _ in range(pick.choice(_CHANGE_COUNTS)):
         if tree.size < 2:
             return tree
-        path = nth(tree, pick.randrange(tree.size - 1))
-        candidate = pick.choice(_CHANGES)(pick, tree, path, parts)
+        path = nth_path(tree, pick.randrange(tree.size - 1))
+        candidate = pick.choice(_CHANGES)(pick, tree, path, fields)
         tree = candidate if len(candidate.raw) <= MAX_BYTES else tree
     return tree
 
 
-def _change_value(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """Replaces a field with another value of the same meaning."""
-    old = at_path(tree, path)
-    if old.parts is not None:
-        return _replace(pick, tree, path, parts)
-    return with_parts(tree, path, [_value_of_kind(pick, old)])
+def _change_value(pick: Random, tree: Node, path: Path, fields: FieldsByKind) -> Node:
+    """Replaces the field's value with another one of the same kind."""
+    old = node_at(tree, path)
+    if old.fields is not None:
+        return _replace(pick, tree, path, fields)
+    return with_fields(tree, path, [_value_of_kind(pick, old)])
 
 
 def _value_of_kind(pick: Random, old: Node) -> Node:
@@ -64,7 +64,7 @@ def _value_of_kind(pick: Random, old: Node) -> Node:
             return text(
                 old.number,
                 kind,
-                b"".join(encoded(pick.choice(words.NUMBERS)) for _ in range(pick.randrange(6))),
+                b"".join(encode_varint(pick.choice(words.NUMBERS)) for _ in range(pick.randrange(6))),
             )
         return text(old.number, kind, _change_text(pick, kind, value))
     if old.wire == FIXED64:
@@ -91,67 +91,67 @@ def _change_text(pick: Random, kind: str, old: bytes) -> bytes:
     return pick.choice(words.NAMES.get(kind, words.NAMES["text"])).encode()
 
 
-def _replace(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """Replaces a field with one of the same meaning from another capture."""
-    old = at_path(tree, path)
-    candidates = parts.get(old.kind)
+def _replace(pick: Random, tree: Node, path: Path, fields: FieldsByKind) -> Node:
+    """Replaces the field with one of the same kind from another capture."""
+    old = node_at(tree, path)
+    candidates = fields.get(old.kind)
     if not candidates:
         return tree
     field = pick.choice(candidates)
-    return with_parts(tree, path, [field] if field.number == old.number else [_renumber(field, old.number)])
+    return with_fields(tree, path, [field] if field.number == old.number else [_renumber(field, old.number)])
 
 
 def _renumber(node: Node, field_number: int) -> Node:
-    if node.parts is not None:
-        return message(field_number, node.kind, node.parts)
+    if node.fields is not None:
+        return message(field_number, node.kind, node.fields)
     if isinstance(node.value, int):
         return number(field_number, node.kind, node.value)
     return text(field_number, node.kind, node.value)
 
 
-def _insert(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """Inserts a field of another capture after this one."""
-    old = at_path(tree, path)
-    candidates = parts.get(old.kind)
-    return with_parts(tree, path, [old, pick.choice(candidates)]) if candidates else tree
+def _insert(pick: Random, tree: Node, path: Path, fields: FieldsByKind) -> Node:
+    """Inserts a field of the same kind from another capture after the field."""
+    old = node_at(tree, path)
+    candidates = fields.get(old.kind)
+    return with_fields(tree, path, [old, pick.choice(candidates)]) if candidates else tree
 
 
-def _remove(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    return with_parts(tree, path, [])
+def _remove(_pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    return with_fields(tree, path, [])
 
 
-def _repeat(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    return with_parts(tree, path, [at_path(tree, path)] * pick.choice(_COPY_COUNTS))
+def _repeat(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    return with_fields(tree, path, [node_at(tree, path)] * pick.choice(_COPY_COUNTS))
 
 
-def _misplace(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """Replaces a field with any other one: of a wrong type, or of another plane, line or event."""
-    field = at_path(tree, nth(tree, pick.randrange(tree.size - 1)))
-    return with_parts(tree, path, [field])
+def _misplace(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    """Replaces the field with any field of the tree: one of a wrong type, or of another plane, line or event."""
+    field = node_at(tree, nth_path(tree, pick.randrange(tree.size - 1)))
+    return with_fields(tree, path, [field])
 
 
-def _shuffle(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """Shuffles the fields of a message."""
-    parent = at_path(tree, path[:-1])
-    parts = list(parent.parts or ())
-    pick.shuffle(parts)
-    node = message(parent.number, parent.kind, parts)
-    return with_parts(tree, path[:-1], [node]) if len(path) > 1 else node
+def _shuffle(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    """Shuffles the fields of the message that contains the field."""
+    parent = node_at(tree, path[:-1])
+    fields = list(parent.fields or ())
+    pick.shuffle(fields)
+    node = message(parent.number, parent.kind, fields)
+    return with_fields(tree, path[:-1], [node]) if len(path) > 1 else node
 
 
-def _remove_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """Keeps only some fields of a message, or none."""
-    old = at_path(tree, path)
-    if old.parts is None:
+def _remove_fields(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    """Removes some or all fields of a message."""
+    old = node_at(tree, path)
+    if old.fields is None:
         return tree
-    remaining = [part for part in old.parts if pick.random() < 0.5] if pick.random() < 0.7 else []
-    return with_parts(tree, path, [message(old.number, old.kind, remaining)])
+    remaining = [field for field in old.fields if pick.random() < 0.5] if pick.random() < 0.7 else []
+    return with_fields(tree, path, [message(old.number, old.kind, remaining)])
 
 
-def _retype(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """The same field with another type on the wire, or another field of the same message, as stats of wrong types."""
-    old = at_path(tree, path)
-    parent = at_path(tree, path[:-1])
+def _retype(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    """Replaces or follows the field with one of a wrong number or wire type, such as a stat of a wrong type."""
+    old = node_at(tree, path)
+    parent = node_at(tree, path[:-1])
     field_number = pick.choice((*MESSAGES.get(parent.kind, {1: ""}), 14, 200))
     kind = MESSAGES.get(parent.kind, {}).get(field_number, "text")
     node: Node = pick.choice(
@@ -159,29 +159,29 @@ def _retype(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
             number(field_number, kind, pick.choice(words.NUMBERS)),
             fixed(field_number, kind, struct.pack("<d", pick.choice(words.DOUBLES))),
             text(field_number, kind, pick.choice(words.NAMES["text"]).encode()),
-            opaque(old, encoded(field_number << 3 | 5) + b"\0\1\2\3"),
+            opaque(old, encode_varint(field_number << 3 | 5) + b"\0\1\2\3"),
         )
     )
-    return with_parts(tree, path, [node] if pick.random() < 0.5 else [old, node])
+    return with_fields(tree, path, [node] if pick.random() < 0.5 else [old, node])
 
 
 _LENGTHS = (1, -1, 2, 100, 2**31, 2**32, 2**62, 2**63, 2**64 - 1)
 _LONG = (b"\xff" * 9 + b"\x01", b"\xff" * 10 + b"\x01", b"\x80\x80\x00", b"\xff", b"\x80")
 
 
-def _damage(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """Writes an invalid tag, length or number, with valid lengths around it."""
-    old = at_path(tree, path)
+def _damage(pick: Random, tree: Node, path: Path, _fields: FieldsByKind) -> Node:
+    """Encodes the field with an invalid tag, length or number; the lengths of the messages around it remain valid."""
+    old = node_at(tree, path)
     if not old.raw:
         return tree
-    tag = encoded(old.number << 3 | old.wire)
+    tag = encode_varint(old.number << 3 | old.wire)
     choice = pick.randrange(5)
     if choice == 0:
-        raw = encoded(old.number << 3 | pick.choice((3, 4, 6, 7))) + old.raw[len(tag) :]
+        raw = encode_varint(old.number << 3 | pick.choice((3, 4, 6, 7))) + old.raw[len(tag) :]
     elif choice == 1 and old.wire == BLOCK:
-        body = written(old) if old.parts is not None else old.value
+        body = encode(old) if old.fields is not None else old.value
         assert isinstance(body, bytes)
-        raw = tag + encoded(max(0, len(body) + pick.choice(_LENGTHS))) + body
+        raw = tag + encode_varint(max(0, len(body) + pick.choice(_LENGTHS))) + body
     elif choice == 2 and old.wire == VARINT:
         raw = tag + pick.choice(_LONG)
     elif choice == 3:
@@ -189,12 +189,12 @@ def _damage(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     else:
         at = pick.randrange(len(old.raw))
         raw = old.raw[:at] + bytes((old.raw[at] ^ 1 << pick.randrange(8),)) + old.raw[at + 1 :]
-    return with_parts(tree, path, [opaque(old, raw)])
+    return with_fields(tree, path, [opaque(old, raw)])
 
 
-_CHANGES: tuple[Callable[[Random, Node, Path, Parts], Node], ...] = (
+_CHANGES: tuple[Callable[[Random, Node, Path, FieldsByKind], Node], ...] = (
     _change_value, _change_value, _change_value, _change_value, _change_value, _replace, _replace, _insert, _remove,
-    _repeat, _misplace, _shuffle, _remove_parts, _retype, _damage,
+    _repeat, _misplace, _shuffle, _remove_fields, _retype, _damage,
 )  # fmt: skip
 
 
@@ -225,37 +225,33 @@ def damaged(pick: Random, data: bytes) -> bytes:
 
 def grown(pick: Random, tree: Node, max_bytes: int) -> Node:
     """Repeats one field, up to `max_bytes`, optionally with increasing numbers: time must not grow faster than size."""
-    paths = [nth(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
-    path = max(paths, key=lambda candidate: at_path(tree, candidate).size)
-    old = at_path(tree, path)
+    paths = [nth_path(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
+    path = max(paths, key=lambda candidate: node_at(tree, candidate).size)
+    old = node_at(tree, path)
     count = max(1, min(pick.choice((100, 1000, 10_000, 30_000)), max_bytes // max(1, len(old.raw))))
     step = pick.choice((0, 0, 1, 1000, 10**6))
     copies = [old] * count if not step else [_moved(old, step * index) for index in range(count)]
-    return with_parts(tree, path, copies)
+    return with_fields(tree, path, copies)
 
 
 def _moved(node: Node, by: int) -> Node:
     """A field with its last number increased, or its text extended."""
-    if node.parts:
-        numbers = [index for index, part in enumerate(node.parts) if part.wire == VARINT]
+    if node.fields:
+        numbers = [index for index, field in enumerate(node.fields) if field.wire == VARINT]
         chosen = numbers[-1] if numbers else 0
-        parts = list(node.parts)
-        parts[chosen] = _moved(parts[chosen], by)
-        return message(node.number, node.kind, parts)
+        fields = list(node.fields)
+        fields[chosen] = _moved(fields[chosen], by)
+        return message(node.number, node.kind, fields)
     if isinstance(node.value, int):
         return number(node.number, node.kind, node.value + by)
     return text(node.number, node.kind, node.value + str(by).encode())
 
 
-def parts_of(trees: Sequence[Node]) -> dict[str, list[Node]]:
-    """All fields of these messages, by meaning."""
-    from fuzz.tree import walk
+def fields_by_kind(trees: Sequence[Node]) -> dict[str, list[Node]]:
+    """All fields of these messages, by kind."""
 
     by_kind: dict[str, list[Node]] = {}
     for tree in trees:
-        for part in walk(tree):
-            by_kind.setdefault(part.kind, []).append(part)
+        for field in walk(tree):
+            by_kind.setdefault(field.kind, []).append(field)
     return by_kind
-
-
-__all__ = ["changed", "damaged", "grown", "parsed", "parts_of"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzz.seeds import COLLECTED
 from fuzz.sessions_in import check_report
-from fuzz.tree import Node, root, text, written
+from fuzz.tree import Node, encode, root, text
 
 from tb_xla_insights import errors
 from tb_xla_insights.parallel import limit_threads
@@ -42,7 +42,7 @@ def pytest_configure() -> None:
 def pytest_unconfigure() -> None:
     read._Reader.read = _read  # type: ignore[method-assign]
     limit_threads(1)
-    COLLECTED.write_bytes(gzip.compress(written(root("Captures", select_captures(_captures))), 9, mtime=0))
+    COLLECTED.write_bytes(gzip.compress(encode(root("Captures", select_captures(_captures))), 9, mtime=0))
 
 
 def select_captures(captures: Iterable[bytes]) -> list[Node]:
@@ -70,7 +70,7 @@ def _coverage(data: bytes) -> set[Any]:
 
     sys.settrace(call)
     try:
-        coverage |= set(check_report(written(root("Session", [text(1, "XSpace", data)]))))
+        coverage |= set(check_report(encode(root("Session", [text(1, "XSpace", data)]))))
     except Exception:  # failing captures are not selected
         coverage.clear()
     finally:

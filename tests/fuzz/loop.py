@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.target import Target
-from fuzz.worker import Failure, Tally, Worker, settle
+from fuzz.worker import Failure, Tally, Usage, Worker, prepare_process
 
 _MAX_INPUT_BYTES = 1 << 20
 """The part of the current input that is shared, to be saved if the process dies."""
@@ -31,22 +31,23 @@ _SEEDS_PER_PROCESS = 1 << 40
 """Each new process takes its seeds from the next multiple of this number."""
 
 
-class Running:
-    """A process, and its current input."""
+class RunningProcess:
+    """A process that fuzzes, with its current input in shared memory."""
 
     def __init__(self, names: Sequence[str], corpus: dict[str, list[bytes]], first_seed: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self.input, self.position = context.RawArray("c", _MAX_INPUT_BYTES), context.RawArray("q", 2)
-        self.messages, end = context.Pipe(duplex=False)
-        arguments = (list(names), corpus, first_seed, self.input, self.position, end)
+        self.input = context.RawArray("c", _MAX_INPUT_BYTES)
+        self.target_and_size = context.RawArray("q", 2)
+        self.messages, sender = context.Pipe(duplex=False)
+        arguments = (list(names), corpus, first_seed, self.input, self.target_and_size, sender)
         self.process = context.Process(target=_work, args=arguments, daemon=True)
         self.process.start()
-        end.close()
+        sender.close()
         self.last_message_at = time.monotonic()
 
     def current(self) -> tuple[int, bytes]:
         """The index of the current target, and its input."""
-        target, size = self.position
+        target, size = self.target_and_size
         return target, self.input.raw[: min(size, _MAX_INPUT_BYTES)]
 
 
@@ -54,9 +55,9 @@ def _work(
     names: list[str],
     corpus: dict[str, list[bytes]],
     first_seed: int,
-    data: Any,
-    position: Any,
-    end: Connection,
+    shared_input: Any,
+    target_and_size: Any,
+    sender: Connection,
 ) -> None:
     from fuzz.targets import TARGETS
 
@@ -64,10 +65,10 @@ def _work(
     targets = [target for target in TARGETS if target.name in names]
 
     def begin(target: int, current: bytes) -> None:
-        position[0], position[1] = target, len(current)
-        data.raw = current[:_MAX_INPUT_BYTES].ljust(1, b"\0")
+        target_and_size[0], target_and_size[1] = target, len(current)
+        shared_input.raw = current[:_MAX_INPUT_BYTES].ljust(1, b"\0")
 
-    settle()
+    prepare_process()
     worker = Worker(targets, begin, corpus)
     seeds = count(first_seed)
     while True:
@@ -75,7 +76,7 @@ def _work(
         while time.monotonic() < until:
             worker.turn(seeds)
         try:
-            end.send((worker.tallies, worker.failures, worker.new, worker.worst))
+            sender.send((worker.tallies, worker.failures, worker.new, worker.worst))
         except BrokenPipeError:  # the parent process has ended
             return
         worker.tallies = {name: Tally() for name in worker.tallies}
@@ -83,9 +84,12 @@ def _work(
 
 
 class Loop:
-    """Runs the processes. `folder` has `state.json` (the counts so far), `corpus` (inputs for further changes), `worst`
-    (inputs that came closest to the limits of time and memory) and `failures` (per target and signature: an input, the
-    smallest input with the same failure, and the traceback)."""
+    """Runs the processes and collects their results in `folder`.
+
+    The folder has `state.json` (the counts so far), `corpus` (inputs for further changes), `worst` (inputs that came
+    closest to the limits of time and memory) and `failures` (per target and signature: an input, the smallest input
+    with the same failure, and the traceback).
+    """
 
     def __init__(self, folder: Path, targets: Sequence[Target]) -> None:
         self.folder, self.targets = folder, targets
@@ -97,7 +101,7 @@ class Loop:
             document = json.loads(state.read_text())
             self.failed, self.started = document["failed"], document["started"]
             for name, row in document["targets"].items():
-                seconds, memory = tuple(row.pop("seconds")), tuple(row.pop("bytes"))
+                seconds, memory = Usage(*row.pop("seconds")), Usage(*row.pop("bytes"))
                 self.tallies[name] = Tally(**row, seconds=seconds, bytes=memory)
 
     def run(self, processes: int, seconds: float | None) -> None:
@@ -118,8 +122,9 @@ class Loop:
                 worker.process.join()
             self.save()
 
-    def _supervise(self, running: Running, ready: bool) -> Running:
-        """Receives a process's results. Replaces a process that died or hangs, and records its input as a failure."""
+    def _supervise(self, running: RunningProcess, ready: bool) -> RunningProcess:
+        """Receives a process's results if they are `ready`. Replaces a process that died or hangs, and records its
+        input as a failure. Returns the process that runs now."""
         reason = None
         if ready:
             try:
@@ -139,11 +144,11 @@ class Loop:
         self._save_failure(Failure(name, f"process {reason}", -1, data, data, f"The process {reason}.\n"))
         return self._start()
 
-    def _start(self) -> Running:
+    def _start(self) -> RunningProcess:
         self.started += 1
         corpus = {target.name: self._corpus(target.name) for target in self.targets}
         names = [target.name for target in self.targets]
-        return Running(names, corpus, self.started * _SEEDS_PER_PROCESS)
+        return RunningProcess(names, corpus, self.started * _SEEDS_PER_PROCESS)
 
     def _corpus(self, name: str) -> list[bytes]:
         return [file.read_bytes() for file in sorted((self.folder / "corpus" / _file_name(name)).glob("*"))]
@@ -205,8 +210,9 @@ class Loop:
             seconds, memory = tally.seconds, tally.bytes
             yield (
                 f"  {name:14} {tally.inputs:>12,} inputs, {tally.refused:,} refused, {speed:,.0f} per second; "
-                f"most time {seconds[1]:.3f} s for {seconds[2]:,} bytes ({seconds[0]:.0%} of the limit), "
-                f"most memory {memory[1] / 1e6:.1f} MB for {memory[2]:,} bytes ({memory[0]:.0%})"
+                f"most time {seconds.amount:.3f} s for {seconds.input_bytes:,} bytes "
+                f"({seconds.share:.0%} of the limit), "
+                f"most memory {memory.amount / 1e6:.1f} MB for {memory.input_bytes:,} bytes ({memory.share:.0%})"
             )
         yield f"  {sum(self.failed.values()):,} failures with {len(self.failed)} signatures"
 

@@ -1,4 +1,4 @@
-"""A fuzzing target whose inputs are compiled programs, the part of a capture that a compiler writes."""
+"""A fuzzing target whose inputs are compiled programs, which a capture contains as the compiler wrote them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from build import MemorySource
 from fuzz import seeds
 from fuzz.change import changed, damaged
 from fuzz.target import Limits, Target, checks_input
-from fuzz.tree import root, written
+from fuzz.tree import encode, root
 
 from tb_xla_insights.analysis.propagation.hlo_scopes import Program
 from tb_xla_insights.xplane.hlo import read_module
@@ -18,8 +18,8 @@ from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 
 def make_program(pick: Random) -> bytes:
-    program = pick.choice(seeds.parts(real=True)["HloProto"])
-    data = written(changed(pick, root("HloProto", program.parts or ()), seeds.parts(real=True)))
+    program = pick.choice(seeds.fields(real=True)["HloProto"])
+    data = encode(changed(pick, root("HloProto", program.fields or ()), seeds.fields(real=True)))
     return damaged(pick, data) if pick.random() < 0.1 else data
 
 

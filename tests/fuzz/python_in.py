@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 from fuzz.sessions_in import files_of, make_session
-from fuzz.target import Limits, Target, checks_input, refused
+from fuzz.target import Limits, Target, check_refusal, checks_input
 
 import tb_xla_insights as xi
 from tb_xla_insights.errors import InputError
@@ -44,7 +44,7 @@ def check_python(session: xi.Session, pick: Random) -> Iterator[str]:
         try:
             json_bytes(answer(step, device))
         except InputError as error:
-            yield refused(error)
+            yield check_refusal(error)
 
 
 TARGETS = [Target("python", make_session, check_python, Limits(1.5, 2e-4, 64_000_000, 4000), 0.04, "Session")]

@@ -31,7 +31,7 @@ def _client() -> Client:
     plugin_log()
     plugin = XlaInsightsPlugin(base_plugin.TBContext(logdir=str(folder), flags=None))
     apps = plugin.get_plugin_apps()
-    # Random addresses must not be captured from.
+    # The route must not connect to random addresses.
     apps["/data/capture"] = post(
         "data/capture", lambda arguments: {"addresses": arguments.text("addresses")}, ANY_NAME
     )
@@ -87,7 +87,7 @@ def _valid_values() -> dict[str, list[str]]:
 
 
 def make_request(pick: Random) -> bytes:
-    """A request as JSON (method, address, headers and body), which is readable in a file."""
+    """A request as JSON (method, address, query, headers and body), which is readable in a file."""
     name = pick.choice([*ARGUMENTS, *_POSTS, "none"])
     arguments = arguments_of(pick, name, _valid_values()) | {"session": pick.choice(_SESSIONS)}
     if pick.random() < 0.2:
@@ -96,8 +96,8 @@ def make_request(pick: Random) -> bytes:
     headers = [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))]
     if name in _POSTS and pick.random() < 0.7:
         headers += _PAGE_HEADERS
-    odd = ("/static/..%2f", "/static/", "/", "/data/", "//")
-    address = pick.choice((*[f"/data/{name}"] * 40, *odd))
+    odd_paths = ("/static/..%2f", "/static/", "/", "/data/", "//")
+    address = pick.choice((*[f"/data/{name}"] * 40, *odd_paths))
     document = {
         "method": "POST" if name in _POSTS and pick.random() < 0.9 else pick.choice(_METHODS),
         "address": address,

@@ -7,7 +7,7 @@ from typing import Any
 from tb_xla_insights.xplane.proto import hlo_pb2
 
 Kind = str
-"""Of a message its name; of a number or a text what it means, which tells what else may stand there."""
+"""The name of a message type, or the meaning of a number or text, which determines the values that can replace it."""
 
 MESSAGES: dict[Kind, dict[int, Kind]] = {
     "Session": {1: "XSpace", 2: "log", 3: "metrics", 4: "explain", 5: "record", 6: "text"},
@@ -23,22 +23,22 @@ MESSAGES: dict[Kind, dict[int, Kind]] = {
     "StatEntry": {1: "id", 2: "XStatMetadata"},
     "XStatMetadata": {1: "id", 2: "stat name", 3: "text"},
 }
-"""Kinds of fields by message and number. `Session` is ours: the captures of its hosts, and files beside
-them. `Files` is the same, with the files unread, and `Captures` are many."""
+"""Kinds of fields, by message and field number. Three messages exist only in the fuzzer: `Session` has the captures of
+its hosts and their sidecar files, `Files` is a Session whose files are not parsed, `Captures` is a list of captures."""
 
-_SHAPES = ("shape",)
-"""Fields that are declared as bytes and hold a message: they are parsed when somebody asks for them."""
+_SHAPE_FIELDS = ("shape",)
+"""Fields that are declared as bytes and contain an encoded Shape."""
 
 
-def _add(descriptor: Any) -> None:
+def _add_message(descriptor: Any) -> None:
     if descriptor.name in MESSAGES:
         return
     fields = MESSAGES[descriptor.name] = {}
     for field in descriptor.fields:
         if field.message_type is not None:
             fields[field.number] = field.message_type.name
-            _add(field.message_type)
-        elif field.name in _SHAPES:
+            _add_message(field.message_type)
+        elif field.name in _SHAPE_FIELDS:
             fields[field.number] = "Shape"
         elif field.type == field.TYPE_STRING:
             fields[field.number] = "opcode" if field.name == "opcode" else "event name"
@@ -51,4 +51,4 @@ def _add(descriptor: Any) -> None:
 
 
 for _message in (hlo_pb2.HloProto, hlo_pb2.Shape):
-    _add(_message.DESCRIPTOR)
+    _add_message(_message.DESCRIPTOR)

@@ -14,7 +14,7 @@ from fuzz import seeds
 from fuzz.captures_in import changed_capture, make_grown
 from fuzz.change import changed, damaged
 from fuzz.target import Limits, Target, checks_input, scratch
-from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
+from fuzz.tree import Node, NotAMessageError, encode, message, parse, root, text
 from rich.console import Console
 from sums import check_sums
 
@@ -47,25 +47,25 @@ _WIDTH = 110
 def make_session(pick: Random) -> bytes:
     """The capture of one host, in some cases of several, and in some cases sidecar files."""
     spaces = [changed_capture(pick)] if pick.random() < 0.8 else _several_hosts(pick)
-    hosts = [message(1, "XSpace", space.parts or ()) for space in spaces]
+    hosts = [message(1, "XSpace", space.fields or ()) for space in spaces]
     files = [_file(pick, field) for field in _SIDECARS if pick.random() < 0.08]
-    data = written(root("Session", [*hosts, *files]))
+    data = encode(root("Session", [*hosts, *files]))
     return damaged(pick, data) if pick.random() < 0.03 else data
 
 
 def _several_hosts(pick: Random) -> list[Node]:
     """Hosts that train together, some of them changed; or similar or unrelated hosts."""
-    parts = seeds.parts(real=True)
+    fields = seeds.fields(real=True)
     if pick.random() < 0.5:
         return [
-            host if pick.random() < 0.4 else changed(pick, host, parts) for host in pick.choice(seeds.pods())
+            host if pick.random() < 0.4 else changed(pick, host, fields) for host in pick.choice(seeds.pods())
         ]
     first = changed_capture(pick)
     more_hosts = pick.choice((1, 1, 2))
     return [
         first,
         *(
-            changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), parts)
+            changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), fields)
             for _ in range(more_hosts)
         ),
     ]
@@ -77,7 +77,7 @@ def _file(pick: Random, field: int) -> Node:
 
 
 def make_grown_session(pick: Random) -> bytes:
-    return written(root("Session", [text(1, "XSpace", make_grown(pick))]))
+    return encode(root("Session", [text(1, "XSpace", make_grown(pick))]))
 
 
 def session_of(data: bytes) -> SessionTrace:
@@ -89,19 +89,19 @@ def session_of(data: bytes) -> SessionTrace:
 def files_of(data: bytes) -> Path:
     """Writes the session's files and returns their folder. Raises InputError if there is no capture."""
     try:
-        parts = parsed("Files", data).parts or ()
-    except NoMessageError as error:
+        fields = parse("Files", data).fields or ()
+    except NotAMessageError as error:
         raise InputError("no session") from error
     folder = scratch() / "run/plugins/profile/2026_01_01_00_00_00"
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
-    captures = [part.value for part in parts if part.number == 1 and isinstance(part.value, bytes)]
+    captures = [field.value for field in fields if field.number == 1 and isinstance(field.value, bytes)]
     for number, capture in enumerate(captures):
         (folder / f"w-{number}.xplane.pb").write_bytes(capture)
-    for part in parts:
-        if part.number in _SIDECARS and isinstance(part.value, bytes):
-            (folder / _SIDECARS[part.number]).write_bytes(part.value)
+    for field in fields:
+        if field.number in _SIDECARS and isinstance(field.value, bytes):
+            (folder / _SIDECARS[field.number]).write_bytes(field.value)
     if not captures:
         raise InputError("no host")
     return folder
@@ -127,7 +127,7 @@ def features_of(report: Any) -> Iterator[str]:
         if isinstance(value, list):
             yield f"{name} {min(len(value), 3)}"
         elif isinstance(value, dict):
-            yield from (f"{name}.{key}" for key, part in value.items() if part)
+            yield from (f"{name}.{key}" for key, item in value.items() if item)
     for key in ("findings", "diagnostics"):
         yield from (f"{key} {row['id']} {row['severity']}" for row in report[key])
     yield from (f"gap {gap['kind']} {gap['cause']}" for gap in report["gaps"]["items"])
@@ -168,7 +168,7 @@ def usual() -> SessionTrace:
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"
-    path.write_bytes(written(seeds.generated()[1]))
+    path.write_bytes(encode(seeds.generated()[1]))
     return join_hosts("usual", str(folder), [_trace(path)], [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from fuzz.tree import Node, NoMessageError, at_path, nth, number, parsed, text, with_parts, written
+from fuzz.tree import Node, NotAMessageError, encode, node_at, nth_path, number, parse, text, with_fields
 
 
 def shrink(data: bytes, kind: str | None, fails: Callable[[bytes], bool], seconds: float) -> bytes:
@@ -26,11 +26,11 @@ def shrink(data: bytes, kind: str | None, fails: Callable[[bytes], bool], second
 def _candidates(data: bytes, kind: str | None) -> Iterator[bytes]:
     if kind is not None:
         try:
-            tree = parsed(kind, data)
-        except NoMessageError:
+            tree = parse(kind, data)
+        except NotAMessageError:
             pass
         else:
-            yield from map(written, _pruned(tree))
+            yield from map(encode, _pruned(tree))
             return
     size = len(data) // 2
     while size:
@@ -41,17 +41,17 @@ def _candidates(data: bytes, kind: str | None) -> Iterator[bytes]:
 
 def _pruned(tree: Node) -> Iterator[Node]:
     """Yields the tree without each field, the largest first; then with smaller numbers and texts."""
-    paths = [nth(tree, index) for index in range(tree.size - 1)]
-    for path in sorted(paths, key=lambda field_path: -at_path(tree, field_path).size):
-        yield with_parts(tree, path, [])
+    paths = [nth_path(tree, index) for index in range(tree.size - 1)]
+    for path in sorted(paths, key=lambda field_path: -node_at(tree, field_path).size):
+        yield with_fields(tree, path, [])
     for path in paths:
-        old = at_path(tree, path)
+        old = node_at(tree, path)
         if isinstance(old.value, int):
             yield from (
-                with_parts(tree, path, [number(old.number, old.kind, value)])
+                with_fields(tree, path, [number(old.number, old.kind, value)])
                 for value in (0, 1)
                 if value < old.value
             )
-        elif old.parts is None and len(old.value) > 1:
+        elif old.fields is None and len(old.value) > 1:
             half = old.value[: len(old.value) // 2]
-            yield with_parts(tree, path, [text(old.number, old.kind, half)])
+            yield with_fields(tree, path, [text(old.number, old.kind, half)])

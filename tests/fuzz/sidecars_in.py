@@ -11,7 +11,7 @@ from typing import Any
 from fuzz import seeds, words
 from fuzz.change import damaged
 from fuzz.sessions_in import printer, usual
-from fuzz.target import Limits, Target, refused, scratch
+from fuzz.target import Limits, Target, check_refusal, scratch
 
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.catalog import load_catalog
@@ -84,7 +84,7 @@ def _usual() -> SessionTrace:
 
 
 def make_document(pick: Random) -> bytes:
-    """A catalogue (first byte `c`), a record (`r`) or a table of pairs (`p`)."""
+    """A catalogue (first byte `c`), a record (`r`) or a table of pairs (`p`), changed."""
     kind = pick.choice((b"c", b"r", b"p"))
     if kind == b"p":
         data = pick.choice((_PAIRS, _SPEEDUPS))
@@ -135,16 +135,16 @@ def check_document(data: bytes) -> Iterator[str]:
             json_bytes(table)
             yield f"columns {min(3, len(table['columns']))} rows {min(3, len(table['rows']))}"
         else:
-            yield from _recorded(data[1:])
+            yield from _check_record(data[1:])
     except InputError as error:
-        yield refused(error)
+        yield check_refusal(error)
 
 
 def _steps(path: str) -> SessionSteps:
     raise InputError(f"{path}: no such session")
 
 
-def _recorded(data: bytes) -> Iterator[str]:
+def _check_record(data: bytes) -> Iterator[str]:
     template = _usual()
     path = scratch() / "usual" / RECORD_FILE
     path.write_bytes(data)

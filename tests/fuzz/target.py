@@ -1,4 +1,4 @@
-"""The target of fuzzing: generates inputs, checks them, and limits their time and memory."""
+"""A fuzzing target: generates inputs, checks them, and limits their time and memory."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Target:
-    """One part of the package that takes inputs.
+    """A part of the package that reads inputs.
 
-    `check` raises if an input fails, and returns the features of the input: inputs with a new feature are changed
-    further. It depends on the input's bytes alone. `kind` is the message type of the inputs, None if they are no
-    messages. `share` is the target's share of the time.
+    `make` generates an input. `check` raises if an input fails, and returns the features of the input; it depends on
+    the input's bytes alone. Inputs with a new feature are changed further. `kind` is the message type of the inputs,
+    None if they are not messages. `share` is the target's share of the time.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Target:
     kind: str | None = None
 
 
-def refused(error: InputError) -> str:
-    """Checks that the reason of a refusal is one line, and returns the feature."""
+def check_refusal(error: InputError) -> str:
+    """Checks that the reason of a refusal is one line. Returns the feature `refused`."""
     reason = str(error)
     assert reason, "a refusal without a reason"
     assert "\n" not in reason, f"a refusal of several lines: {reason!r}"
@@ -64,7 +64,7 @@ def checks_input(
 ) -> Callable[[Callable[[T, Random], Iterator[str]]], Callable[[bytes], Iterator[str]]]:
     """Turns a check of what `read` returns into a check of the input's bytes.
 
-    Of an input that `read` refuses, only the reason is checked. The check's random choices depend on the bytes alone.
+    If `read` refuses an input, only the reason is checked. The check's random choices depend on the bytes alone.
     """
 
     def decorate(check: Callable[[T, Random], Iterator[str]]) -> Callable[[bytes], Iterator[str]]:
@@ -73,7 +73,7 @@ def checks_input(
             try:
                 value = read(data)
             except InputError as error:
-                yield refused(error)
+                yield check_refusal(error)
                 return
             yield from check(value, Random(data))
 

@@ -1,43 +1,43 @@
-"""Messages of the wire format as trees that can be changed at any place and written again, whole or damaged.
+"""Protobuf messages as trees: a field at any depth can be replaced, and the result encoded, valid or damaged.
 
-A tree is never changed: what is made of it shares all else with it, so that the same few captures can be changed
-thousands of times a second.
+Trees are immutable. A changed tree shares its unchanged nodes with the original, so that the same few captures can be
+changed thousands of times a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fuzz.schema import MESSAGES, Kind
 
-VARINT, FIXED64, BLOCK, FIXED32 = 0, 1, 2, 5
+VARINT, FIXED64, BLOCK, FIXED32 = 0, 1, 2, 5  # wire types; BLOCK is the length-delimited one
 
-_DEEPEST = 60
+_MAX_DEPTH = 60
 
 
-class NoMessageError(ValueError):
-    """Bytes are no message of the wire format."""
+class NotAMessageError(ValueError):
+    """The bytes are not a protobuf message."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One field: its number, its type on the wire, what it means (`kind`), and what it holds.
+    """One field: its number, its wire type, its meaning (`kind`) and its content.
 
-    `value` is a number, or the bytes of a text; `parts` are the fields of a message, None where it is no message. `raw`
-    is the whole field as it is written, with tag and length; `size` counts the fields in it, with itself.
+    `value` is a number, or the bytes of a text; `fields` are those of a nested message, None for anything else. `raw`
+    is the whole encoded field, with tag and length; `size` is the number of fields in the subtree, including this one.
     """
 
     number: int
     wire: int
     kind: Kind
     value: int | bytes
-    parts: tuple[Node, ...] | None
+    fields: tuple[Node, ...] | None
     raw: bytes
-    size: int = field(default=1)
+    size: int = 1
 
 
-def encoded(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """A varint of at most ten bytes: the lowest 64 bits of a number."""
     value &= (1 << 64) - 1
     if value < 0x80:
@@ -50,94 +50,96 @@ def encoded(value: int) -> bytes:
     return bytes(out)
 
 
-def number(place: int, kind: Kind, value: int) -> Node:
-    """A field with a number, with field number `place`."""
-    return Node(place, VARINT, kind, value, None, encoded(place << 3) + encoded(value))
+def number(field_number: int, kind: Kind, value: int) -> Node:
+    """A varint field."""
+    return Node(
+        field_number, VARINT, kind, value, None, encode_varint(field_number << 3) + encode_varint(value)
+    )
 
 
-def fixed(place: int, kind: Kind, value: bytes) -> Node:
+def fixed(field_number: int, kind: Kind, value: bytes) -> Node:
     """A field of eight bytes."""
-    return Node(place, FIXED64, kind, value, None, encoded(place << 3 | FIXED64) + value)
+    return Node(field_number, FIXED64, kind, value, None, encode_varint(field_number << 3 | FIXED64) + value)
 
 
-def text(place: int, kind: Kind, value: bytes) -> Node:
-    """A field with a text, or with bytes."""
-    raw = encoded(place << 3 | BLOCK) + encoded(len(value)) + value
-    return Node(place, BLOCK, kind, value, None, raw)
+def text(field_number: int, kind: Kind, value: bytes) -> Node:
+    """A field of text or bytes."""
+    raw = encode_varint(field_number << 3 | BLOCK) + encode_varint(len(value)) + value
+    return Node(field_number, BLOCK, kind, value, None, raw)
 
 
-def message(place: int, kind: Kind, parts: Sequence[Node]) -> Node:
-    """A field with a message."""
-    body = b"".join([part.raw for part in parts])
-    raw = encoded(place << 3 | BLOCK) + encoded(len(body)) + body
-    return Node(place, BLOCK, kind, b"", tuple(parts), raw, 1 + sum([part.size for part in parts]))
+def message(field_number: int, kind: Kind, fields: Sequence[Node]) -> Node:
+    """A field with a nested message."""
+    body = b"".join([field.raw for field in fields])
+    raw = encode_varint(field_number << 3 | BLOCK) + encode_varint(len(body)) + body
+    return Node(field_number, BLOCK, kind, b"", tuple(fields), raw, 1 + sum([field.size for field in fields]))
 
 
 def opaque(like: Node, raw: bytes) -> Node:
-    """A field that is written as these bytes, whatever they are."""
+    """A field in place of `like` whose encoding is `raw`, valid or not."""
     return Node(like.number, like.wire, like.kind, b"", None, raw)
 
 
-def root(kind: Kind, parts: Sequence[Node]) -> Node:
-    """A message that is no field of another one."""
-    return message(0, kind, parts)
+def root(kind: Kind, fields: Sequence[Node]) -> Node:
+    """A top-level message."""
+    return message(0, kind, fields)
 
 
-def written(tree: Node) -> bytes:
-    """The bytes of a message that is no field of another one."""
-    return b"".join([part.raw for part in tree.parts or ()])
+def encode(tree: Node) -> bytes:
+    """The bytes of a top-level message."""
+    return b"".join([field.raw for field in tree.fields or ()])
 
 
-def parsed(kind: Kind, data: bytes) -> Node:
-    """The tree of a message. Raises NoMessageError if it is not a message; a field whose content is not one is
-    bytes."""
-    return root(kind, _parts(kind, data, 0, len(data), 0))
+def parse(kind: Kind, data: bytes) -> Node:
+    """The tree of a message. A field that should hold a message but does not is kept as bytes. Raises
+    NotAMessageError."""
+    return root(kind, _fields(kind, data, 0, len(data), 0))
 
 
-def opened(field: Node) -> Node:
-    """A message with its fields; nested messages are left as bytes. Raises NoMessageError."""
-    assert isinstance(field.value, bytes)
-    return message(field.number, field.kind, _parts(field.kind, field.value, 0, len(field.value), _DEEPEST))
+def parse_shallow(node: Node) -> Node:
+    """The message that the bytes of `node` encode; messages nested in it remain bytes. Raises NotAMessageError."""
+    assert isinstance(node.value, bytes)
+    return message(node.number, node.kind, _fields(node.kind, node.value, 0, len(node.value), _MAX_DEPTH))
 
 
-def _parts(kind: Kind, data: bytes, start: int, end: int, depth: int) -> list[Node]:
-    fields = MESSAGES[kind]
-    parts = []
+def _fields(kind: Kind, data: bytes, start: int, end: int, depth: int) -> list[Node]:
+    kinds = MESSAGES[kind]
+    fields = []
     at = start
     while at < end:
         tag, body = _varint(data, at, end)
-        place, wire = tag >> 3, tag & 7
-        inner = fields.get(place, "text" if wire == BLOCK else "number")
+        field_number, wire = tag >> 3, tag & 7
+        inner = kinds.get(field_number, "text" if wire == BLOCK else "number")
         if wire == VARINT:
             value, after = _varint(data, body, end)
-            parts.append(Node(place, wire, inner, value, None, data[at:after]))
+            fields.append(Node(field_number, wire, inner, value, None, data[at:after]))
         elif wire == BLOCK:
             length, body = _varint(data, body, end)
             after = body + length
             if after > end:
-                raise NoMessageError(at)
-            parts.append(_block(place, inner, data, at, body, after, depth))
+                raise NotAMessageError(at)
+            fields.append(_block(field_number, inner, data, at, body, after, depth))
         elif wire in (FIXED64, FIXED32):
             after = body + (8 if wire == FIXED64 else 4)
             if after > end:
-                raise NoMessageError(at)
-            parts.append(Node(place, wire, inner, data[body:after], None, data[at:after]))
+                raise NotAMessageError(at)
+            fields.append(Node(field_number, wire, inner, data[body:after], None, data[at:after]))
         else:
-            raise NoMessageError(at)
+            raise NotAMessageError(at)
         at = after
-    return parts
+    return fields
 
 
-def _block(place: int, kind: Kind, data: bytes, at: int, body: int, after: int, depth: int) -> Node:
-    if kind in MESSAGES and depth < _DEEPEST:
+def _block(field_number: int, kind: Kind, data: bytes, at: int, body: int, after: int, depth: int) -> Node:
+    if kind in MESSAGES and depth < _MAX_DEPTH:
         try:
-            parts = _parts(kind, data, body, after, depth + 1)
-        except NoMessageError:
+            fields = _fields(kind, data, body, after, depth + 1)
+        except NotAMessageError:
             pass
         else:
-            size = 1 + sum([part.size for part in parts])
-            return Node(place, BLOCK, kind, b"", tuple(parts), data[at:after], size)
-    return Node(place, BLOCK, kind, data[body:after], None, data[at:after])
+            size = 1 + sum([field.size for field in fields])
+            return Node(field_number, BLOCK, kind, b"", tuple(fields), data[at:after], size)
+    return Node(field_number, BLOCK, kind, data[body:after], None, data[at:after])
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -148,45 +150,45 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 0x80:
             return value & (1 << 64) - 1, at
-    raise NoMessageError(at)
+    raise NotAMessageError(at)
 
 
 Path = tuple[int, ...]
-"""The way to a field from the root: the index among the fields at each depth."""
+"""A field's position in a tree: an index into `fields` per level, from the root."""
 
 
-def at_path(tree: Node, path: Path) -> Node:
+def node_at(tree: Node, path: Path) -> Node:
     for index in path:
-        assert tree.parts is not None
-        tree = tree.parts[index]
+        assert tree.fields is not None
+        tree = tree.fields[index]
     return tree
 
 
-def nth(tree: Node, place: int) -> Path:
-    """The way to the field with that number, from 0 to `size - 2`, in the order in which they are written."""
+def nth_path(tree: Node, index: int) -> Path:
+    """The path of the field at `index`, from 0 to `size - 2`, in the order of encoding."""
     path: Path = ()
     while True:
-        index = 0
-        parts = tree.parts or ()
-        while place >= parts[index].size:
-            place -= parts[index].size
-            index += 1
-        path, tree = (*path, index), parts[index]
-        if place == 0:
+        child = 0
+        fields = tree.fields or ()
+        while index >= fields[child].size:
+            index -= fields[child].size
+            child += 1
+        path, tree = (*path, child), fields[child]
+        if index == 0:
             return path
-        place -= 1
+        index -= 1
 
 
-def with_parts(tree: Node, path: Path, parts: Sequence[Node]) -> Node:
-    """The tree with these fields in place of one; with no fields, that field is removed."""
+def with_fields(tree: Node, path: Path, fields: Sequence[Node]) -> Node:
+    """The tree with `fields` in place of the one at `path`; an empty sequence removes that field."""
     index, *rest = path
-    assert tree.parts is not None
-    inside = list(parts) if not rest else [with_parts(tree.parts[index], tuple(rest), parts)]
-    return message(tree.number, tree.kind, [*tree.parts[:index], *inside, *tree.parts[index + 1 :]])
+    assert tree.fields is not None
+    inside = list(fields) if not rest else [with_fields(tree.fields[index], tuple(rest), fields)]
+    return message(tree.number, tree.kind, [*tree.fields[:index], *inside, *tree.fields[index + 1 :]])
 
 
 def walk(tree: Node) -> Iterator[Node]:
-    """All fields, each before its content."""
-    for part in tree.parts or ():
-        yield part
-        yield from walk(part)
+    """Yields all fields, each before the fields in it."""
+    for field in tree.fields or ():
+        yield field
+        yield from walk(field)

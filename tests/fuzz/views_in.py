@@ -56,7 +56,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """Routes below `data/`, and their arguments."""
 
-_ODD = (
+_ODD_VALUES = (
     "",
     "0",
     "-1",
@@ -76,7 +76,7 @@ _ODD = (
 
 
 class _Log(logging.Handler):
-    """Records unexpected exceptions of routes, of which the response has only one line."""
+    """Records unexpected exceptions of routes; the response has only one line about them."""
 
     error: BaseException | None = None
 
@@ -130,7 +130,7 @@ def valid_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
     """The session's valid values, by argument."""
     rows = [row["id"] for row in head["rows"]]
     devices = [f"{host}/{name}" for host, name in zip(*_columns(head["devices"]), strict=True)]
-    times = [str(head["session"]["duration_ps"] * part // 8) for part in range(9)]
+    times = [str(head["session"]["duration_ps"] * eighth // 8) for eighth in range(9)]
     hosts = [host["name"] for host in head["session"]["hosts"]]
     return {
         "row": rows, "rows": rows, "device": devices, "devices": devices, "start_ps": times, "end_ps": times,
@@ -139,13 +139,13 @@ def valid_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _columns(devices: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The host name and the device name of each device; the document has hosts as indices into a list."""
     hosts = devices.get("hosts", [])
-    return [hosts[at] if isinstance(at, int) and at < len(hosts) else at for at in devices["host"]], devices[
-        "name"
-    ]
+    names = [hosts[host] if isinstance(host, int) and host < len(hosts) else host for host in devices["host"]]
+    return names, devices["name"]
 
 
-_USUAL: dict[str, tuple[str, ...]] = {
+_USUAL_VALUES: dict[str, tuple[str, ...]] = {
     "px": ("1", "7", "1000", "20000"), "depth": ("0", "1", "2", "5"), "limit": ("1", "500"),
     "direction": ("next", "previous"), "q": ("a", "name:forward", "step", "/", "name:"), "event": ("0.0",
     "0.1", "0.5", "1.2"), "step": ("0", "1", "5"),
@@ -165,12 +165,12 @@ def arguments_of(pick: Random, name: str, valid: Mapping[str, list[str]]) -> dic
 
 def value_of(pick: Random, key: str, valid: Mapping[str, list[str]]) -> str:
     how = pick.random()
-    values = valid.get(key) or _USUAL.get(key)
+    values = valid.get(key) or _USUAL_VALUES.get(key)
     if how < 0.85 and values:
         value = pick.choice(values)
         return value if key not in ("rows", "devices") or how < 0.5 else ",".join([value, *values[:6]])
     if how < 0.95:
-        return pick.choice(_ODD)
+        return pick.choice(_ODD_VALUES)
     return pick.choice(words.NAMES["text"])
 
 

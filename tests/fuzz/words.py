@@ -35,14 +35,14 @@ TIMES = (
 NUMBERS = (0, 1, 2, 3, 8, 12, 15, 64, 128, 1000, 2**31, 2**40, 2**62, 2**63 - 1, -1, -2, -(2**63), 2**64 - 1)
 DOUBLES = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-320, 1e18, 9.3e18, 1e308, float("inf"), float("-inf"), float("nan"))
 
-_LIST = json.loads((Path(tb_xla_insights.catalog.__file__).parent / "host_events.json").read_text("utf-8"))
-_KNOWN = [
+_CATALOG = json.loads((Path(tb_xla_insights.catalog.__file__).parent / "host_events.json").read_text("utf-8"))
+_CATALOG_NAMES = [
     name
-    for group in _LIST["groups"]
+    for group in _CATALOG["groups"]
     for key in ("names", "prefixes", "suffixes")
     for name in group.get(key, ())
 ]
-_ODD = (
+_ODD_TEXTS = (
     "", " ", "/", "//", "a/b/c", ".", "$", "#", "%s", "{}", "0", "-1", "1e999", "nan", "=1+1", "<xss>", "\x00",
     "\x1b[2J", "\u202e", "é", "😀", "a" * 300, "a/" * 40, "(", "()", "f(", "f(1)", "f(-2)", "f(18446744073709551616)",
     ":", "::",
@@ -56,20 +56,20 @@ _OPS = (
 
 NAMES: dict[str, tuple[str, ...]] = {
     "plane name": (
-        *_ODD, "/host:CPU", "/host:metadata", "/host:python-tracer", "Task Environment", "/device:TPU:0",
+        *_ODD_TEXTS, "/host:CPU", "/host:metadata", "/host:python-tracer", "Task Environment", "/device:TPU:0",
         "/device:TPU:1", "/device:GPU:0", "/device:CUSTOM:0", "/device:TPU:x", "/device:", "#Chip0#", "/host:CUPTI",
         "/device:TPU:0 SparseCore 1", "/device:TPU:01",
         "/device:TPU:99999999999999999999", "/device:GPU:-1",
     ),
     "line name": (
-        *_ODD, "XLA Modules", "XLA Ops", "XLA TraceMe", "Steps", "Async XLA Ops", "python", "python3", "main",
+        *_ODD_TEXTS, "XLA Modules", "XLA Ops", "XLA TraceMe", "Steps", "Async XLA Ops", "python", "python3", "main",
         "pt_autograd_0", "tf_pytorchxla/1", "tf_XLAPjRtCpuClient/2", "tf_XLAEigen/3", "Thread-3",
         "Host Threads/Thread-3", "Stream #1(Kernel)", "Stream #2(MemcpyH2D)", "TensorFlow Ops",
         "TensorFlow Name Scope", "tf_data_private/7",
     ),
-    "event name": (*_ODD, *_OPS, *_KNOWN),
+    "event name": (*_ODD_TEXTS, *_OPS, *_CATALOG_NAMES),
     "stat name": (
-        *_ODD, *NUMBER_STATS, *TEXT_STATS, "Hlo Proto", "hlo_category", "flops", "bytes_accessed",
+        *_ODD_TEXTS, *NUMBER_STATS, *TEXT_STATS, "Hlo Proto", "hlo_category", "flops", "bytes_accessed",
         "peak_teraflops_per_second", "profile_start_time", "profile_stop_time", "device_type_string", "long_name",
         "memory_access_breakdown", "context_id", "shape_with_layout", "source", "deduplicated_name", "equation", "cost",
     ),
@@ -81,4 +81,4 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 NAMES["text"] = tuple(dict.fromkeys(name for names in NAMES.values() for name in names))
-"""Texts of no certain meaning may be any of them: values of stats name ops, programs and scopes."""
+"""All of the above: texts without a fixed meaning, such as values of stats, can name ops, programs and scopes."""

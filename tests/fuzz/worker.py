@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from types import FrameType
+from typing import NamedTuple
 
 from fuzz import seeds
 from fuzz.change import changed
 from fuzz.shrink import shrink
 from fuzz.target import Target
-from fuzz.tree import Node, NoMessageError, parsed, written
+from fuzz.tree import Node, NotAMessageError, encode, parse
 
 from tb_xla_insights.parallel import limit_threads
 
@@ -52,16 +53,26 @@ class LargeError(Exception):
     """An input takes more memory than its size allows."""
 
 
+class Usage(NamedTuple):
+    """How much of a limit an input used: the share of the limit, and the amount in seconds or bytes."""
+
+    share: float
+    amount: float
+    input_bytes: int
+
+
+_NO_USAGE = Usage(0.0, 0.0, 0)
+
+
 @dataclass
 class Tally:
-    """The counts of a target. `seconds` and `bytes` are the largest uses of the limits, as (share of the limit, amount,
-    size of the input)."""
+    """The counts of a target, the seconds `spent` on it, and the largest usages of its limits of time and memory."""
 
     inputs: int = 0
     refused: int = 0
     spent: float = 0.0
-    seconds: tuple[float, float, int] = (0.0, 0.0, 0)
-    bytes: tuple[float, float, int] = (0.0, 0.0, 0)
+    seconds: Usage = _NO_USAGE
+    bytes: Usage = _NO_USAGE
 
     def add(self, tally: Tally) -> None:
         self.inputs += tally.inputs
@@ -120,7 +131,7 @@ class Worker:
     def _make_input(self, target: Target, pick: Random) -> bytes:
         trees = self._trees[target.name]
         if trees and pick.random() < _CORPUS_SHARE:
-            return written(changed(pick, pick.choice(trees), seeds.parts(real=True)))
+            return encode(changed(pick, pick.choice(trees), seeds.fields(real=True)))
         return target.make(pick)
 
     def attempt(self, target: Target, data: bytes, seed: int) -> None:
@@ -140,7 +151,7 @@ class Worker:
             self._add_to_corpus(target, data)
 
     def _update_worst(self, target: Target, data: bytes, tally: Tally) -> None:
-        for resource_name, share in (("time", tally.seconds[0]), ("memory", tally.bytes[0])):
+        for resource_name, share in (("time", tally.seconds.share), ("memory", tally.bytes.share)):
             if share > self._max_share.get((target.name, resource_name), 0.0):
                 self._max_share[target.name, resource_name] = share
                 self.worst[target.name, resource_name] = data
@@ -150,8 +161,8 @@ class Worker:
         if target.kind is None or len(trees) >= MAX_CORPUS_SIZE:
             return
         try:
-            trees.append(parsed(target.kind, data))
-        except NoMessageError:
+            trees.append(parse(target.kind, data))
+        except NotAMessageError:
             return
         self.new.append((target.name, data))
 
@@ -168,7 +179,8 @@ class Worker:
 
 
 def check_limits(target: Target, data: bytes, tally: Tally, memory: bool) -> set[str]:
-    """Checks an input and returns its features. Raises the check's errors, SlowError, LargeError and StuckError."""
+    """Checks an input and returns its features. Measures memory if `memory` is true or the process grew too much.
+    Raises the check's errors, SlowError, LargeError and StuckError."""
     limits, size = target.limits, len(data)
     allowed = limits.seconds_of(size)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -176,11 +188,11 @@ def check_limits(target: Target, data: bytes, tally: Tally, memory: bool) -> set
     with _time_limit(_STUCK_FACTOR * allowed):
         features = set(target.check(data))
     took = time.thread_time() - began
-    for _ in range(_REPETITIONS if took > allowed else 0):  # repeated, as a busy machine is slow at times
+    for _ in range(_REPETITIONS if took > allowed else 0):  # a busy machine is slow at times
         began = time.thread_time()
         set(target.check(data))
         took = min(took, time.thread_time() - began)
-    tally.seconds = max(tally.seconds, (took / allowed, took, size))
+    tally.seconds = max(tally.seconds, Usage(took / allowed, took, size))
     if took > allowed:
         raise SlowError(f"{took:.2f} s for {size} bytes, beyond the limit of {allowed:.2f} s")
     growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << (
@@ -199,7 +211,7 @@ def _measure_memory(target: Target, data: bytes, tally: Tally) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    tally.bytes = max(tally.bytes, (peak / allowed, float(peak), len(data)))
+    tally.bytes = max(tally.bytes, Usage(peak / allowed, float(peak), len(data)))
     if peak > allowed:
         raise LargeError(f"{peak:,} bytes for {len(data)} bytes, beyond the limit of {allowed:,}")
 
@@ -238,12 +250,12 @@ def _signature(target: Target, data: bytes) -> str | None:
     return None
 
 
-def settle() -> None:
-    """Prepares this process: loads the parts of inputs, limits it to one thread and bounded memory, and excludes
-    permanent objects from garbage collection."""
+def prepare_process() -> None:
+    """Loads the seeds, limits this process to one thread and bounded memory, and excludes permanent objects from
+    garbage collection."""
     limit_threads(1)
-    seeds.take_all()
-    seeds.parts(real=True)
+    seeds.include_large_captures()
+    seeds.fields(real=True)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(
         resource.RLIMIT_AS, (MAX_MEMORY_BYTES if soft < 0 else min(soft, MAX_MEMORY_BYTES), hard)

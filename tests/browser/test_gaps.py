@@ -1,0 +1,84 @@
+"""Gaps of the timeline over the demo logs: their parts and chain, keys, and links."""
+
+from __future__ import annotations
+
+import re
+
+from browser.driver import Xi
+from browser.tables import column, ps
+from playwright.sync_api import Page, expect
+
+
+def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline", w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
+    gap = min(gaps, key=lambda gap: abs(gap["start_ps"] - 715_000_000_000))
+    xi.click(gap)
+    expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text(
+        "Gap of 72.143\u202fms on TPU:0"
+    )
+    assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 72_143_000_000
+    assert xi.link()["sel"].startswith("gap:t1v-n-8c41-w-0/TPU:0@715.")
+    parts = page.get_by_test_id("gap-parts").locator("table")
+    chain = page.get_by_test_id("gap-chain")
+    assert sum(ps(column(parts, "Time"))) == sum(ps(column(chain, "Time"))) == 72_143_000_000
+    assert ps(parts.locator("tfoot [data-ps]")) == ps(chain.locator("tfoot [data-ps]")) == [72_143_000_000]
+    names = [re.sub(r"\s+", " ", text) for text in column(chain, "Why it ended").all_text_contents()]
+    assert names[:3] == ["backward", "FINISH_UPDATE", "StepMarker"]
+    assert names.index("TransferToServerInternal") < names.index("XRTExecute") < names.index("TPUExecute")
+    starts = ps(column(chain, "From"))
+    assert starts == sorted(starts)
+    assert starts[0] == 0
+    expect(page.get_by_test_id("gap-parts")).not_to_contain_text("its classes differ")
+
+
+def test_a_piece_of_a_chain_is_marked_while_the_gap_stays(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline", w="520+380")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    expect(page.get_by_test_id("gap-chain")).to_be_visible()
+    before = xi.drawn("selection")
+    row = page.get_by_test_id("gap-chain").locator("tbody tr").nth(2)
+    row.click(position={"x": 5, "y": 5})
+    expect(row).to_have_attribute("aria-selected", "true")
+    assert xi.drawn("selection") == before
+    row.get_by_role("button").click()
+    page.wait_for_selector("[data-testid=event-stats]")
+    assert xi.drawn("selection")["name"] == "StepMarker"
+
+
+def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    starts = []
+    for _ in range(3):
+        xi.press("]")
+        selection = xi.drawn("selection")
+        assert selection["kind"] == "gap"
+        starts.append((selection["device"], selection["start_ps"]))
+    assert starts == sorted(starts)
+    assert len({device for device, _ in starts}) == 1
+    assert len(set(starts)) == 3
+    expect(page.get_by_test_id("gap-index")).to_have_text("3 of 11 on TPU:0")
+    xi.press("[")
+    assert xi.drawn("selection")["start_ps"] == starts[1][1]
+
+
+def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="timeline")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    page.get_by_test_id("gap-copy").click()
+    expect(page.get_by_test_id("live")).to_have_text("The gap is copied.")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("Gap of ")
+    assert "IR tracing" in text
+    assert "1. +" in text
+
+
+def test_a_linked_gap_that_does_not_exist_is_reported(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline, v="timeline", sel="gap:nowhere@1.5", wait=False)
+    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked gap is not in this session.")
+    xi.ready()
+    assert xi.drawn("selection") is None

@@ -1,0 +1,199 @@
+"""Moving in the timeline: through time, from slice to slice and between hits of a search, by keys and pointer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from browser.driver import Xi
+from playwright.sync_api import Page, Route, expect
+
+MS = 10**9
+
+
+def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> None:
+    xi.open(case_study, w="700+100", sel="win:740+20")
+    box = xi.lanes()
+    selected = xi.drawn("selection")
+    edge = box["x"] + 188 + (box["width"] - 188) * 0.6
+    xi.drag((edge, box["y"] + 100), (edge + 100, box["y"] + 100))
+    moved = xi.drawn("selection")
+    assert moved["start_ps"] == selected["start_ps"]
+    assert moved["end_ps"] > selected["end_ps"] + 5 * MS
+
+
+def test_search_steps_through_its_hits(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    xi.press("/")
+    page.keyboard.type("Training_Step")
+    xi.press("Enter")
+    count = page.get_by_test_id("search-count")
+    expect(count).to_contain_text("1 of")
+    first = xi.drawn("selection")
+    xi.press("Enter")
+    expect(count).to_contain_text("2 of")
+    assert xi.drawn("selection")["start_ps"] > first["start_ps"]
+    xi.press("Shift+Enter")
+    assert xi.drawn("selection") == first
+    assert xi.link()["q"] == "Training_Step"
+    xi.press("Escape")
+    xi.press("Escape")
+    assert page.get_by_test_id("timeline-search").input_value() == ""
+    xi.press("Escape")
+    assert xi.drawn("selection") is None
+
+
+def test_enter_waits_for_a_pending_search(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    held: list[Route] = []
+    page.route("**/data/search?*", lambda route: held.append(route))
+    xi.press("/")
+    with page.expect_request("**/data/search?*"):
+        page.keyboard.type("StepMarker")
+    page.keyboard.press("Enter")
+    assert page.evaluate("xi.drawn.selection") is None
+    held.pop().continue_()
+    assert xi.drawn("selection")["name"] == "StepMarker"
+
+
+def test_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
+    xi.open(case_study)
+    whole = xi.drawn("window")
+    xi.press("w")
+    near = xi.drawn("window")
+    assert near["end_ps"] - near["start_ps"] == pytest.approx((whole["end_ps"] - whole["start_ps"]) / 1.5)
+    xi.press("d")
+    assert xi.drawn("window")["start_ps"] > near["start_ps"]
+    xi.press("m")
+    assert xi.drawn("window") == whole
+
+
+def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="500+400")
+    xi.press("g")
+    page.keyboard.type("1500.5")
+    xi.press("Enter")
+    assert xi.drawn("window") == {"start_ps": 1300.5 * MS, "end_ps": 1700.5 * MS}
+    expect(page.get_by_test_id("go-to-time")).to_be_hidden()
+    xi.click(xi.slices(row="h0.steps")[0])
+    xi.press("f")
+    window, selection = xi.drawn("window"), xi.drawn("selection")
+    assert window["start_ps"] < selection["start_ps"]
+    assert selection["end_ps"] < window["end_ps"]
+    assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "true"
+    xi.press("e")
+    assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
+
+
+def test_zooming_back_out_requests_no_data(xi: Xi, page: Page, case_study: str) -> None:
+    """Scripts of other views may still be requested, as they are preloaded in idle time."""
+    xi.open(case_study)
+    for key in "www":
+        xi.press(key)
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    xi.press("m")
+    assert not [url for url in urls if "/static/" not in url]
+    assert xi.slices(row="h0.steps")[0]["name"] == "1204"
+
+
+def test_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="500+400")
+    box = xi.lanes()
+    page.mouse.move(box["x"] + 188 + (box["width"] - 188) * 0.25, box["y"] + 150)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    window = xi.drawn("window")
+    quarter = window["start_ps"] + (window["end_ps"] - window["start_ps"]) * 0.25
+    assert quarter == pytest.approx(600 * MS, rel=1e-6)
+    assert window["end_ps"] - window["start_ps"] == pytest.approx(400 * MS / 1.5)
+
+
+def test_dragging_the_ruler_pans(xi: Xi, case_study: str) -> None:
+    xi.open(case_study, w="500+400")
+    box = xi.lanes()
+    xi.drag((box["x"] + 800, box["y"] + 8), (box["x"] + 500, box["y"] + 8))
+    window = xi.drawn("window")
+    assert window["start_ps"] > 550 * MS
+    assert window["end_ps"] - window["start_ps"] == 400 * MS
+    assert xi.drawn("selection") is None
+
+
+def test_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    box = page.get_by_test_id("overview-strip").bounding_box()
+    assert box is not None
+    xi.drag((box["x"] + 500, box["y"] + 20), (box["x"] + 700, box["y"] + 20))
+    window = xi.drawn("window")
+    lanes = box["width"] - 188
+    assert window["end_ps"] - window["start_ps"] == pytest.approx(200 / lanes * 3_140_614_898_000, rel=0.02)
+
+
+def test_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    page.get_by_test_id("timeline-canvas").focus()
+    xi.press("ArrowRight")
+    assert xi.drawn("cursor")["row"] == "h0.steps"
+    xi.press("ArrowRight")
+    assert xi.text("live").startswith("1206, step, 242.600 ms, at 544.964 ms")
+    xi.press("ArrowDown")
+    assert xi.text("live").startswith("Training_Step, annotation, ")
+    active = page.get_by_test_id("timeline-canvas").get_attribute("aria-activedescendant")
+    assert page.locator(f"[id='{active}']").get_attribute("role") == "row"
+    xi.press("Enter")
+    assert xi.drawn("selection")["name"] == "Training_Step"
+
+
+def test_arrows_move_beyond_the_loaded_range(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="600+0.5")
+    page.get_by_test_id("timeline-canvas").focus()
+    for _ in range(2):
+        xi.press("ArrowRight")
+    selection = xi.drawn("selection")
+    assert selection["name"] == "1207"
+    window = xi.drawn("window")
+    assert window["start_ps"] <= (selection["start_ps"] + selection["end_ps"]) / 2 <= window["end_ps"]
+
+
+def test_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    xi.click(xi.slices(row="h0.steps", name="1206")[0])
+    xi.press(".")
+    assert xi.drawn("selection")["name"] == "1207"
+    xi.press(",")
+    assert xi.drawn("selection")["name"] == "1206"
+    xi.click(xi.slices(name="StepMarker")[-1])
+    start_ps = xi.drawn("selection")["start_ps"]
+    xi.press("Shift+BracketRight")
+    assert xi.drawn("selection")["start_ps"] > start_ps
+    xi.press("Shift+BracketLeft")
+    assert xi.drawn("selection")["start_ps"] == start_ps
+
+
+def test_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="520+380")
+    steps = xi.slices(row="h0.steps")
+    xi.click(steps[1])
+    xi.click(steps[2])
+    page.go_back()
+    page.wait_for_function(f"xi.drawn.selection?.name === {json.dumps(steps[1]['name'])}")
+    page.go_back()
+    page.wait_for_function("xi.drawn.selection === null")
+
+
+def test_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study)
+    title = page.locator("#panel-title")
+    page.keyboard.press("l")
+    expect(title).to_contain_text("Gap of 390.263")
+    page.keyboard.press("l")
+    expect(title).to_contain_text("Gap of 195.892")
+    page.get_by_test_id("gap-chain").get_by_role("button", name="backward").click()
+    expect(title).to_have_text("backward")
+    page.get_by_test_id("back-to-gap").click()
+    expect(title).to_contain_text("Gap of 195.892")
+    page.get_by_test_id("gap-step").click()
+    expect(title).to_contain_text("Window of 404.")

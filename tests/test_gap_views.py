@@ -1,0 +1,181 @@
+"""The documents of gaps that the page shows: the list, one gap, and its sentence."""
+
+from __future__ import annotations
+
+import pytest
+from captures import Core, capture, session
+from launching import US, demo
+
+from tb_xla_insights.analysis.idle.chains import HANDED_OVER
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.report import gap_views
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.trace.model import SessionTrace
+
+
+@pytest.fixture(scope="module")
+def case_study() -> SessionTrace:
+    return session(demo("synthetic_case_study_8_tpu_cores"))
+
+
+MS = 1000 * US
+GAP_SENTENCES = [
+    (False, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
+    (True, "starved", {"wait": MS}, "Nothing was queued: the host waits (1.00 ms)."),
+    (
+        False,
+        "starved",
+        {"input": 350 * US, "dispatch": 150 * US, "tracing": 400 * US, "wait": 100 * US},
+        "Nothing was queued: the host traces and lowers (0.400 ms), waits for data (0.350 ms) and launches (0.150 ms).",
+    ),
+    (
+        False,
+        "starved",
+        {"wait": 150 * US, "compile": 850 * US},
+        "Nothing was queued: the host compiles (0.850 ms).",
+    ),
+    (
+        True,
+        "queued",
+        {"wait": MS},
+        "The device is idle while train runs: the program itself waits for something.",
+    ),
+    (
+        False,
+        "queued",
+        {"wait": MS},
+        (
+            "train was queued before the gap began: the device waited for something else, a transfer, a collective "
+            "or another core."
+        ),
+    ),
+    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
+]
+
+
+class TestSentences:
+    @pytest.mark.parametrize(("inside", "kind", "parts", "sentence"), GAP_SENTENCES)
+    def test_a_gap_in_one_sentence(
+        self, inside: bool, kind: str, parts: dict[str, int], sentence: str
+    ) -> None:
+        gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
+        assert gap_sentence(gap, "jax").replace("\u202f", " ") == sentence
+
+    def test_a_gap_with_a_late_launch_states_the_time_of_the_launch(self) -> None:
+        pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
+        chain = [
+            {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": ps * US}
+            for (name, class_, ps), at in zip(pieces, (0, 400, 900), strict=True)
+        ]
+        gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
+        # The driving thread worked on the next step in the meantime.
+        sentence = gap_sentence(
+            gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla"
+        )
+        assert sentence.replace("\u202f", " ") == (
+            "Nothing was queued: the host builds the graph (0.400 ms). train was handed over 0.400 ms into the gap, "
+            "and taken up by executor 0.500 ms later."
+        )
+
+
+class TestGaps:
+    def test_one_gap_of_several_cores_is_one_item(self, case_study: SessionTrace) -> None:
+        view, report = gap_views.gaps(case_study), session_report(case_study)["gaps"]
+        assert sum(entry["cores"] for entry in view["items"]) == len(report["items"]) == view["count"]
+        longest = view["items"][0]
+        assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
+        durations_by_gap = {
+            (item["device"], item["start_ps"]): item["duration_ps"] for item in report["items"]
+        }
+        places = zip(longest["devices"], longest["starts_ps"], strict=True)
+        assert [durations_by_gap[place] for place in places] == longest["durations_ps"]
+        assert [entry["index"] for entry in view["items"]] == list(range(len(view["items"])))
+        durations = [entry["duration_ps"] for entry in view["items"]]
+        assert durations == sorted(durations, reverse=True)
+        assert view["patterns"] == report["patterns"]
+
+    def test_the_strip_has_the_cause_of_most_gap_time_per_bucket(self, case_study: SessionTrace) -> None:
+        gaps = session_report(case_study, all_gaps=True)["gaps"]["items"]
+        strip = gap_views.gaps(case_study)["strip"]
+        assert len(strip) == 8
+        for row in strip[::7]:
+            for bucket in range(1000):
+                low, high = (case_study.duration_ps * at // 1000 for at in (bucket, bucket + 1))
+                time = dict.fromkeys(CLASSES, 0)
+                for gap in gaps:
+                    if gap["device"] == row["id"]:
+                        start, end = gap["start_ps"], gap["start_ps"] + gap["duration_ps"]
+                        time[gap["cause"]] += max(0, min(end, high) - max(start, low))
+                most = max(CLASSES, key=lambda name: time[name])
+                expected = f"{CLASSES.index(most):x}" if time[most] else "f"
+                assert row["causes"][bucket] == expected
+
+    def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
+        for item in gap_views.gaps(case_study)["items"]:
+            for device in item["devices"][:1]:
+                gap = gap_views.gap(case_study, device, item["start_ps"])
+                assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+                assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
+                assert gap["sentence"].endswith(".")
+                assert gap["cores"] == item["cores"]
+                pattern = gap_views.gaps(case_study)["patterns"][gap["pattern"]]
+                assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
+                assert gap["occurrences"] == pattern["count"]
+
+    def test_a_gap_states_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
+        """One core waits 20 to 60 us and 100 to 140 us, the other 40 to 140 us."""
+        first = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
+        second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
+        capture_session = session(capture(first, second))
+        together = {
+            (gap_item["device"], gap_item["start_ps"] // US): gap_item["all_cores_idle_ps"]
+            for gap_item in gap_views.gaps(capture_session)["items"]
+        }
+        assert together == {
+            ("vm/TPU:0", 20): 20 * US,
+            ("vm/TPU:0", 100): 40 * US,
+            ("vm/TPU:1", 40): 60 * US,
+        }
+        shown_sentence = gap_views.gap(capture_session, "vm/TPU:0", 20 * US)["sentence"].replace(
+            "\u202f", " "
+        )
+        assert shown_sentence.endswith(
+            " All cores of the host are idle for 20.0 µs of it; in the rest, some of them work."
+        )
+        assert "are idle meanwhile." in gap_views.gap(capture_session, "vm/TPU:0", 100 * US)["sentence"]
+        overlapping = session(
+            capture(first, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1"))
+        )
+        # "the same on 2 cores" says so.
+        assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
+        alone = Core([("a", 0, 149 * US)], name="TPU:1")
+        sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
+        assert sentence.endswith(" Other cores of the host work all the while.")
+        single = session(capture(first))
+        assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
+        assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
+        for item in gap_views.gaps(case_study)["items"]:
+            assert len(item["all_cores_idle_by_device_ps"]) == item["cores"]
+
+    def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
+        with pytest.raises(InputError, match="no gap of x begins at 5"):
+            gap_views.gap(case_study, "x", 5)
+
+
+def test_patterns_sum_up_their_gaps(case_study: SessionTrace) -> None:
+    gaps = session_report(case_study, all_gaps=True)["gaps"]
+    for pattern in gaps["patterns"]:
+        members = [
+            gap
+            for gap in gaps["items"]
+            if all(gap[name] == pattern[name] for name in ("before", "after", "inside_run"))
+        ]
+        durations = [gap["duration_ps"] for gap in members]
+        assert (pattern["count"], pattern["total_ps"]) == (len(members), sum(durations))
+        assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
+        for name in CLASSES:
+            assert pattern["by_class_ps"].get(name, 0) == sum(
+                gap["by_class_ps"].get(name, 0) for gap in members
+            )
