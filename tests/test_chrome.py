@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _merge_lanes, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _gap_events, _merge_lanes, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -119,6 +119,27 @@ def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> 
         assert [
             (event["start_ps"], event["duration_ps"], event["args"]["cause"]) for event in events
         ] == gaps_in_export
+
+
+def test_gaps_have_the_names_of_their_causes() -> None:
+    row: Any = {
+        "start_ps": 0,
+        "duration_ps": 1,
+        "cause": "wait",
+        "kind": "queued",
+        "before": None,
+        "after": "f",
+    }
+    waits, tracing = (
+        {"start_ps": 1, "kind": "starved"},
+        {"start_ps": 2, "kind": "starved", "cause": "to_device"},
+    )
+    track = _gap_events([row, {**row, **waits}, {**row, **tracing}])
+    assert [track.heads[head] for head in track.head] == [
+        ("idle: device waits", "wait"),
+        ("idle: wait", "wait"),
+        ("idle: transfer to device", "to_device"),
+    ]
 
 
 def test_classes_divide_the_host_s_time(traced: SessionTrace, chrome: Chrome) -> None:
