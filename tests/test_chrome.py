@@ -122,19 +122,12 @@ def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> 
 
 
 def test_gaps_have_the_names_of_their_causes() -> None:
-    row: Any = {
-        "start_ps": 0,
-        "duration_ps": 1,
-        "cause": "wait",
-        "kind": "queued",
-        "before": None,
-        "after": "f",
-    }
-    waits, tracing = (
-        {"start_ps": 1, "kind": "starved"},
-        {"start_ps": 2, "kind": "starved", "cause": "to_device"},
-    )
-    track = _gap_events([row, {**row, **waits}, {**row, **tracing}])
+    kinds = (("wait", "queued"), ("wait", "starved"), ("to_device", "starved"))
+    gaps: list[Any] = [
+        {"start_ps": start, "duration_ps": 1, "cause": cause, "kind": kind}
+        for start, (cause, kind) in enumerate(kinds)
+    ]
+    track = _gap_events(gaps)
     assert [track.heads[head] for head in track.head] == [
         ("idle: device waits", "wait"),
         ("idle: wait", "wait"),
