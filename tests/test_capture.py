@@ -144,7 +144,7 @@ class TestRealServer:
 
     def test_a_server_that_cannot_write_to_the_logdir(self, profiler_server: str, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; name a LOGDIR"):
+        with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; specify a LOGDIR"):
             capture([profiler_server], str(tmp_path / "file"), SHORT)
 
     def test_a_cancelled_capture_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Capture:
         self.hosts = [Host(address) for address in addresses]
         path = paths.expand(logdir)
         if not path:
-            raise InputError("no LOGDIR; name a directory that the profiled process can write to")
+            raise InputError("no LOGDIR; specify a directory that the profiled process can write to")
         # Absolute, since the server has another working directory.
         self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
@@ -198,7 +198,7 @@ class Capture:
         if size is None:
             return Problem(
                 f"{host.address}: the server answered, but there is no {path}; it writes on its own machine: "
-                "name a LOGDIR on a disk or in a bucket that both machines can access"
+                "specify a LOGDIR on a disk or in a bucket that both machines can access"
             )
         host.bytes = size
         return None

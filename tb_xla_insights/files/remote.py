@@ -44,7 +44,7 @@ class RemoteFile(Source):
         except Exception as error:  # each file system raises its own exceptions
             raise InputError(f"{url}: {reason(error)}") from error
         if info.get("type") == "directory":
-            raise InputError(f"{url}: is a directory; name a .xplane.pb file")
+            raise InputError(f"{url}: is a directory; specify a .xplane.pb file")
         self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
         self.fingerprint = f"{self.size}-{self._identity[1]}"
         self._blocks = Blocks(self.size, self._fetch, on_bytes, should_stop, whole=whole)

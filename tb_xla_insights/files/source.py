@@ -142,9 +142,9 @@ def open_source(
         return RemoteFile(path, whole, on_bytes, should_stop)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
-        raise InputError(f"{path}: is a directory; name a .xplane.pb file")
+        raise InputError(f"{path}: is a directory; specify a .xplane.pb file")
     if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe would wait for its writer
-        raise InputError(f"{path}: is a pipe or a device; name a .xplane.pb file")
+        raise InputError(f"{path}: is a pipe or a device; specify a .xplane.pb file")
     return _LocalFile(local)
 
 
