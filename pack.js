@@ -34,6 +34,8 @@ async function buildScripts() {
   const bundle = await rolldown({ input: join(PAGE, 'index.js'), preserveEntrySignatures: 'allow-extension' });
   const { output } = await bundle.generate({
     dir: PACKED, minify: true, sourcemap: true, sourcemapExcludeSources: true,
+    // Without this group, Rolldown may move modules that the views share into a further script of the first load.
+    codeSplitting: { groups: [{ name: 'index', tags: ['$initial'] }] },
     chunkFileNames: ({ facadeModuleId, name }) => `${facadeModuleId ? basename(dirname(facadeModuleId)) : name}.js`,
   });
   // Modules from elsewhere would need their licence notices in the bundles.

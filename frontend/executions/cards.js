@@ -30,12 +30,12 @@ const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} answer */
 export function kindsCard({ executions, kinds, lead, core_steps }) {
-  const stepsAndCores = core_steps ?? 1;
+  const coreSteps = core_steps ?? 1;
   const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
-  const unit = columnUnit(items, ({ host_ps }) => host_ps / stepsAndCores);
+  const unit = columnUnit(items, ({ host_ps }) => host_ps / coreSteps);
   /** @param {number} runCount */
   function runsText(runCount) {
-    const runs = runCount / stepsAndCores;
+    const runs = runCount / coreSteps;
     return digits(runs, Number.isInteger(runs) ? 0 : 2);
   }
   const costs = sumCosts(executions);
@@ -52,12 +52,12 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
         }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            field: (/** @type {typeof items[number]} */ item) => item[key] / stepsAndCores,
+            field: (/** @type {typeof items[number]} */ item) => item[key] / coreSteps,
             timeUnit: unit,
           }),
         ),
       ],
-      foot: ['All', runsText(costs.count), ...COSTS.map((key) => timeCell(costs[key] / stepsAndCores, unit))],
+      foot: ['All', runsText(costs.count), ...COSTS.map((key) => timeCell(costs[key] / coreSteps, unit))],
     },
     lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
   );
@@ -121,17 +121,17 @@ export function betweenCard({ between }, open) {
 
 /** What the table says in words, and what fewer executions would gain. @param {Executions} answer */
 export function readingCard({ executions, fixed: fit, core_steps }) {
-  const stepsAndCores = core_steps ?? 1;
+  const coreSteps = core_steps ?? 1;
   const joined = executions.filter(({ join }) => join !== 'none');
   const small = smallPrograms(joined);
   const smallCosts = sumCosts(small);
-  const savingRows = savings(joined, fit, stepsAndCores);
+  const savingRows = savings(joined, fit, coreSteps);
   const unit = columnUnit(savingRows, 'now_ps');
   const meanRange = (/** @type {CostName} */ key) =>
     timeRange(joined.map((row) => row[key] / Math.max(1, row.count)));
   const [overheadText, workText] = briefTimes(
-    smallCosts.overhead_ps / stepsAndCores,
-    smallCosts.device_ps / stepsAndCores,
+    smallCosts.overhead_ps / coreSteps,
+    smallCosts.device_ps / coreSteps,
   );
   const text = [
     joined.length > 1

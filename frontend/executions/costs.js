@@ -9,16 +9,16 @@ export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
 /**
  * What a total is divided by.
- * @param {Scope} scope @param {{count: number}} row @param {number|null} [stepsAndCores] null without steps
+ * @param {Scope} scope @param {{count: number}} row @param {number|null} [coreSteps] null without steps
  */
-export const divisor = (scope, row, stepsAndCores) =>
-  scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && stepsAndCores) || 1;
+export const divisor = (scope, row, coreSteps) =>
+  scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && coreSteps) || 1;
 
 /**
  * A session in the table of executions, which may have two.
  * @typedef {object} Source
  * @property {string} name of the session @property {ExecutionRow[]} rows
- * @property {number|null} stepsAndCores the divisor that makes its totals those of a step and core; null without steps
+ * @property {number|null} coreSteps the divisor that makes its totals those of a step and core; null without steps
  */
 
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
@@ -33,29 +33,32 @@ export function sumCosts(rows) {
 /** Programs whose runs take less time than their overhead. @param {ExecutionRow[]} rows */
 export const smallPrograms = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
 
+/** With at most this many executions per step, there is hardly anything to merge. */
+const MIN_EXECUTIONS_TO_MERGE = 1.5;
+
 /**
  * What a step would save on a core without the small programs, and with all its work in one execution. The latter
  * follows the line fitted to overhead against device time.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
- * @param {number} stepsAndCores the divisor of totals
+ * @param {number} coreSteps the divisor of totals
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
-export function savings(rows, fit, stepsAndCores) {
+export function savings(rows, fit, coreSteps) {
   const sum = sumCosts(rows);
   const small = smallPrograms(rows);
-  const now_ps = sum.overhead_ps / stepsAndCores;
+  const now_ps = sum.overhead_ps / coreSteps;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
   const results = [];
   if (small.length && small.length < rows.length) {
     results.push({
       name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`,
       now_ps,
-      then_ps: now_ps - sumCosts(small).overhead_ps / stepsAndCores,
+      then_ps: now_ps - sumCosts(small).overhead_ps / coreSteps,
     });
   }
-  const merged_ps = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / stepsAndCores) : 0;
-  if (fit && sum.count / stepsAndCores > 1.5 && merged_ps >= 0 && merged_ps < now_ps) {
+  const merged_ps = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;
+  if (fit && sum.count / coreSteps > MIN_EXECUTIONS_TO_MERGE && merged_ps >= 0 && merged_ps < now_ps) {
     results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }
   return results;

@@ -175,7 +175,7 @@ export function executionsView(app) {
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };
         const { executions, core_steps } = otherAnswer;
-        sources = [openSource, { name: otherName, rows: executions, stepsAndCores: core_steps }];
+        sources = [openSource, { name: otherName, rows: executions, coreSteps: core_steps }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -190,7 +190,7 @@ export function executionsView(app) {
     const sourceOf = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
     const costOf = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
-      row[key] / divisor(scope, row, sourceOf.get(row)?.stepsAndCores);
+      row[key] / divisor(scope, row, sourceOf.get(row)?.coreSteps);
     const unit = columnUnit(executions, (row) => costOf(row, 'host_ps'));
     const longest = maximum(executions.map((row) => costOf(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
@@ -200,7 +200,7 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
     const sum = sumCosts(openSource.rows);
-    const sumDivisor = divisor(scope, sum, openSource.stepsAndCores);
+    const sumDivisor = divisor(scope, sum, openSource.coreSteps);
     /** The spread of the runs; null of a single run. @param {ExecutionRow} row */
     const spreadOf = ({ count: runs, spread }) => (runs > 1 ? spread : null);
     const showsRanges = scope === 'run' && executions.some(spreadOf);
@@ -347,13 +347,13 @@ export function executionsView(app) {
   }
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
-  function groupText(kind, rows, { name, stepsAndCores }) {
-    const perStep = sumCosts(rows).count / (stepsAndCores ?? 1);
+  function groupText(kind, rows, { name, coreSteps }) {
+    const perStep = sumCosts(rows).count / (coreSteps ?? 1);
     return [
       kind,
       sources.length > 1 ? name : '',
       plural(rows.length, 'program'),
-      stepsAndCores
+      coreSteps
         ? `${digits(perStep, Number.isInteger(perStep) ? 0 : 1)} ${perStep === 1 ? 'execution' : 'executions'} per step`
         : '',
     ]
@@ -366,7 +366,7 @@ export function executionsView(app) {
     answer = next;
     usualStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, stepsAndCores: next.core_steps }];
+    sources = [{ name: nextSession.session.name, rows: next.executions, coreSteps: next.core_steps }];
     comparison = null;
     otherSession = null;
     void fetchCompared();

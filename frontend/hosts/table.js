@@ -16,7 +16,7 @@ import { classLabel } from './verdict.js';
 /** @typedef {import('./types').HostRow} HostRow */
 
 /** Key of the column of bars, whose foot has a note. */
-const DIFFERENCES_KEY = 'differences';
+const BARS_KEY = 'difference_bars';
 /** Smaller differences from the median host are left out of the bars. */
 const MIN_DIFFERENCE_US = 150;
 
@@ -92,7 +92,7 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
     ...(hasDifferences
       ? [
           {
-            key: DIFFERENCES_KEY,
+            key: BARS_KEY,
             head: 'Against the median host, ms a step',
             cell: (/** @type {HostRow} */ row) => differenceBar(notableDifferences(row), scale_us),
           },
@@ -148,7 +148,7 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
     : { host: `0 of ${plural(all.length, 'host')}` };
   const note = hasWaits ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
   const foot = columns.map(({ key }) =>
-    key === DIFFERENCES_KEY
+    key === BARS_KEY
       ? h('span', { class: 'muted small' }, note)
       : (/** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''),
   );
@@ -158,7 +158,7 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
   });
   if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, rangeText, sum);
   // The note spans the columns without a sum.
-  const noteIndex = columns.findIndex(({ key }) => key === DIFFERENCES_KEY);
+  const noteIndex = columns.findIndex(({ key }) => key === BARS_KEY);
   const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
   if (noteIndex >= 0) {
     cells[noteIndex].setAttribute('colspan', String(columns.length - noteIndex));
