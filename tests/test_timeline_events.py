@@ -231,17 +231,18 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
 
 def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
     """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
-    prefix."""
+    prefix, nor sends to the host."""
     capture = Space()
     plane = capture.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")
     plane.event_metadata("fusion.9", stats={"hlo_category": "all-reduce fusion"})
+    plane.event_metadata("send.7", stats={"hlo_category": "host send"})
     kernels = ("ncclDevKernel_AllReduce_Sum", "send.1", "recv-done.1", "all-reduce-promotion", "dot.1")
-    for number, name in enumerate((*kernels, "fusion.9")):
+    for number, name in enumerate((*kernels, "fusion.9", "send.7")):
         stream.event(name, 10 * number, 10)
     timeline = timeline_of(capture, tmp_path)
     for row in ("h0.d0.ops", "h0.d0.l0"):
-        assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]
+        assert timeline.view(0, 70, 70_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1, 0]
 
 
 def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:
