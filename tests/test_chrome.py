@@ -141,9 +141,9 @@ def test_annotations_steps_and_runs(traced: SessionTrace, chrome: Chrome) -> Non
     assert chrome.sums(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
     for device in trace.devices:
         events = chrome[f"{device.name} of {device.host}", "modules"]
-        assert len(events) == len(device.modules)
+        assert len(events) == len(device.runs)
         assert chrome.sums(f"{device.name} of {device.host}", "modules") == int(
-            (device.modules.end_ps - device.modules.start_ps).sum()
+            (device.runs.end_ps - device.runs.start_ps).sum()
         )
         ops = [name for name in chrome.tracks if re.fullmatch(r"ops( \d+)?", name[1])]
         ops_of_device = [name for name in ops if name[0] == f"{device.name} of {device.host}"]

@@ -16,8 +16,8 @@ from tb_xla_insights.timeline.occurrences import find_occurrences
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent, Track
-from tb_xla_insights.trace.device import Spans
-from tb_xla_insights.trace.nesting import self_ps
+from tb_xla_insights.trace.device import NestedIntervals
+from tb_xla_insights.trace.nesting import own_time_ps
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import (
@@ -57,7 +57,7 @@ class _DeviceEvent:
     """An op or a run: the index of its device, all ops or runs of the device, and its index among them."""
 
     device: int
-    spans: Spans
+    intervals: NestedIntervals
     index: int
 
 
@@ -149,18 +149,18 @@ class Details:
         if head.kind not in ("ops", "modules"):
             return None
         number = next(number for number, device in enumerate(devices) if device.id == head.device)
-        spans = devices[number].ops if head.kind == "ops" else devices[number].modules
-        return _DeviceEvent(number, spans, int(np.flatnonzero(spans.row == row_event.event)[0]))
+        intervals = devices[number].ops if head.kind == "ops" else devices[number].runs
+        return _DeviceEvent(number, intervals, int(np.flatnonzero(intervals.row == row_event.event)[0]))
 
     def _self_ps(self, row_event: RowEvent | HiddenEvent) -> int:
         trace, device_event = row_event.track.trace, self._device_event(row_event)
         if device_event is None:
-            return self_ps(trace, row_event.event) if row_event.event >= 0 else row_event.duration_ps
+            return own_time_ps(trace, row_event.event) if row_event.event >= 0 else row_event.duration_ps
         device = trace.devices[device_event.device]
-        if device.from_host_events and device_event.spans is device.ops:
+        if device.from_host_events and device_event.intervals is device.ops:
             # The times of parallel ops do not show which op is part of which.
             return int(find_ops(trace).devices[device_event.device].own_ps[device_event.index])
-        return int(device_event.spans.self_ps[device_event.index])
+        return int(device_event.intervals.own_ps[device_event.index])
 
     def _path(self, row_event: RowEvent | HiddenEvent) -> Path:
         """The events that enclose an event in its row; for ops preceded by their run."""
@@ -175,9 +175,9 @@ class Details:
                 enclosing.append(row)
                 row = int(trace.parent[row])
             return Path.of(track.find_events(enclosing[::-1]))
-        spans, index = device_event.spans, device_event.index
-        while (index := int(spans.parent[index])) >= 0:
-            enclosing.append(int(spans.row[index]))
+        intervals, index = device_event.intervals, device_event.index
+        while (index := int(intervals.parent[index])) >= 0:
+            enclosing.append(int(intervals.row[index]))
         runs = None
         if track.head.kind == "ops":
             runs = next((row for row in self._host.tracks if _is_row_of_runs(row, track)), None)

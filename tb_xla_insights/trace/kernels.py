@@ -110,17 +110,17 @@ def in_order(start: Int64, duration: Int64) -> bool:
     return sorted_
 
 
-def self_times(
-    start: Int64, duration: Int64, parent: Int32, first: int64_t, self_time: OutInt64, covered: OutInt64
+def own_times(
+    start: Int64, duration: Int64, parent: Int32, first: int64_t, own_ps: OutInt64, covered: OutInt64
 ) -> None:
-    """Subtracts the children from `self_time`, initially the durations. `covered` is scratch memory: the end of the
+    """Subtracts the children from `own_ps`, initially the durations. `covered` is scratch memory: the end of the
     children so far, initially the events' starts."""
     with cython.nogil:
         for i in range(len(start)):
             outer = parent[i] - first
             end = start[i] + duration[i]
             if outer >= 0 and end > covered[outer]:
-                self_time[outer] -= end - max(start[i], covered[outer])
+                own_ps[outer] -= end - max(start[i], covered[outer])
                 covered[outer] = end
 
 

@@ -258,7 +258,7 @@ class Trace:
             return
         # First, since they may be views of the column.
         self.devices = [
-            replace(device, modules=device.modules.shifted(by_ps), ops=device.ops.shifted(by_ps))
+            replace(device, runs=device.runs.shifted(by_ps), ops=device.ops.shifted(by_ps))
             for device in self.devices
         ]
         self.start_ps += by_ps

@@ -140,7 +140,7 @@ def _line_masks(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 @memoised
 def _cpu_runs(trace: Trace) -> Int32:
     """Returns the events of the runs of devices that are threads of the host, in row order."""
-    runs = [device.modules.row for device in trace.devices if device.from_host_events]
+    runs = [device.runs.row for device in trace.devices if device.from_host_events]
     return np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
 
 
