@@ -328,9 +328,9 @@ def test_sessions_stay_listed_when_a_refresh_fails() -> None:
 
 
 def test_a_reader_whose_wait_fails_does_not_hold_up_later_ones() -> None:
-    gate = MemoryGate(10)
+    gate, interrupt = MemoryGate(10), cast(Any, raising(KeyboardInterrupt()))
     with gate.acquire(6, lambda: False):
-        with pytest.raises(KeyboardInterrupt), gate.acquire(6, raising(KeyboardInterrupt())):
+        with pytest.raises(KeyboardInterrupt), gate.acquire(6, interrupt):
             pass
         assert not gate._waiting
         with gate.acquire(4, lambda: True):

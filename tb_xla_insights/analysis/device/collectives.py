@@ -85,8 +85,8 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
 def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     """Per op of a device (an index into the trace's devices), its kind (index into COLLECTIVE_KINDS); -1 if it is no
     collective. Its name or category decides; on a CPU, where ops have no category, its opcode in the program does,
-    because JAX names ops after its own primitives: `psum.7`. A send or receive that exchanges data with the host, by its
-    category or as part of a callback, is no collective."""
+    because JAX names ops after its own primitives: `psum.7`. A send or receive that exchanges data with the host, by
+    its category or as part of a callback, is no collective."""
     ops = trace.devices[device].ops
     kinds = trace.map_texts(ops.name, _kind_index)
     categories = trace.metadata.text.get("hlo_category")
