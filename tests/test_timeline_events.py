@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import space_of
+from gpus import US, gpu, kernel
 from helpers import MS
 from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
@@ -243,6 +245,13 @@ def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
     timeline = timeline_of(capture, tmp_path)
     for row in ("h0.d0.ops", "h0.d0.l0"):
         assert timeline.view(0, 70, 70_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1, 0]
+
+
+def test_path_of_a_kernel_has_its_own_run_where_runs_overlap(tmp_path: Path) -> None:
+    core = gpu(kernel(0, 100), streams={"Stream #2(Kernel)": [kernel(40, 10, program="jit_g(8)")]})
+    timeline = timeline_of(space_of(core), tmp_path)
+    paths = [timeline.event_at("h0.d0.ops", start * US)["path"] for start in (0, 40)]
+    assert [[item["name"] for item in path] for path in paths] == [["jit_f(7)"], ["jit_g(8)"]]
 
 
 def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:
