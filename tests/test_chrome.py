@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _merge_lanes, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _gap_events, _merge_lanes, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -119,6 +119,20 @@ def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> 
         assert [
             (event["start_ps"], event["duration_ps"], event["args"]["cause"]) for event in events
         ] == gaps_in_export
+
+
+def test_gaps_have_the_names_of_their_causes() -> None:
+    kinds = (("wait", "queued"), ("wait", "starved"), ("to_device", "starved"))
+    gaps: list[Any] = [
+        {"start_ps": start, "duration_ps": 1, "cause": cause, "kind": kind}
+        for start, (cause, kind) in enumerate(kinds)
+    ]
+    track = _gap_events(gaps)
+    assert [track.heads[head] for head in track.head] == [
+        ("idle: device waits", "wait"),
+        ("idle: wait", "wait"),
+        ("idle: transfer to device", "to_device"),
+    ]
 
 
 def test_classes_divide_the_host_s_time(traced: SessionTrace, chrome: Chrome) -> None:

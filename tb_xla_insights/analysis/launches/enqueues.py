@@ -81,7 +81,7 @@ def list_programs(trace: Trace) -> list[ProgramName]:
     """Returns the programs that the devices ran, as in Launches.programs."""
     names = [device.runs.name for device in trace.devices]
     texts = np.unique(np.concatenate(names or [np.zeros(0, np.int32)]))
-    return [parse_program_name(trace.strings[text]) for text in texts.tolist()]
+    return [parse_program_name(trace.strings[text_index]) for text_index in texts.tolist()]
 
 
 def find_runs(trace: Trace) -> Runs:
