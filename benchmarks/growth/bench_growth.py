@@ -34,31 +34,35 @@ sys.path[:0] = [str(ROOT), str(ROOT / "demo_logs")]
 from benchmarks.growth.captures import AXES  # noqa: E402
 
 
-def measure(axis: str, size: int) -> dict[str, Any]:
-    """Computes all answers about one capture, in this process."""
+def measure(path: Path) -> dict[str, Any]:
+    """Computes all answers about a capture, in this process."""
     from benchmarks.growth.answers import answers, session_at
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = AXES[axis](size).write(Path(folder) / "vm.xplane.pb")
-        memory_before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-        answer_bytes = sum(len(answer) for _, answer in answers(session_at(path)))
-        seconds = time.process_time() - start
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory_before
-        return {
-            "seconds": seconds,
-            "mb": memory / 1024,
-            "answer_bytes": answer_bytes,
-            "bytes": path.stat().st_size,
-        }
+    memory_before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    answer_bytes = sum(len(answer) for _, answer in answers(session_at(path)))
+    seconds = time.process_time() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory_before
+    return {
+        "seconds": seconds,
+        "mb": memory / 1024,
+        "answer_bytes": answer_bytes,
+        "bytes": path.stat().st_size,
+    }
 
 
 def measure_in_process(axis: str, size: int, limit: float) -> dict[str, Any] | None:
-    """`measure` in a separate process; None if it takes longer than `limit` seconds."""
-    command = [sys.executable, __file__, axis, "--size", str(size), "--in-process"]
-    try:
-        process = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, check=True)
-    except subprocess.TimeoutExpired:
-        return None
+    """`measure` in a separate process; None if it takes longer than `limit` seconds. Another process builds the
+    capture, as its peak memory would hide that of the answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vm.xplane.pb"
+        command = [sys.executable, __file__, axis, "--size", str(size)]
+        subprocess.run([*command, "--build", path], check=True)
+        try:
+            process = subprocess.run(
+                [*command, "--measure", path], stdout=subprocess.PIPE, text=True, timeout=limit, check=True
+            )
+        except subprocess.TimeoutExpired:
+            return None
     result: dict[str, Any] = json.loads(process.stdout)
     return result
 
@@ -68,10 +72,14 @@ def main() -> None:
     parser.add_argument("axes", nargs="*", default=list(AXES))
     parser.add_argument("--size", type=int, default=500)
     parser.add_argument("--limit", type=float, default=60)
-    parser.add_argument("--in-process", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.in_process:
-        print(json.dumps(measure(options.axes[0], options.size)))
+    if options.build:
+        AXES[options.axes[0]](options.size).write(options.build)
+        return
+    if options.measure:
+        print(json.dumps(measure(options.measure)))
         return
     for axis in options.axes:
         single, double = (
