@@ -172,11 +172,15 @@ class Decoder:
                 tables.add_metadata(output.unknown_id)
             elif stop_code == FULL and pos == start:
                 break
-        # A header field is known only to the piece that holds it.
-        line.id = output.id or line.id
-        line.timestamp_ns = output.timestamp_ns or line.timestamp_ns
-        line.name = self._text(output.name_start, output.name_length) or line.name
-        line.display_name = self._text(output.display_start, output.display_length) or line.display_name
+        # A header field is known only to the piece that holds it; threads of other pieces must not overwrite it.
+        if output.id:
+            line.id = output.id
+        if output.timestamp_ns:
+            line.timestamp_ns = output.timestamp_ns
+        if output.name_length:
+            line.name = self._text(output.name_start, output.name_length)
+        if output.display_length:
+            line.display_name = self._text(output.display_start, output.display_length)
         return pos, stop_code
 
     def _text(self, start: int, length: int) -> bytes:

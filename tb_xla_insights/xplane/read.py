@@ -141,7 +141,9 @@ class _Reader:
         fields_of_file: _FieldRanges = {number: [] for number in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
         if not fields_of_file[1]:
-            message = "byte 0: not an XPlane file (it contains no plane); name a .xplane.pb file of a profile"
+            message = (
+                "byte 0: not an XPlane file (it contains no plane); specify a .xplane.pb file of a profile"
+            )
             raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         ranges = [
             self._plane_ranges(number, start, start + length)
