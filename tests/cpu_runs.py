@@ -6,7 +6,7 @@ from typing import Any
 
 from captures import Event, Row, capture, thread
 
-from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.model import Trace
 
 RECORD = "ThreadpoolListener::Record"
@@ -61,7 +61,7 @@ def traced(*rows: Row) -> Trace:
 
 def modules(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     """Name, start and end of each run."""
-    return _rows(trace, device.modules)
+    return _rows(trace, device.runs)
 
 
 def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
@@ -69,7 +69,7 @@ def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     return _rows(trace, device.ops)
 
 
-def _rows(trace: Trace, spans: Spans) -> list[tuple[str, int, int]]:
+def _rows(trace: Trace, spans: NestedIntervals) -> list[tuple[str, int, int]]:
     return [
         (trace.strings[name], start, end)
         for name, start, end in zip(

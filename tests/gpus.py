@@ -52,7 +52,7 @@ def gpu(*kernels: Event, number: int = 0, streams: Mapping[str, list[Event]] | N
 
 def runs(trace: Trace, device: int = 0) -> list[tuple[str, float, float]]:
     """Program, start and end of a device's runs, in microseconds from the first event."""
-    spans = trace.devices[device].modules
+    spans = trace.devices[device].runs
     return [
         (trace.strings[name], start / US, end / US)
         for name, start, end in zip(

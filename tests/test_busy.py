@@ -164,7 +164,7 @@ def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
             if ops.parent[child] == i:
                 remaining -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
         assert instants[i] == remaining
-        assert ops.self_ps[i] == len(remaining)
+        assert ops.own_ps[i] == len(remaining)
 
 
 def test_a_real_tpu_capture_looks_busy_and_only_waits(shared_traces: Path) -> None:

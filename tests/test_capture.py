@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import grpc
 import pytest
 from helpers import refusing_port, write_session
@@ -144,7 +145,7 @@ class TestRealServer:
 
     def test_a_server_that_cannot_write_to_the_logdir(self, profiler_server: str, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; name a LOGDIR"):
+        with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; specify a LOGDIR"):
             capture([profiler_server], str(tmp_path / "file"), SHORT)
 
     def test_a_cancelled_capture_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
@@ -271,6 +272,18 @@ class TestRefusals:
         monkeypatch.setattr("tb_xla_insights.capture.capture._MAX_VISIBILITY_DELAY_SECONDS", 0.0)
         with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes on its own machine"):
             capture([silent_server], str(tmp_path), SHORT)
+
+    def test_an_empty_trace_leaves_no_file_in_a_bucket(self) -> None:
+        bucket = fsspec.filesystem("memory")
+
+        def write_empty_trace(request: ProfileRequest) -> bytes:
+            name = f"{request.repository_root}/{request.session_id}/{request.host_name}.xplane.pb"
+            bucket.pipe_file(name, b"empty")
+            return ProfileResponse(empty_trace=True).SerializeToString()
+
+        with answering(write_empty_trace) as address, pytest.raises(InputError, match="the trace is empty"):
+            capture([address], "memory://empty_trace", SHORT)
+        assert not bucket.find("/empty_trace")
 
     def test_an_address_without_a_server(self, refused_port: int, tmp_path: Path) -> None:
         address = f"localhost:{refused_port}"

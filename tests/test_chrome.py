@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _merge_lanes, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _gap_events, _merge_lanes, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -121,6 +121,20 @@ def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> 
         ] == gaps_in_export
 
 
+def test_gaps_have_the_names_of_their_causes() -> None:
+    kinds = (("wait", "queued"), ("wait", "starved"), ("to_device", "starved"))
+    gaps: list[Any] = [
+        {"start_ps": start, "duration_ps": 1, "cause": cause, "kind": kind}
+        for start, (cause, kind) in enumerate(kinds)
+    ]
+    track = _gap_events(gaps)
+    assert [track.heads[head] for head in track.head] == [
+        ("idle: device waits", "wait"),
+        ("idle: wait", "wait"),
+        ("idle: transfer to device", "to_device"),
+    ]
+
+
 def test_classes_divide_the_host_s_time(traced: SessionTrace, chrome: Chrome) -> None:
     [trace] = traced.traces
     events = chrome[f"host {trace.host}", "Host, by class"]
@@ -141,9 +155,9 @@ def test_annotations_steps_and_runs(traced: SessionTrace, chrome: Chrome) -> Non
     assert chrome.sums(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
     for device in trace.devices:
         events = chrome[f"{device.name} of {device.host}", "modules"]
-        assert len(events) == len(device.modules)
+        assert len(events) == len(device.runs)
         assert chrome.sums(f"{device.name} of {device.host}", "modules") == int(
-            (device.modules.end_ps - device.modules.start_ps).sum()
+            (device.runs.end_ps - device.runs.start_ps).sum()
         )
         ops = [name for name in chrome.tracks if re.fullmatch(r"ops( \d+)?", name[1])]
         ops_of_device = [name for name in ops if name[0] == f"{device.name} of {device.host}"]

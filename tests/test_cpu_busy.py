@@ -51,7 +51,7 @@ def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None
     assert (len(listed), sum(listed)) == (83, 16_523_516_000)
     trace = real_trace(folder)
     (device,) = trace.devices
-    starts, ends = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()
+    starts, ends = device.runs.start_ps.tolist(), device.runs.end_ps.tolist()
     assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True)), "runs do not overlap"
     # The device's span begins with its first run, which takes 54 us to its first op.
     assert union[0][0] - starts[0] == 54_141_000

@@ -201,7 +201,7 @@ def test_an_end_event_before_its_op_makes_no_negative_time() -> None:
     trace = traced(pool(3, [op_end("dot.1", 40, 7), op("dot.1", 50, 9, 7)]))
     device = only_device(trace)
     assert ops(trace, device) == [("dot.1", 50, 50)]
-    assert device.ops.self_ps.tolist() == [0]
+    assert device.ops.own_ps.tolist() == [0]
 
 
 def test_a_capture_that_begins_inside_a_run() -> None:
@@ -254,14 +254,14 @@ def test_a_capture_that_runs_nothing_has_no_device() -> None:
 def test_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) -> None:
     folder = shared_traces / "torch_xla" / capture_name
     trace = real_trace(folder)
-    assert [len(device.modules) for device in trace.devices] == runs
+    assert [len(device.runs) for device in trace.devices] == runs
     data = next(folder.rglob("*.xplane.pb")).read_bytes()
     recorded = [event for plane in parse(data) for line in plane.lines for event in line.events]
     names = [event.stats["hlo_op"] for event in recorded if "hlo_op" in event.stats]
     assert sum(len(device.ops) for device in trace.devices) == len(names)
     assert (capture_name != "baseline_session_debug") or len(names) == 3876
     for device in trace.devices:
-        assert (device.modules.end_ps > device.modules.start_ps).all()
+        assert (device.runs.end_ps > device.runs.start_ps).all()
         assert (device.ops.end_ps >= device.ops.start_ps).all()
 
 
@@ -324,7 +324,7 @@ def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
         client(2, at_once(20, 100, 1), prepared(101, 3), queued(110, 150)),
         client(3, at_once(21, 104, 2), prepared(105, 4), queued(108, 160)),
     )
-    assert [(device.name, device.modules.start_ps.tolist()) for device in trace.devices] == [
+    assert [(device.name, device.runs.start_ps.tolist()) for device in trace.devices] == [
         ("CPU:0", [24, 108]), ("CPU:1", [25, 110]),
     ]  # fmt: skip
     launches = find_launches(trace)

@@ -10,11 +10,11 @@ from captures import Core, capture, real_trace, thread
 from independent import parse
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
-from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.model import Trace
 
 
-def spans(trace: Trace, recorded: Spans) -> list[tuple[str, int, int]]:
+def spans(trace: Trace, recorded: NestedIntervals) -> list[tuple[str, int, int]]:
     columns = recorded.name.tolist(), recorded.start_ps.tolist(), recorded.end_ps.tolist()
     return [(trace.strings[name], start, end) for name, start, end in zip(*columns, strict=True)]
 
@@ -38,7 +38,7 @@ def test_a_tpu_plane() -> None:
     )
     assert device.plane is not None
     assert trace.planes[device.plane].stats == {"peak": 1.5}
-    assert spans(trace, device.modules) == [("jit_f(7)", 0, 20)]
+    assert spans(trace, device.runs) == [("jit_f(7)", 0, 20)]
     assert spans(trace, device.ops) == [("fusion.1", 1, 6), ("copy.2", 11, 14)]
 
 
@@ -76,7 +76,7 @@ def test_rows_that_profilers_derive_are_not_work() -> None:
     trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
     device = only_device(trace)
     assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
-    assert len(device.modules) == 0
+    assert len(device.runs) == 0
     assert {trace.lines[line].name for line in device.lines.values()} == {
         *lines,
         *more,
@@ -106,7 +106,7 @@ def test_concurrent_kernels_each_count_their_full_time() -> None:
     }
     ops = only_device(capture(Core(name="GPU:0", lines=streams))).ops
     assert ops.parent.tolist() == [-1, -1]
-    assert ops.self_ps.tolist() == [90, 30]
+    assert ops.own_ps.tolist() == [90, 30]
 
 
 def test_a_kernel_that_fills_or_copies_for_an_op_is_its_work() -> None:
@@ -136,7 +136,7 @@ def test_ops_nest_and_have_short_names() -> None:
     trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
     ops = only_device(trace).ops
     assert ops.parent.tolist() == [-1, 0, 0, -1]
-    assert ops.self_ps.tolist() == [10, 30, 60, 5]
+    assert ops.own_ps.tolist() == [10, 30, 60, 5]
     assert ops.depth.tolist() == [0, 1, 1, 0]
 
 
@@ -151,13 +151,13 @@ def test_the_tpu_capture(shared_traces: Path) -> None:
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:1", "TPU:2", "TPU:3"]
     for device in trace.devices:
         plane = planes[f"/device:{device.name}"]
-        for name, columns in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
+        for name, columns in (("XLA Ops", device.ops), ("XLA Modules", device.runs)):
             (line,) = (line for line in plane.lines if line.name == name)
             assert len(columns) == len(line.events) > 100
             assert (np.diff(columns.start_ps) >= 0).all()
             shown = {plane.event_metadata[event.metadata_id][1] or event.name for event in line.events}
             assert {trace.strings[index] for index in columns.name} == shown
-    assert sum(len(device.modules) for device in trace.devices) == 414
+    assert sum(len(device.runs) for device in trace.devices) == 414
 
 
 def test_the_gpu_captures(shared_traces: Path) -> None:

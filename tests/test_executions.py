@@ -125,7 +125,7 @@ def test_sums_of_real_runs(shared_traces: Path, scenario: str) -> None:
     assert (costs.host_ps == costs.device_ps + costs.queue_ps + costs.overhead_ps).all()
     assert min(costs.queue_ps.min(), costs.overhead_ps.min()) >= 0
     rows = executions_report(session(trace))
-    assert sum(row["count"] for row in rows) == sum(len(device.modules) for device in trace.devices)
+    assert sum(row["count"] for row in rows) == sum(len(device.runs) for device in trace.devices)
     assert sum(row["host_ps"] for row in rows) == costs.host_ps.sum()
     assert max(row["launches"] for row in rows) <= len(launches)
 

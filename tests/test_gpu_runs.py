@@ -114,7 +114,7 @@ def test_a_thread_that_contains_two_lines_of_calls_is_not_used() -> None:
         *[(*call[:3], {"correlation_id": call[3]["correlation_id"] + 100}) for call in calls.events],
     )
     trace = capture(*rows, *cores)
-    assert [len(device.modules) for device in trace.devices] == [1, 1]
+    assert [len(device.runs) for device in trace.devices] == [1, 1]
 
 
 def test_cut_executions_have_separate_runs() -> None:
@@ -277,7 +277,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
                     kernels[plane.name].append((start, end, recorded.stats["correlation_id"]))
     trace = real_trace(folder)
     zero = min(start for group in kernels.values() for start, *_ in group)
-    first = min(int(device.modules.start_ps[0]) for device in trace.devices)
+    first = min(int(device.runs.start_ps[0]) for device in trace.devices)
     for device in trace.devices:
         kernels_of_run: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
@@ -294,7 +294,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
             (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())
         ]
         assert len(expected) == 5
-        times = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()
+        times = device.runs.start_ps.tolist(), device.runs.end_ps.tolist()
         assert list(zip(*times, strict=True)) == expected
     launches = find_launches(trace)
     assert [launches.runs.launch.tolist().count(number) for number in range(len(launches))] == [8] * 5

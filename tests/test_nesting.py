@@ -11,7 +11,7 @@ from tb_xla_insights.trace.nesting import (
     nearest_ancestor,
     nearest_enclosing,
     nest_events,
-    self_times,
+    own_times,
 )
 
 Interval = tuple[int, int]
@@ -31,13 +31,13 @@ def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
     start, end = (np.array([row[column] for row in rows], np.int64) for column in (0, 1))
     ranges = [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
     depth, parent = nest_events(start, end - start, ranges)
-    own_times: list[int] = []
+    own_ps: list[int] = []
     for first, count in ranges:
         rows_of_line = slice(first, first + count)
-        own_times += self_times(
+        own_ps += own_times(
             start[rows_of_line], (end - start)[rows_of_line], parent[rows_of_line], first
         ).tolist()
-    return depth.tolist(), parent.tolist(), own_times
+    return depth.tolist(), parent.tolist(), own_ps
 
 
 def innermost(rows: list[Interval], row: int) -> int:
@@ -47,14 +47,14 @@ def innermost(rows: list[Interval], row: int) -> int:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(INTERVALS)
-def test_parent_and_self_time_are_as_defined(intervals: list[Interval]) -> None:
+def test_parent_and_own_time_are_as_defined(intervals: list[Interval]) -> None:
     rows = ordered(intervals)
-    _, parent, self_ps = nested(rows)
+    _, parent, own_ps = nested(rows)
     assert parent == [innermost(rows, row) for row in range(len(rows))]
     for row, (start, end) in enumerate(rows):
         children = [rows[child] for child in range(len(rows)) if parent[child] == row]
         covered = {t for a, b in children for t in range(a, b)}
-        assert self_ps[row] == end - start - len(covered)
+        assert own_ps[row] == end - start - len(covered)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -74,24 +74,24 @@ def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_lines_nest_independently(first_line: list[Interval], second_line: list[Interval]) -> None:
     first, second = ordered(first_line), ordered(second_line)
-    depth, parent, self_ps = nested(first, second)
+    depth, parent, own_ps = nested(first, second)
     alone = nested(first), nested(second)
     assert depth == alone[0][0] + alone[1][0]
     assert parent == alone[0][1] + [p + len(first) if p >= 0 else -1 for p in alone[1][1]]
-    assert self_ps == alone[0][2] + alone[1][2]
+    assert own_ps == alone[0][2] + alone[1][2]
 
 
 def test_deeper_than_any_call_stack() -> None:
     count = MAX_DEPTH + 500
     rows = [(row, 10_000 - row) for row in range(count)]
-    depth, parent, self_ps = nested(rows)
+    depth, parent, own_ps = nested(rows)
     assert parent == list(range(-1, count - 1))
     assert depth == [min(row, MAX_DEPTH) for row in range(count)]
-    assert self_ps[: MAX_DEPTH - 1] == [2] * (MAX_DEPTH - 1)
+    assert own_ps[: MAX_DEPTH - 1] == [2] * (MAX_DEPTH - 1)
     after = [(9_000 + row, 9_001 + row) for row in range(990)]  # the outer ones are still open there
-    _, parent, self_ps = nested([*rows, *after])
+    _, parent, own_ps = nested([*rows, *after])
     assert parent[count:] == [1000 - row - 1 for row in range(990)]
-    assert min(self_ps) >= 0
+    assert min(own_ps) >= 0
 
 
 def test_no_events_nest_to_no_events() -> None:

@@ -72,7 +72,7 @@ def test_a_compilation_at_either_end_of_a_real_capture(shared_traces: Path) -> N
     trace = real_trace(shared_traces / "torch_xla/dynamic_server")
     outside = outside_span_report(session(trace))
     assert outside is not None
-    runs = trace.devices[0].modules
+    runs = trace.devices[0].runs
     assert outside["before"]["duration_ps"] == runs.start_ps.min()
     assert outside["after"]["duration_ps"] == trace.span_ps[1] - runs.end_ps.max()
     for part in (outside["before"], outside["after"]):

@@ -129,7 +129,7 @@ def test_ops_of_devices_with_planes_take_the_time_that_nesting_leaves(
 ) -> None:
     for name in ("tpu_v6e_jax", "gpu_mi300_jax"):
         times = propagation_report(sessions[name])["propagation"]
-        assert times["device_ps"] == sum(int(device.ops.self_ps.sum()) for device in sessions[name].devices)
+        assert times["device_ps"] == sum(int(device.ops.own_ps.sum()) for device in sessions[name].devices)
 
 
 def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTrace]) -> None:

@@ -48,7 +48,7 @@ def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
     """The starts of the runs and the names of the ops of each core."""
     return {
         device.name: (
-            device.modules.start_ps.tolist(),
+            device.runs.start_ps.tolist(),
             [trace.strings[text] for text in device.ops.name.tolist()],
         )
         for device in trace.devices
@@ -81,8 +81,8 @@ def test_op_without_flow_belongs_to_the_run_with_its_run_id() -> None:
         client(4, region(90, 120, 3, op("b", 95, 9, 8, 0), completion(120, 8, 0))),
     )
     (core,) = trace.devices
-    assert [trace.strings[text] for text in core.modules.name] == ["jit_f(5)", "jit_f(5)"]
-    assert (core.modules.start_ps.tolist(), core.modules.end_ps.tolist()) == ([20, 90], [80, 120])
+    assert [trace.strings[text] for text in core.runs.name] == ["jit_f(5)", "jit_f(5)"]
+    assert (core.runs.start_ps.tolist(), core.runs.end_ps.tolist()) == ([20, 90], [80, 120])
     assert core.ops.end_ps.tolist() == [29, 80, 104]
 
 
@@ -167,7 +167,7 @@ def test_real_captures(
         inside = {
             (int(run_id), int(op_id))
             for start, end, run_id in zip(
-                device.modules.start_ps, device.modules.end_ps, device.run_ids, strict=True
+                device.runs.start_ps, device.runs.end_ps, device.run_ids, strict=True
             )
             for op_id in ids.at(
                 device.ops.row[(device.ops.start_ps >= start) & (device.ops.end_ps <= end)], 0

@@ -50,7 +50,7 @@ def sum_op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
 def sum_self_times(trace: Trace, names: list[str]) -> dict[str, int]:
     """Own time by op name, over all devices; `names` says what each op is called, device by device."""
     sums: dict[str, int] = defaultdict(int)
-    times = [time for device in trace.devices for time in device.ops.self_ps.tolist()]
+    times = [time for device in trace.devices for time in device.ops.own_ps.tolist()]
     for name, time in zip(names, times, strict=True):
         sums[name] += time
     return sums

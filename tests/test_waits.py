@@ -75,6 +75,6 @@ def test_real_waits_last_until_their_run_ends(shared_traces: Path) -> None:
     rows = np.flatnonzero(has_tag(trace, "blocks")[trace.metadata_index])
     joined = rows[trace.duration_ps[rows] >= 10**9]
     assert len(joined) >= 20
-    run_ends = trace.devices[0].modules.end_ps
+    run_ends = trace.devices[0].runs.end_ps
     after = trace.end_ps[joined] - run_ends[np.searchsorted(run_ends, trace.end_ps[joined]) - 1]
     assert int(np.median(after)) < 10**9

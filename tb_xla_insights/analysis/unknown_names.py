@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.nesting import self_times
+from tb_xla_insights.trace.nesting import own_times
 from tb_xla_insights.units import share
 
 _CPP_SCOPE = "::"
@@ -20,18 +20,16 @@ _MAX_NAMES = 3
 def describe_unknown_names(trace: Trace) -> str | None:
     """Returns a message for a host whose working threads spend at least INFO_SHARE of the capture in unknown runtime
     events; None below that."""
-    names = [trace.strings[text] for text in trace.metadata.name]
+    names = [trace.strings[text_index] for text_index in trace.metadata.name]
     is_unknown = np.array([_CPP_SCOPE in name and not trace.catalog.knows(name) for name in names], np.bool_)
     time_of_name: Counter[str] = Counter()
     for line in trace.lines_with("driving", "autograd", "executor", "client", "compiler", "transfer"):
         rows = trace.lines[line].rows
         in_unknown = is_unknown[trace.metadata_index[rows]]
         if in_unknown.any():
-            self_ps = self_times(
-                trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], rows.start
-            )
+            own_ps = own_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], rows.start)
             for metadata_index, time_ps in zip(
-                trace.metadata_index[rows][in_unknown].tolist(), self_ps[in_unknown].tolist(), strict=True
+                trace.metadata_index[rows][in_unknown].tolist(), own_ps[in_unknown].tolist(), strict=True
             ):
                 time_of_name[names[metadata_index]] += time_ps
     start, end = trace.span_ps

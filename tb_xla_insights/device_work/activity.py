@@ -58,9 +58,9 @@ def op_categories(trace: Trace) -> list[str]:
     ops, category_of_metadata = find_ops(trace), trace.metadata.text.get("hlo_category")
     categories = []
     for op, metadata in enumerate(op_metadata(trace)):
-        text = int(category_of_metadata[metadata]) if category_of_metadata is not None else -1
-        if text >= 0:
-            categories.append(trace.strings[text])
+        text_index = int(category_of_metadata[metadata]) if category_of_metadata is not None else -1
+        if text_index >= 0:
+            categories.append(trace.strings[text_index])
         elif ops.origin[op].opcode:
             categories.append(ops.origin[op].opcode)
         else:

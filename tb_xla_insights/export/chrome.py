@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.report.gap_text import cause_text
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import Track
@@ -41,7 +42,8 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     Every event is complete (`ph` is `X`). Within a track, events are ordered by start, outer events first. `ts` and
     `dur` are microseconds with six decimals, and a seventh that is not part of the time (see `_times`); with these
     decimals, and rounded to picoseconds, overlapping events nest. `cat` is the class of a host's event, or the kind of
-    a device's track. Gaps have `args` with cause, kind and the programs before and after.
+    a device's track. Gaps are named after their cause, in the same words as in the report's texts, and have `args` with
+    cause, kind and the programs before and after.
     """
     hosts = ((_processes(trace), 0) for trace in session.traces)
     return _write(file, session.name, session.start_unix_ns, hosts)
@@ -225,11 +227,11 @@ def _gap_events(gaps: Sequence[Gap]) -> _TrackEvents:
     ordered = sorted(gaps, key=lambda gap: gap["start_ps"])
     start = np.array([gap["start_ps"] for gap in ordered], np.int64)
     duration = np.array([gap["duration_ps"] for gap in ordered], np.int64)
-    causes = sorted({gap["cause"] for gap in ordered})
-    heads = [(f"idle: {cause.replace('_', ' ')}", str(cause)) for cause in causes]
+    heads_of_gaps = [(f"idle: {cause_text(gap)}", str(gap["cause"])) for gap in ordered]
+    heads = sorted(set(heads_of_gaps))
     keys = ("cause", "kind", "before", "after", "step_number")
     arguments = [{key: value for key, value in gap.items() if key in keys} for gap in ordered]
-    head = np.array([causes.index(gap["cause"]) for gap in ordered], np.int32)
+    head = np.array([heads.index(head_of_gap) for head_of_gap in heads_of_gaps], np.int32)
     times = _NestedTimes(start, start + duration, np.zeros(len(ordered), np.int16))
     return _TrackEvents("gaps", heads, head, times, arguments)
 

@@ -123,7 +123,7 @@ def _walk(
     directory: str, ancestors: frozenset[tuple[int, int]], depth: int, unreadable: list[str]
 ) -> Iterator[FileInfo]:
     """Yields the captures of all sessions below a directory, and adds directories without permission to `unreadable`:
-    each hides its own sessions only. Follows links, as users group runs by links, except those that lead back to an
+    each hides its own sessions only. Follows links, as users group sessions by links, except those that lead back to an
     ancestor."""
     try:
         status = os.stat(directory)

@@ -133,7 +133,7 @@ def _shared_runs(trace: Trace) -> tuple[_Runs, Int32]:
 def _run_ids(trace: Trace) -> Int64:
     """Returns, per device run, the id of its execute call; 0: not recorded."""
     parts = [
-        device.run_ids if device.run_ids is not None else stat_at(trace, "run_id", device.modules.row, 0)
+        device.run_ids if device.run_ids is not None else stat_at(trace, "run_id", device.runs.row, 0)
         for device in trace.devices
     ]
     return np.concatenate([*parts, np.zeros(0, np.int64)])

@@ -154,7 +154,7 @@ def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
 
 def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
     """The number of device runs on the driving thread, which a CPU has, and of all device runs."""
-    rows = [device.modules.row for device in trace.devices]
+    rows = [device.runs.row for device in trace.devices]
     on_driving_thread = sum(int(trace.is_on_lines(row, trace.driving_lines).sum()) for row in rows)
     return on_driving_thread, sum(map(len, rows))
 

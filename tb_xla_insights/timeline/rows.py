@@ -31,7 +31,7 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.row_ids import RowId, thread_row
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
-from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Int8, Int16, Int32, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
@@ -67,7 +67,7 @@ class Names:
         is_name = np.zeros(len(trace.strings) + 1, np.bool_)  # no name, -1, is the last entry
         is_name[label] = True
         for device in trace.devices:
-            is_name[device.modules.name] = True
+            is_name[device.runs.name] = True
             is_name[device.ops.name] = True
         strings = np.flatnonzero(is_name).tolist()
         of_string = np.full(len(is_name), -1, np.int32)
@@ -83,9 +83,9 @@ class HostRows:
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
-        device_planes, flags = event_classes(trace)
+        own_class, flags = event_classes(trace)
         self.class_index: Int8 = kernels.inherit_classes(
-            device_planes, (flags & INHERIT) > 0, trace.parent, OTHER
+            own_class, (flags & INHERIT) > 0, trace.parent, OTHER
         )
         self.tracks: list[Track] = self._tracks()
         self.has_scopes = False
@@ -187,16 +187,16 @@ class HostRows:
         tracks = []
         for thread in threads:
             row_id = str(RowId(self.index, thread_row(thread.line)))
-            unfolded = thread.role not in _FOLDED_ROLES
+            initially_shown = thread.role not in _FOLDED_ROLES
             label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
-            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, unfolded)
+            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, initially_shown)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted(
             (track for track in tracks if track.head.role in _HELPER_ROLES),
             key=lambda track: -(track.share or 0),
         )
         for track in helpers[_MAX_UNFOLDED_HELPERS:]:
-            track.head = replace(track.head, unfolded=False)
+            track.head = replace(track.head, initially_shown=False)
         yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:
@@ -218,10 +218,10 @@ class HostRows:
             return RowHead(row_id, kind, label, self.trace.host, device.id)
 
         op_classes = self._op_classes
-        if len(device.modules):
-            yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
+        if len(device.runs):
+            yield self._track(head("modules", "modules", "modules"), self._intervals(device.runs, None))
         if len(device.ops):
-            columns = self._spans(device.ops, op_classes)
+            columns = self._intervals(device.ops, op_classes)
             if device.from_host_events:  # ops are classified by their programs, not by names
                 exchanges = collective_kinds(self.trace, number) >= 0
                 columns.class_index[exchanges] = COLLECTIVE
@@ -242,20 +242,20 @@ class HostRows:
             columns.class_index = op_classes[self.trace.metadata_index[rows]]
             yield self._track(row_head, columns, index)
 
-    def _spans(self, spans: Spans, op_classes: Int8 | None) -> Columns:
+    def _intervals(self, intervals: NestedIntervals, op_classes: Int8 | None) -> Columns:
         class_index = (
-            np.zeros(len(spans), np.int8)
+            np.zeros(len(intervals), np.int8)
             if op_classes is None
-            else op_classes[self.trace.metadata_index[spans.row]]
+            else op_classes[self.trace.metadata_index[intervals.row]]
         )
-        name = texts_of_events(self.names.of_string, spans.name)
+        name = texts_of_events(self.names.of_string, intervals.name)
         return Columns(
-            np.ascontiguousarray(spans.start_ps),
-            np.ascontiguousarray(spans.end_ps),
+            np.ascontiguousarray(intervals.start_ps),
+            np.ascontiguousarray(intervals.end_ps),
             name,
             class_index,
-            spans.row,
-            spans.parent,
+            intervals.row,
+            intervals.parent,
         )
 
     @cached_property

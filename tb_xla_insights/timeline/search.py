@@ -163,7 +163,7 @@ class _Results:
             "truncated": count > len(start),
             "names": names,
             "hits": {
-                "event": [f"{track.host}.{index}" for track, index in zip(tracks, event, strict=True)],
+                "event": [f"{track.host_number}.{index}" for track, index in zip(tracks, event, strict=True)],
                 "row": [track.head.id for track in tracks],
                 "depth": depth,
                 "s": start,

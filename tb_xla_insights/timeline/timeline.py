@@ -100,7 +100,7 @@ class Timeline:
         """The details of the event of a row that starts at an instant, within a nanosecond: the outermost one, or the
         one at a depth."""
         row_event = self._event_at(row, start_ps, depth)
-        return self.hosts[row_event.track.host].details.full(row_event)
+        return self.hosts[row_event.track.host_number].details.full(row_event)
 
     def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
         """The annotation of an event in a row of annotations or scopes: `path` (None: no annotation), `step` (index
@@ -119,7 +119,7 @@ class Timeline:
             if index < len(host.row) and host.row[index] == row_event.event:
                 path, step = host.names[host.path[index]], int(host.step[index])
         elif track.head.kind == "scopes":
-            path = "/".join(self.hosts[track.host].details.names(row_event))
+            path = "/".join(self.hosts[track.host_number].details.names(row_event))
         elif track.head.kind == "steps":
             step = row_event.index
         return {"path": path, "step": step_offset + step if step >= 0 else None, "device": track.head.device}
@@ -160,7 +160,9 @@ class Timeline:
             index = int(np.searchsorted(lane.start, start_ps, "left")) - 1
         exists = 0 <= index < len(lane)
         return {
-            "event": self.hosts[track.host].details.summary(RowEvent(track, depth, index)) if exists else None
+            "event": self.hosts[track.host_number].details.summary(RowEvent(track, depth, index))
+            if exists
+            else None
         }
 
     def search(self, query: str, rows: Sequence[str] | None = None) -> SearchAnswer:
@@ -173,12 +175,14 @@ class Timeline:
         """The events of rows in a window, by start; without `rows`, of all unfolded rows except classes."""
         self._check_window(start_ps, end_ps)
         tracks = [self._row(row) for row in rows] or [
-            track for track in self._tracks.values() if track.head.unfolded and track.head.kind != "classes"
+            track
+            for track in self._tracks.values()
+            if track.head.initially_shown and track.head.kind != "classes"
         ]
         count, row_events = table(tracks, start_ps, end_ps, limit)
         return {
             "count": count,
-            "items": [self.hosts[item.track.host].details.summary(item) for item in row_events],
+            "items": [self.hosts[item.track.host_number].details.summary(item) for item in row_events],
         }
 
     def _row(self, row: str) -> Track:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
-from tb_xla_insights.trace.device import Device, Spans
+from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.plane_devices import make_spans
+from tb_xla_insights.trace.plane_devices import nest_intervals
 from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import LineRegions, Regions, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
@@ -36,7 +36,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
     regions = find_regions(line_regions, trace.flows) if line_regions else None
     start, end, run = op_times(trace, rows, regions)
     ops = rows, start, end, trace.stats["hlo_op"].values if rows.size else rows
-    if regions is None or not regions.runs.any():
+    if regions is None or not regions.has_run.any():
         core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
         cores = np.unique(core_of_op).tolist()
         ops_by_core = _by_core(core_of_op)
@@ -50,8 +50,8 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
     )
     np.minimum.at(begin, run_of_moved, start[moved_ops])
     core, core_of_op = _cores(trace, catalog, regions, begin, keys)
-    runs = np.flatnonzero(regions.runs)
-    modules = (
+    runs = np.flatnonzero(regions.has_run)
+    run_columns = (
         regions.row[runs],
         begin[runs],
         regions.complete_ps[runs],
@@ -65,8 +65,8 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
         runs_of_core, ops_of_core = (
             by_core.get(number, no_entries) for by_core in (runs_by_core, ops_by_core)
         )
-        device = _device(trace, number, _select(modules, runs_of_core), _select(ops, ops_of_core))
-        run_ids = _run_ids(device.modules, runs[runs_of_core], regions.row, keys.run_id_of_region)
+        device = _device(trace, number, _select(run_columns, runs_of_core), _select(ops, ops_of_core))
+        run_ids = _run_ids(device.runs, runs[runs_of_core], regions.row, keys.run_id_of_region)
         devices.append(replace(device, run_ids=run_ids))
     return devices
 
@@ -98,7 +98,7 @@ def _select(columns: _Columns, chosen: NDArray[np.intp]) -> _Columns:
     return rows[chosen], start[chosen], end[chosen], name[chosen]
 
 
-def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Device:
+def _device(trace: Trace, number: int, runs: _Columns, ops: _Columns) -> Device:
     name = f"CPU:{number}"
     return Device(
         f"{trace.host}/{name}",
@@ -107,16 +107,16 @@ def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Devi
         trace.host,
         None,
         True,
-        make_spans(*modules),
-        make_spans(*ops),
+        nest_intervals(*runs),
+        nest_intervals(*ops),
         {},
     )
 
 
-def _run_ids(modules: Spans, runs: NDArray[np.intp], row: Int32, run_id: Int64) -> Int64:
-    """The run id of each module of a core; `runs` are the core's regions, `row` and `run_id` those of all regions."""
-    order = np.argsort(row[runs])
-    return run_id[runs[order][np.searchsorted(row[runs], modules.row, sorter=order)]]
+def _run_ids(runs: NestedIntervals, run_regions: NDArray[np.intp], row: Int32, run_id: Int64) -> Int64:
+    """The run id of each run of a core; `run_regions` are its regions, `row` and `run_id` those of all regions."""
+    order = np.argsort(row[run_regions])
+    return run_id[run_regions[order][np.searchsorted(row[run_regions], runs.row, sorter=order)]]
 
 
 def _cores(
@@ -124,7 +124,7 @@ def _cores(
 ) -> tuple[Int64, Int64]:
     """The core of each run and of each op. If cores are not recorded, an op whose run the capture cuts belongs to the
     first core."""
-    runs = np.flatnonzero(regions.runs)
+    runs = np.flatnonzero(regions.has_run)
     recorded_core = keys.core_of_region[runs]
     is_recorded = recorded_core != UNKNOWN
     if is_recorded.any():
@@ -156,10 +156,10 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
     """The execute call that each run's flow comes from, the outermost on the flow's path; if the capture has none, the
     innermost jitted call; -1: not recorded."""
     launch, visited_by = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
-    columns = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
+    columns = regions.row, regions.outer, regions.source, regions.of_row, regions.has_run
     for tag in ("launch", "jitted_call"):
         is_call = np.array(
-            [tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
+            [tag in catalog.tags(trace.strings[text_index]) for text_index in trace.metadata.name], np.bool_
         )
         kernels.find_launches(
             runs.astype(np.int32), is_call, tag == "jitted_call", trace.metadata_index, trace.parent,

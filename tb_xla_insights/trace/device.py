@@ -18,12 +18,12 @@ _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Spans:
-    """Intervals on one device: modules or ops, sorted by start, the longer one first.
+class NestedIntervals:
+    """The runs or the ops of one device as intervals, sorted by start, the longer one first.
 
     `row` is the event of each interval. Their lengths may differ: an op of a CPU capture lasts from its start to its
-    `end:` event. `depth`, `parent` (index into these spans, -1: none) and `self_ps` (time that no child covers)
-    describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
+    `end:` event. `depth`, `parent` (index into these intervals, -1: none) and `own_ps` (time that no child
+    covers) describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
     """
 
     row: Int32
@@ -34,16 +34,16 @@ class Spans:
     name: Int32
 
     @cached_property
-    def self_ps(self) -> Int64:
-        self_time = self.end_ps - self.start_ps
+    def own_ps(self) -> Int64:
+        own_ps = self.end_ps - self.start_ps
         # One array serves as durations and as result: children come after their parent, whose duration is read before.
-        kernels.self_times(self.start_ps, self_time, self.parent, 0, self_time, self.start_ps.copy())
-        return self_time
+        kernels.own_times(self.start_ps, own_ps, self.parent, 0, own_ps, self.start_ps.copy())
+        return own_ps
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def shifted(self, by_ps: int) -> Spans:
+    def shifted(self, by_ps: int) -> NestedIntervals:
         return replace(self, start_ps=self.start_ps + by_ps, end_ps=self.end_ps + by_ps)
 
 
@@ -51,7 +51,7 @@ class Spans:
 class Device:
     """One device core. With `from_host_events` it has no plane of its own and was built from events of host threads.
 
-    `modules` are its program runs, `ops` its operations (on a GPU the kernels of all streams; the event of a run is its
+    `runs` are its program runs, `ops` its operations (on a GPU the kernels of all streams; the event of a run is its
     first kernel), `lines` all lines of its plane by name. `run_of_op`, if runs were derived from kernels, is the run of
     each op (-1: none, as for kernels without a program); None if times determine it. `run_ids`, with
     `from_host_events`, are the ids of each run's execute call (0: not recorded).
@@ -63,8 +63,8 @@ class Device:
     host: str
     plane: int | None
     from_host_events: bool
-    modules: Spans
-    ops: Spans
+    runs: NestedIntervals
+    ops: NestedIntervals
     lines: dict[str, int]
     run_of_op: Int32 | None = None
     run_ids: Int64 | None = None
@@ -77,10 +77,9 @@ class Device:
 
     @cached_property
     def span_ps(self) -> tuple[int, int]:
-        """Start of the first and end of the last module or op; (0, 0) without any."""
-        columns = [spans for spans in (self.modules, self.ops) if len(spans)]
+        """Start of the first and end of the last run or op; (0, 0) without any."""
+        columns = [intervals for intervals in (self.runs, self.ops) if len(intervals)]
         if not columns:
             return 0, 0
-        return min(int(spans.start_ps[0]) for spans in columns), max(
-            int(spans.end_ps.max()) for spans in columns
-        )
+        starts = (int(intervals.start_ps[0]) for intervals in columns)
+        return min(starts), max(int(intervals.end_ps.max()) for intervals in columns)

@@ -67,16 +67,16 @@ def outermost_rows(parent: Int32, rows: Int32) -> Int32:
     return rows[nearest_ancestor(parent, rows) < 0]
 
 
-def self_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:
+def own_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:
     """Durations minus the union of an event's children, for events sorted by start; the first event is row `first`."""
-    self_time = duration_ps.copy()
-    kernels.self_times(start_ps, duration_ps, parent, first, self_time, start_ps.copy())
-    return self_time
+    own_ps = duration_ps.copy()
+    kernels.own_times(start_ps, duration_ps, parent, first, own_ps, start_ps.copy())
+    return own_ps
 
 
-def self_ps(trace: Trace, row: int) -> int:
-    """The part of an event's duration that no child covers."""
+def own_time_ps(trace: Trace, row: int) -> int:
+    """An event's own time: the part of its duration that no child covers."""
     line, end = trace.line_of(row), trace.end_ps[row]
     inside = int(np.searchsorted(trace.start_ps[row : line.rows.stop], end))
     rows = slice(row, row + max(inside, 1))
-    return int(self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], row)[0])
+    return int(own_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], row)[0])

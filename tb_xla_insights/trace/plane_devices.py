@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tb_xla_insights.parallel import run_parallel
-from tb_xla_insights.trace.device import Device, DeviceKind, Spans
+from tb_xla_insights.trace.device import Device, DeviceKind, NestedIntervals
 from tb_xla_insights.trace.gpu_runs import gpu_runs
 from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Int32, Int64, Line, Plane, Trace
@@ -28,35 +28,35 @@ _MAX_NAME_LENGTH = 40
 _KIND_OF_NAME: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 
 
-def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
-    """Builds spans from columns in any order: sorts them, and nests them by their times."""
+def nest_intervals(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> NestedIntervals:
+    """Builds intervals from columns in any order: sorts them, and nests them by their times."""
     order = np.argsort(start_ps, kind="stable")  # fast for concatenated lines, which are sorted: it merges
     start_ps = start_ps[order]
     equal = start_ps[1:] == start_ps[:-1]
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
     row, end_ps, name = row[order], end_ps[order], name[order]
-    del order, equal, tied  # 20 MB in a large capture, which the nesting needs
+    del order, equal, tied  # frees 20 MB of a large capture before the nesting allocates its own
     depth, parent = nest_events(start_ps, end_ps - start_ps, [(0, len(row))])
-    return Spans(row, start_ps, end_ps, depth, parent, name)
+    return NestedIntervals(row, start_ps, end_ps, depth, parent, name)
 
 
-def line_spans(trace: Trace, lines: list[Line]) -> Spans:
-    """The spans of the events of lines, as recorded, with their short names."""
+def intervals_of_lines(trace: Trace, lines: list[Line]) -> NestedIntervals:
+    """The events of lines, as recorded, with their short names."""
     if len(lines) != 1:
-        return event_spans(trace, _rows(lines))
+        return intervals_of_events(trace, _rows(lines))
     # The events of one line are already sorted and nested.
     rows = lines[0].rows
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     parent = trace.parent[rows] - np.int32(rows.start)
     np.maximum(parent, -1, out=parent)
     name = texts_of_events(trace.metadata.label, trace.metadata_index[rows])
-    return Spans(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
+    return NestedIntervals(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
 
 
-def event_spans(trace: Trace, rows: Int32) -> Spans:
-    """The spans of events, as recorded, with their short names."""
-    return make_spans(
+def intervals_of_events(trace: Trace, rows: Int32) -> NestedIntervals:
+    """Events, as recorded, with their short names."""
+    return nest_intervals(
         rows, trace.start_ps[rows], trace.end_ps[rows], trace.metadata.label[trace.metadata_index[rows]]
     )
 
@@ -64,7 +64,7 @@ def event_spans(trace: Trace, rows: Int32) -> Spans:
 def plane_devices(trace: Trace) -> list[Device]:
     """One device per device plane with program runs or ops, in the order of kinds and numbers.
 
-    Planes of parts of a device (sparse cores, counters) have other names and are no devices. A GPU's ops are the
+    Planes of parts of a device (sparse cores, counters) have other names and are not devices. A GPU's ops are the
     kernels of all streams, without copies, and its program runs are derived from them.
     """
     named = [
@@ -83,7 +83,7 @@ def plane_devices(trace: Trace) -> list[Device]:
             for (kind, *_, plane), name in zip(named, names, strict=True)
         ]
     )
-    return _with_runs(trace, [device for device in devices if len(device.modules) or len(device.ops)])
+    return _with_runs(trace, [device for device in devices if len(device.runs) or len(device.ops)])
 
 
 def _names(planes: list[str]) -> list[str]:
@@ -102,9 +102,7 @@ def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
     without_runs = [
         device
         for device in devices
-        if device.kind == "gpu"
-        and not len(device.modules)
-        and _is_stream(trace.line_of(int(device.ops.row[0])))
+        if device.kind == "gpu" and not len(device.runs) and _is_stream(trace.line_of(int(device.ops.row[0])))
     ]
     if not without_runs:
         return devices
@@ -112,7 +110,7 @@ def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
     with_runs = {
         device.plane: replace(
             device,
-            modules=make_spans(columns.row, columns.start_ps, columns.end_ps, columns.name),
+            runs=nest_intervals(columns.row, columns.start_ps, columns.end_ps, columns.name),
             run_of_op=columns.run_of_kernel,
         )
         for device, columns in zip(without_runs, runs, strict=True)
@@ -128,11 +126,11 @@ def _device(trace: Trace, plane: Plane, kind: DeviceKind, name: str, lines: list
     ops = [line for line in lines if line.name == OPS]
     streams = [line for line in lines if _is_stream(line)]
     if streams and not any(line.count for line in ops):
-        spans = event_spans(trace, _kernels(trace, _rows(streams)))
+        intervals = intervals_of_events(trace, _kernels(trace, _rows(streams)))
         # Kernels run beside each other, none inside another.
-        spans = replace(spans, parent=np.full(len(spans), -1, np.int32))
+        intervals = replace(intervals, parent=np.full(len(intervals), -1, np.int32))
     else:
-        spans = line_spans(trace, ops)
+        intervals = intervals_of_lines(trace, ops)
     return Device(
         id=f"{trace.host}/{name}",
         name=name,
@@ -140,8 +138,8 @@ def _device(trace: Trace, plane: Plane, kind: DeviceKind, name: str, lines: list
         host=trace.host,
         plane=plane.index,
         from_host_events=False,
-        modules=line_spans(trace, [line for line in lines if line.name == MODULES]),
-        ops=spans,
+        runs=intervals_of_lines(trace, [line for line in lines if line.name == MODULES]),
+        ops=intervals,
         lines={line.name: line.index for line in lines},
     )
 
@@ -157,11 +155,13 @@ def _kernels(trace: Trace, rows: Int32) -> Int32:
     """The events of `rows` that compute, not copy. A kernel that copies or fills for an op counts as computing."""
 
     def code(text: str) -> int:
-        return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)
+        if text.startswith(_COPIES):
+            return _COPY
+        return _COPY_KERNEL if text.startswith(_COPY_KERNELS) else _OTHER
 
     codes = trace.map_texts(trace.metadata.name[trace.metadata_index[rows]], code)
     has_op = (
         np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
     )
-    kernels: Int32 = rows[(codes <= _OTHER) | (codes == _COPY_KERNEL) & has_op]
+    kernels: Int32 = rows[(codes == _OTHER) | (codes == _COPY_KERNEL) & has_op]
     return kernels

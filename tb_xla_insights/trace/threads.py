@@ -13,7 +13,7 @@ from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
-from tb_xla_insights.trace.nesting import self_times
+from tb_xla_insights.trace.nesting import own_times
 from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -170,8 +170,8 @@ class _ThreadEvents:
         class_index = self.trace.class_indices(line.rows)
         has_class = class_index >= 0
         trace, rows = self.trace, line.rows
-        self_time = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
-        sums = np.bincount(class_index[has_class], self_time[has_class], minlength=OTHER + 1)
+        own_ps = own_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
+        sums = np.bincount(class_index[has_class], own_ps[has_class], minlength=OTHER + 1)
         counts = np.bincount(class_index[has_class], minlength=OTHER + 1)
         return {CLASSES[index]: float(sums[index]) for index in np.flatnonzero(counts)}
 
@@ -192,12 +192,12 @@ class _ThreadEvents:
 
 
 def _flags(trace: Trace, catalog: Catalog) -> NDArray[np.int8]:
-    """The flags of each event metadata's name on host planes."""
+    """The flags of each event metadata entry's name on host planes."""
     flags = np.zeros(len(trace.metadata.name), np.int8)
     hosts = host_planes(trace)
-    for index, (plane, text) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
+    for index, (plane, text_index) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
         if plane in hosts:
-            name = trace.strings[text]
+            name = trace.strings[text_index]
             tags = catalog.tags(name)
             flags[index] = (
                 _LOADER * bool(tags & _LOADER_TAGS)

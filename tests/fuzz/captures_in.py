@@ -18,7 +18,7 @@ from independent import SPACE, of_space, parse
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
-from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import MAX_DEPTH
 from tb_xla_insights.trace.read import read_trace
@@ -152,14 +152,14 @@ def _check_trace(trace: Trace) -> None:
     assert (trace.start_ps >= 0).all()
     assert (trace.duration_ps >= 0).all()
     for device in trace.devices:
-        _check_spans(device.modules)
+        _check_spans(device.runs)
         _check_spans(device.ops)
 
 
-def _check_spans(spans: Spans) -> None:
+def _check_spans(spans: NestedIntervals) -> None:
     assert (np.diff(spans.start_ps) >= 0).all()
     assert (spans.end_ps >= spans.start_ps).all()
-    assert (spans.self_ps >= 0).all()
+    assert (spans.own_ps >= 0).all()
 
 
 TARGETS = [

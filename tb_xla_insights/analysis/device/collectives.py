@@ -65,7 +65,7 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     )
     hidden = covered_times(computing.start_ps, computing.end_ps, start, end)
     # Ops that run side by side (on streams, on threads) are not nested, even if their times are.
-    own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
+    own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.own_ps
     duration_ps = own_ps[op_indices]
     exposed_ps = np.minimum(duration_ps, end - start - hidden)
     return Collectives(op_indices.astype(np.int32), kinds[op_indices], duration_ps, exposed_ps)

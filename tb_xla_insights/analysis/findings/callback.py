@@ -110,7 +110,7 @@ def _held_up_windows(trace: Trace) -> Intervals:
     programs end."""
     intervals = []
     for index, device in enumerate(trace.devices):
-        runs = device.modules
+        runs = device.runs
         on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
         driving_runs = union(runs.start_ps, runs.end_ps, on_driving_thread)
         intervals.append(find_callbacks(trace, index).waits.within(driving_runs))

@@ -199,7 +199,7 @@ def device_bound(facts: Facts) -> Finding | None:
     a callback, another core or memory."""
     trace = facts.trace
     has_joined_runs = bool((find_launches(trace).runs.join != NONE).any())
-    has_gaps_between_runs = any(len(device.modules) > 1 for device in trace.devices)
+    has_gaps_between_runs = any(len(device.runs) > 1 for device in trace.devices)
     lacks_ops = any(not len(device.ops) for device in trace.devices)
     busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
     waiting_ps = sum(stalls(trace, device).total_ps for device in trace.devices) + int(

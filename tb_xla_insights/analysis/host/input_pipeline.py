@@ -33,7 +33,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotation_mask
-from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
@@ -124,7 +124,7 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
     return union(segments.start_ps, segments.end_ps)
 
 
-def _infeed(trace: Trace, ops: Spans) -> Intervals:
+def _infeed(trace: Trace, ops: NestedIntervals) -> Intervals:
     """Returns when a device is in infeed ops, which its busy time leaves out."""
     is_infeed = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
     if not is_infeed.any():

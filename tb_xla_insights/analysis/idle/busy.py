@@ -115,8 +115,8 @@ def merge_stalls(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
 def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     device = trace.devices[index]
     if by_modules or not len(device.ops):
-        spans = device.modules if len(device.modules) else device.ops
-        return union(spans.start_ps, spans.end_ps)
+        intervals = device.runs if len(device.runs) else device.ops
+        return union(intervals.start_ps, intervals.end_ps)
     counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _EXCLUDED_FLAG == 0)
     return union(device.ops.start_ps, device.ops.end_ps, counts)
 
@@ -159,7 +159,7 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
         "stalls": stall_ops(trace, device),
         "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
         "duty": duty,
-        "modules": len(device.modules),
+        "modules": len(device.runs),
         "ops": len(device.ops),
     }
 

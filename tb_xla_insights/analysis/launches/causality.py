@@ -80,10 +80,10 @@ class CausalPaths:
 
 @memoised
 def metadata_flags(trace: Trace) -> Int16:
-    """Returns the flags (see `codes`) of each event metadata's name."""
+    """Returns the flags (see `codes`) of each event metadata entry's name."""
     flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
-    for metadata_index, text in enumerate(trace.metadata.name):
-        flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)
+    for metadata_index, text_index in enumerate(trace.metadata.name):
+        flags[metadata_index] |= _NAMES.get(trace.strings[text_index], 0)
     return flags
 
 
@@ -140,7 +140,7 @@ def _line_masks(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 @memoised
 def _cpu_runs(trace: Trace) -> Int32:
     """Returns the events of the runs of devices that are threads of the host, in row order."""
-    runs = [device.modules.row for device in trace.devices if device.from_host_events]
+    runs = [device.runs.row for device in trace.devices if device.from_host_events]
     return np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
 
 

@@ -33,15 +33,14 @@ _RUN_ID_MASK = (1 << 27) - 1
 
 @dataclass(frozen=True)
 class Runs:
-    """Device runs, ordered by device and then by its modules.
+    """Device runs, ordered by device, in the order of `Device.runs`.
 
-    `device`: index into the trace's devices. `module`: index into the device's modules. `launch`: index into Launches,
+    `device`: index into the trace's devices. `launch`: index into Launches,
     -1: none. `enqueue_row`, `enqueue_ps`: the event that put the run into the device's queue and when, -1: none.
     `join`: how that event was found, an index into JOINS. `program`: index into Launches.programs.
     """
 
     device: Int32
-    module: Int32
     launch: Int32
     enqueue_row: Int32
     enqueue_ps: Int64
@@ -58,7 +57,7 @@ class Runs:
         return self.end_ps - self.start_ps
 
     def of_device(self, device: int) -> slice:
-        """Returns the runs of one device, in the order of its modules."""
+        """Returns the runs of one device, in the order of `Device.runs`."""
         low, high = np.searchsorted(self.device, [device, device + 1])
         return slice(int(low), int(high))
 
@@ -80,22 +79,21 @@ class Runs:
 @memoised
 def list_programs(trace: Trace) -> list[ProgramName]:
     """Returns the programs that the devices ran, as in Launches.programs."""
-    names = [device.modules.name for device in trace.devices]
+    names = [device.runs.name for device in trace.devices]
     texts = np.unique(np.concatenate(names or [np.zeros(0, np.int32)]))
-    return [parse_program_name(trace.strings[text]) for text in texts.tolist()]
+    return [parse_program_name(trace.strings[text_index]) for text_index in texts.tolist()]
 
 
 def find_runs(trace: Trace) -> Runs:
     """Returns every run of the host's devices, with -1 as `launch`: `find_launches` fills in the launches."""
     devices = trace.devices
-    modules = [device.modules for device in devices]
+    runs = [device.runs for device in devices]
     empty = np.zeros(0, np.int64)
-    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(spans) for spans in modules])
-    module = np.concatenate([np.arange(len(spans)) for spans in modules] or [empty]).astype(np.int32)
-    start = np.concatenate([spans.start_ps for spans in modules] or [empty])
-    end = np.concatenate([spans.end_ps for spans in modules] or [empty])
-    row = np.concatenate([spans.row for spans in modules] or [empty.astype(np.int32)])
-    name = np.concatenate([spans.name for spans in modules] or [empty.astype(np.int32)])
+    device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(intervals) for intervals in runs])
+    start = np.concatenate([intervals.start_ps for intervals in runs] or [empty])
+    end = np.concatenate([intervals.end_ps for intervals in runs] or [empty])
+    row = np.concatenate([intervals.row for intervals in runs] or [empty.astype(np.int32)])
+    name = np.concatenate([intervals.name for intervals in runs] or [empty.astype(np.int32)])
     on_cpu = bool(devices) and devices[0].from_host_events
     enqueue, join = (
         _cpu_enqueues(trace, device, row, start) if on_cpu else _device_enqueues(trace, device, row, start)
@@ -106,7 +104,7 @@ def find_runs(trace: Trace) -> Runs:
     enqueue_ps = np.where(enqueue >= 0, np.minimum(enqueued_ps, start), -1)
     program = np.searchsorted(np.unique(name), name).astype(np.int32)
     launch = np.full(len(row), -1, np.int32)
-    return Runs(device, module, launch, enqueue, enqueue_ps, join, program, start, end)
+    return Runs(device, launch, enqueue, enqueue_ps, join, program, start, end)
 
 
 def _merge_joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
@@ -165,8 +163,7 @@ def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) 
     """
     matched = np.full(len(device), -1, np.int32)
     run_ids = [
-        cpu.run_ids if cpu.run_ids is not None else np.zeros(len(cpu.modules), np.int64)
-        for cpu in trace.devices
+        cpu.run_ids if cpu.run_ids is not None else np.zeros(len(cpu.runs), np.int64) for cpu in trace.devices
     ]
     run_id = np.concatenate(run_ids)
     if not run_id.any():

@@ -209,7 +209,7 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
         (
             number
             for number, device in enumerate(trace.devices)
-            if (row in device.modules.row if device.from_host_events else device.plane == plane)
+            if (row in device.runs.row if device.from_host_events else device.plane == plane)
         ),
         0,
     )

@@ -132,9 +132,9 @@ def find_ops(trace: Trace) -> Ops:
         keys = np.ascontiguousarray(distinct.key[bounds[index] : bounds[index + 1]])
         ops = device.ops
         own_ps = (
-            own_times(ops.start_ps, ops.end_ps, ops.self_ps, keys, caller, in_program)
+            own_times(ops.start_ps, ops.end_ps, ops.own_ps, keys, caller, in_program)
             if device.from_host_events
-            else ops.self_ps
+            else ops.own_ps
         )
         device_ops.append(DeviceOps(keys, own_ps, runs[index]))
     return Ops(

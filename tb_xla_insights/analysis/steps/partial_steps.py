@@ -26,7 +26,7 @@ def count_partial_steps(trace: Trace) -> int:
     """
     steps, lines = recorded_steps(trace), trace.driving_lines
     if steps and steps[0].source == "modules":
-        return 1 + any((device.modules.start_ps < steps[0].start_ps).any() for device in trace.devices)
+        return 1 + any((device.runs.start_ps < steps[0].start_ps).any() for device in trace.devices)
     if not steps or not lines or steps[0].on_device:
         return 0
     driving = trace.lines[lines[0]].rows

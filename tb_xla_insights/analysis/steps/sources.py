@@ -69,7 +69,7 @@ def recorded_steps(trace: Trace) -> list[Step]:
         _steps_of_annotations,
         _steps_of_steps_line,
         _steps_of_markers,
-        _steps_of_modules,
+        _steps_of_runs,
     ):
         steps = sorted(steps_of_source(trace), key=lambda step: (step.start_ps, -step.duration_ps))
         if steps:
@@ -150,19 +150,18 @@ def _steps_of_markers(trace: Trace) -> Iterator[Step]:
         yield Step(trace.name(row), None, "step_marker", trace.host, start, end - start, row)
 
 
-def _steps_of_modules(trace: Trace) -> Iterator[Step]:
+def _steps_of_runs(trace: Trace) -> Iterator[Step]:
     """Yields the steps of the device with most runs. The marking program's last run begins no step: the capture cuts
     it."""
-    device = max(trace.devices, key=lambda device: len(device.modules), default=None)
-    if device is None or not len(device.modules):
+    device = max(trace.devices, key=lambda device: len(device.runs), default=None)
+    if device is None or not len(device.runs):
         return
-    modules = device.modules
     # Names without program ids: a recompiled graph keeps its name.
-    names = [parse_program_name(trace.strings[text]).name for text in modules.name.tolist()]
-    runs = _loop_runs(names, modules.end_ps - modules.start_ps)
-    rows, starts = modules.row[runs].tolist(), modules.start_ps[runs].tolist()
+    names = [parse_program_name(trace.strings[text_index]).name for text_index in device.runs.name.tolist()]
+    loop_runs = _loop_runs(names, device.runs.end_ps - device.runs.start_ps)
+    rows, starts = device.runs.row[loop_runs].tolist(), device.runs.start_ps[loop_runs].tolist()
     for row, start, end in zip(rows, starts, starts[1:], strict=False):
-        yield Step(names[runs[0]], None, "modules", trace.host, start, end - start, row)
+        yield Step(names[loop_runs[0]], None, "modules", trace.host, start, end - start, row)
 
 
 def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.analysis.window.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
-from tb_xla_insights.trace.device import Spans
+from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Role, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -37,7 +37,7 @@ class ThreadExcerpt:
 
 @dataclass(frozen=True)
 class DeviceExcerpt:
-    """A device in the range. `span_ps`: start and end of its whole span; `modules`: starts and ends."""
+    """A device in the range. `span_ps`: start and end of its whole span; `runs`: their starts and ends."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class DeviceExcerpt:
     span_ps: tuple[int, int]
     busy: Intervals
     stalls: Intervals
-    modules: tuple[Int64, Int64]
+    runs: tuple[Int64, Int64]
     ops: OpsOfDevice
 
 
@@ -102,7 +102,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device_id: str | None = No
             device.span_ps,
             busy(trace, device).clipped(start_ps, end_ps),
             stalls(trace, device).clipped(start_ps, end_ps),
-            _touching(device.modules, start_ps, end_ps),
+            _touching(device.runs, start_ps, end_ps),
             ops_of_device(trace, index, start_ps, end_ps),
         )
         for index, device in enumerate(trace.devices)
@@ -128,6 +128,6 @@ def _is_op(trace: Trace, rows: slice) -> NDArray[np.bool_]:
     return is_op
 
 
-def _touching(spans: Spans, start_ps: int, end_ps: int) -> tuple[Int64, Int64]:
-    touches = (spans.start_ps < end_ps) & (spans.end_ps > start_ps)
-    return spans.start_ps[touches], spans.end_ps[touches]
+def _touching(intervals: NestedIntervals, start_ps: int, end_ps: int) -> tuple[Int64, Int64]:
+    touches = (intervals.start_ps < end_ps) & (intervals.end_ps > start_ps)
+    return intervals.start_ps[touches], intervals.end_ps[touches]

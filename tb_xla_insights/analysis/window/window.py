@@ -144,7 +144,7 @@ def _device_row(device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list
         "busy_ps": busy_ps,
         "idle_ps": span - busy_ps,
         "stall_ps": device.stalls.clipped(start_ps, end_ps).total_ps,
-        "modules": _count_touching(*device.modules, start_ps, end_ps),
+        "modules": _count_touching(*device.runs, start_ps, end_ps),
         "ops": _count_touching(device.ops.start_ps, device.ops.end_ps, start_ps, end_ps),
         "top_ops": by_name[:_MAX_TOP_OPS],
         "more_ops": sum_of_ops(by_name[_MAX_TOP_OPS:]),
