@@ -179,7 +179,7 @@ def _epoch_ns(value: object) -> int:
             return 0
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return int(aware.timestamp() * 1e6) * 1000
+        return _valid_time_ns(int(aware.timestamp() * 1e6) * 1000)
     return _valid_time_ns(value * 1e9) if isinstance(value, int | float) else 0
 
 

@@ -178,11 +178,17 @@ class Details:
         intervals, index = device_event.intervals, device_event.index
         while (index := int(intervals.parent[index])) >= 0:
             enclosing.append(int(intervals.row[index]))
-        runs = None
-        if track.head.kind == "ops":
-            runs = next((row for row in self._host.tracks if _is_row_of_runs(row, track)), None)
-        outermost = _optional(runs and _event_at(runs, row_event.start_ps))
-        return Enclosing.of([*outermost, *track.find_events(enclosing[::-1])])
+        runs = self._runs_of_op(row_event, device_event) if track.head.kind == "ops" else []
+        return Enclosing.of([*runs, *track.find_events(enclosing[::-1])])
+
+    def _runs_of_op(self, row_event: RowEvent | HiddenEvent, op: _DeviceEvent) -> list[RowEvent]:
+        """The run that an op is part of, if any. Runs that were derived from kernels may overlap."""
+        runs = next((row for row in self._host.tracks if _is_row_of_runs(row, row_event.track)), None)
+        device = row_event.track.trace.devices[op.device]
+        if runs is None or device.run_of_op is None:
+            return _optional(runs and _event_at(runs, row_event.start_ps))
+        run = int(device.run_of_op[op.index])
+        return [] if run < 0 else runs.find_events([int(device.runs.row[run])])
 
     def _stats(self, row_event: RowEvent | HiddenEvent) -> list[StatOfEvent]:
         from tb_xla_insights.trace.details import event_stats

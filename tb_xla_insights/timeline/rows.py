@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import collective_kind, is_wait
+from tb_xla_insights.analysis.device.opcodes import collective_kind, is_host_transfer, is_wait
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
@@ -267,6 +267,7 @@ class HostRows:
         categories = trace.metadata.text.get("hlo_category")
         if categories is not None:
             is_collective_op |= trace.map_texts(categories, _is_collective) > 0
+            is_collective_op &= trace.map_texts(categories, is_host_transfer) <= 0
         return np.where(is_wait_op, STALL, np.where(is_collective_op, COLLECTIVE, OP)).astype(np.int8)
 
 
