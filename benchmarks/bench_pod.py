@@ -91,7 +91,7 @@ def memory_of(pid: int) -> int:
 
 
 def task_cost(file: Path) -> tuple[float, int]:
-    """The time of one warm process for a host in seconds, and the size of its result in bytes."""
+    """The seconds that a warm process takes for one host, and the size of its result in bytes."""
     from functools import partial
 
     from tb_xla_insights.catalog import load_catalog

@@ -114,7 +114,8 @@ def number_of(value: Value) -> int | None:
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else _text(value)
         whole = text.removeprefix("-")
-        return int(text) if whole.isascii() and whole.isdigit() and len(whole) <= 18 else None
+        number = int(text) if whole.isascii() and whole.isdigit() and len(whole) < 20 else 2**63
+        return number if -(2**63) <= number < 2**63 else None
     if isinstance(value, float):
         return int(value) if -(2.0**63) <= value < 2.0**63 else None
     return (value + 2**63) % 2**64 - 2**63

@@ -148,3 +148,16 @@ def test_python_tracer_names_the_function(tmp_path: Path) -> None:
     assert callback.title == "The program waits for Python: slow_metric"
     assert callback.brief == "the program waits for Python (slow_metric)"
     assert callback.advice.startswith("Write slow_metric in jax.numpy")
+
+
+def test_time_of_a_function_is_per_call_of_it(tmp_path: Path) -> None:
+    frames = (
+        ("$callback.py:69 __call__", 410 * US, 280 * US),
+        ("$metrics.py:6 slow_metric", 420 * US, 240 * US),
+        ("$callback.py:69 __call__", 710 * US, 200 * US),
+        ("$metrics.py:30 fast_metric", 720 * US, 20 * US),
+    )
+    ops = (("dot.1", 10, 390), ("custom-call.2", 400, 300), ("custom-call.2", 700, 285))
+    callback = findings(trace_of(tmp_path, *ops, inline=True, frames=frames))["host_callback"]
+    assert callback.evidence["calls"] == 2 * STEPS
+    assert "; slow_metric takes 0.240\u202fms each time" in callback.detail

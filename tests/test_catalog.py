@@ -121,7 +121,7 @@ def test_names_without_a_class_can_be_known_to_the_table(catalog: Catalog) -> No
                     "CommonPjRtLoadedExecutable::Execute", "CommonPjRtLoadedExecutable::Execute (jit_f)",
                     "TfrtTpuLoadedExecutable::Execute"]),
         ("run_start", ["PjRtCpuExecutable::ExecuteHelper", "[0] CommonPjRtLoadedExecutable::Execute (jit_f)",
-                       "[12] CommonPjRtLoadedExecutable::Execute (jit_f)"]),
+                       "[0] CommonPjRtLoadedExecutable::Execute", "[12] CommonPjRtLoadedExecutable::Execute (jit_f)"]),
         ("enqueue", ["DoEnqueueProgram"]),
         ("dynamo", ["ExecuteComputationWithBarrier"]),
         ("read", ["TransferFromServer", "PjRtComputationClient::TransferFromDevice"]),
@@ -140,6 +140,7 @@ def test_parts_of_a_launch_are_no_launches(catalog: Catalog) -> None:
         "ExecuteReplicated_execute",
         "Scheduled TfrtTpuLoadedExecutable::Execute",
         "ExecuteComputationWithBarrier",
+        "[0] CommonPjRtLoadedExecutable::Execute",
     ]
     assert not any("launch" in catalog.tags(name) for name in parts)
 
@@ -204,6 +205,10 @@ def test_a_users_file_extends_and_overrides_the_table(tmp_path: Path) -> None:
         ({"groups": [{"names": ["a"]}]}, "groups[0]"),
         ({"groups": [{"class": "wait", "prefixes": [""]}]}, "groups[0].prefixes"),
         ({"groups": [{"class": "wait"}]}, "groups[0]"),
+        (
+            {"groups": [{"class": "input", "tags": ["loadr"], "names": ["a"]}]},
+            "groups[0].tags: 'loadr' is not a tag",
+        ),
         ({"groups": [3]}, "groups[0]"),
         ({"groups": [], "optional_prefixes": "Our"}, "optional_prefixes"),
     ],

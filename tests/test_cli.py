@@ -232,7 +232,7 @@ def test_special_files_are_refused_without_waiting(
     os.mkfifo(pipe)
     for path, reported_path in (("/dev/null", "/dev/null"), (tmp_path, pipe), (pipe, pipe)):
         line = failure_line(capsys, *command, str(path))
-        assert line == f"xla-insights: {reported_path}: is a pipe or a device; name a .xplane.pb file"
+        assert line == f"xla-insights: {reported_path}: is a pipe or a device; specify a .xplane.pb file"
 
 
 def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsys: Capture) -> None:

@@ -83,6 +83,28 @@ def test_the_category_identifies_a_collective() -> None:
     assert row == {"op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10}
 
 
+@pytest.mark.parametrize("stats", [{"hlo_category": "host send-done"}, {"tf_op": "jit(f)/io_callback:"}])
+def test_a_send_to_the_host_is_no_collective(stats: dict[str, str]) -> None:
+    trace = capture(Core([("send-done.2", 0, 10, stats), ("send-done.3", 10, 10), ("dot", 20, 5)]))
+    assert [row["op"] for row in collectives_report(session(trace))] == ["send-done.3"]
+    assert find_collectives(trace, 0).op.tolist() == [1]
+
+
+def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:
+    """Ops of two programs."""
+    space = Space()
+    plane = space.plane("/device:TPU:0")
+    line = plane.line("XLA Ops")
+    for number, (kind, length) in enumerate([("all-reduce", 5), ("all-gather", 3)], 1):
+        fusion = plane.event_metadata("fusion.3", number, stats={"hlo_category": f"{kind} fusion"})
+        line.event(fusion, 10 * number, length)
+    rows = collectives_report(session(read(space, tmp_path)))
+    assert [(row["op"], row["kind"], row["count"], row["duration_ps"]) for row in rows] == [
+        ("fusion.3", "all-reduce", 1, 5),
+        ("fusion.3", "all-gather", 1, 3),
+    ]
+
+
 def test_rows_add_up_over_devices_and_have_self_times() -> None:
     """A collective in a loop's body belongs to itself, not to the loop."""
     ops = [("while.1", 0, 30), ("all-gather.1", 5, 10), ("all-reduce.1", 20, 5)]

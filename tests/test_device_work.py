@@ -241,6 +241,7 @@ def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None
         (Op("slice-start.1", category="async-start"), "start", None),
         (Op("send-done.1", category="send-done"), "collective", None),
         (Op("outfeed.1", category="outfeed"), "transfer", None),
+        (Op("send-done.1", category="host send-done"), "transfer", None),
         (Op("while.1", flops=7, category="while"), "container", None),
     ],
 )

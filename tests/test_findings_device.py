@@ -121,6 +121,20 @@ class TestDeviceBound:
     def test_a_device_that_idles_for_a_fifth_of_its_span_is_not_the_bottleneck(self) -> None:
         assert "device_bound" not in findings(loop(device=800).trace())
 
+    def test_a_stall_in_an_exposed_collective_counts_once(self) -> None:
+        tpu = loop(device=980)
+        tpu.ops[0] = [
+            op
+            for _, start, duration, _ in tpu.runs[0]
+            for op in (
+                ("fusion.1", start, duration - 80 * US),
+                ("all-reduce-done.2", start + duration - 80 * US, 80 * US),
+            )
+        ]
+        bound = findings(tpu.trace())["device_bound"]
+        span_us = 3 * 1000 + 980
+        assert bound.evidence["computing_share"] == pytest.approx(4 * 900 / span_us)
+
     def test_a_device_that_only_waits_is_not_the_bottleneck(self) -> None:
         assert "device_bound" not in findings(step_on(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
 

@@ -216,6 +216,7 @@ def test_shapes_read_as_in_hlo() -> None:
     inner = Shape(element_type=16, dimensions=[8])
     assert shape_text(inner) == "bf16[8]"
     assert shape_text(Shape(element_type=11)) == "f32[]"
+    assert shape_text(Shape(element_type=13)) == "()"
     assert shape_text(
         Shape(element_type=13, tuple_shapes=[inner, Shape(element_type=99, dimensions=[2, 3])])
     ) == ("(bf16[8], ?[2,3])")

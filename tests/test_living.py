@@ -79,7 +79,7 @@ def test_a_session_that_is_renamed_while_it_is_read_is_read(path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 40, 10_000])
 def test_a_capture_truncated_or_written_during_reading_is_never_a_mixture(path: Path, size: int) -> None:
     with pytest.raises(
-        InputError, match="the file changed while it was read; read it again once it is written"
+        InputError, match="the file changed while it was read; read it again once writing has finished"
     ):
         steps_read_during(path, lambda: os.truncate(path, size))
 

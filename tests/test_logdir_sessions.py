@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -202,6 +203,13 @@ def test_a_remote_logdir_reads_like_a_local_one(bucket: str) -> None:
     assert {session.bytes for session in sessions} == {5}
     assert all(session.path.startswith("memory://") for session in sessions)
     assert all(session.modified_unix_ns > 10**18 for session in sessions)
+
+
+def test_a_date_before_1970_is_an_unknown_time(bucket: str) -> None:
+    """As of stores that send the year 1."""
+    for file in fsspec.filesystem("memory").store.values():
+        file.created = datetime(1, 1, 1, tzinfo=UTC)
+    assert {session.modified_unix_ns for session in find_sessions([Root(bucket)])} == {0}
 
 
 def test_every_way_to_name_a_remote_session(bucket: str) -> None:

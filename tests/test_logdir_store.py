@@ -325,3 +325,14 @@ def test_sessions_stay_listed_when_a_refresh_fails() -> None:
     listing = Listing([Root("nothing://x")])
     assert listing.refresh(wait=None) == ()
     assert str(listing.message).startswith("nothing://x: ")
+
+
+def test_a_reader_whose_wait_fails_does_not_hold_up_later_ones() -> None:
+    gate, interrupt = MemoryGate(10), cast(Any, raising(KeyboardInterrupt()))
+    with gate.acquire(6, lambda: False):
+        with pytest.raises(KeyboardInterrupt), gate.acquire(6, interrupt):
+            pass
+        assert not gate._waiting
+        with gate.acquire(4, lambda: True):
+            assert gate.used_bytes == 10
+    assert gate.used_bytes == 0

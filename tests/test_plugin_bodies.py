@@ -17,7 +17,7 @@ from werkzeug.test import Client
 
 LIMIT = 1 << 16
 TOO_LARGE = (413, "the body is too large; at most 65536 bytes are read")
-NO_OBJECT = (400, "data/capture_cancel: the body must be a JSON object of texts and whole numbers")
+NO_OBJECT = (400, "data/capture_cancel: the body must be a JSON object of strings and integers")
 MAX_SENT_BYTES = 200 * 10**6
 """The part of an endless body that a test sends before it gives up."""
 

@@ -80,7 +80,7 @@ class SilentProfiler:
             raise RuntimeError("Profile has already been started. ")
 
     def stop(self) -> None: ...
-    def wait(self) -> None: ...
+    def wait_for_devices(self) -> None: ...
     def metrics(self) -> None: ...
 
 
@@ -100,7 +100,8 @@ class TestNewLogdir:
     def test_the_logdir_is_removed_if_another_profile_runs(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with pytest.raises(InputError, match=r"^record: the profiler does not start"):
+        message = r"^record: the profiler does not start \(.*\); if another profile runs, end it first$"
+        with pytest.raises(InputError, match=message):
             self.start(tmp_path / "runs/new", monkeypatch, True)
         assert not list(tmp_path.iterdir())
 
@@ -118,6 +119,48 @@ class TestNewLogdir:
         with pytest.raises(ZeroDivisionError):
             self.start(tmp_path / "new", monkeypatch, False, explain=lambda: 1 // 0)
         assert not list(tmp_path.iterdir())
+
+
+class TestOldSessions:
+    """A recording into a logdir with a session of an earlier one."""
+
+    @pytest.fixture
+    def session(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(False))
+        session = tmp_path / "plugins/profile/2026_01_01_00_00_00"
+        session.mkdir(parents=True)
+        (session / "a.xplane.pb").write_bytes(b"old")
+        (session / RECORD_FILE).write_text("old")
+        return session
+
+    def test_a_profiler_that_writes_nothing_leaves_them_unchanged(
+        self, tmp_path: Path, session: Path
+    ) -> None:
+        recording = record(tmp_path)
+        recording.start()
+        with pytest.raises(InputError, match="the profiler wrote nothing there"):
+            recording.stop()
+        assert sorted(path.name for path in session.iterdir()) == ["a.xplane.pb", RECORD_FILE]
+        assert (session / RECORD_FILE).read_text() == "old"
+
+    def test_a_profiler_that_adds_a_host_extends_its_session(self, tmp_path: Path, session: Path) -> None:
+        recording = record(tmp_path)
+        recording.start()
+        (session.parent / "2026_01_02_00_00_00").mkdir()
+        (session / "b.xplane.pb").write_bytes(b"new")
+        assert recording.stop() == str(session)
+        assert json.loads((session / RECORD_FILE).read_text())["files"] == []
+
+    def test_a_bucket_that_refuses_access_is_a_one_line_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError("Forbidden")
+
+        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(False))
+        monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.find", refuse)
+        with pytest.raises(
+            InputError, match=r"^memory://refused/plugins/profile: access refused \(Forbidden\)"
+        ):
+            record("memory://refused").start()
 
 
 class TestJax:

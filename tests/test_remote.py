@@ -195,7 +195,7 @@ def test_a_file_that_changes_during_reading_is_reported(
     _, document, _ = report(store, capsys)
     [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["message"].endswith(
-        ": the file changed while it was read; read it again once it is written"
+        ": the file changed while it was read; read it again once writing has finished"
     )
 
 
@@ -229,7 +229,7 @@ def test_a_store_without_range_requests_sends_the_file_once(
     assert code == 0
     assert document["session"]["hosts"][0]["bytes"] == len(CONTENT)
     # fsspec requests the size with GET if HEAD does not return it, and does not read the answer.
-    size_requests = 4 if how == "send_without_length" else 0
+    size_requests = 5 if how == "send_without_length" else 0
     assert len(store.requests_of(HOSTS[0])) - size_requests == 1
 
 
@@ -318,6 +318,26 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
         )
     finally:
         over.set()
+
+
+def test_a_file_of_unknown_size_is_left_when_reading_is_stopped(store: WebStore) -> None:
+    over, arrived = threading.Event(), list[int]()
+
+    def stall_after_half(answer: Answer, request: Request) -> bool:
+        if request.method == "HEAD":
+            return answer.send_without_length()
+        answer.send_half_without_length()
+        return over.wait(20)
+
+    store.faults[HOSTS[0]] = stall_after_half
+    try:
+        with pytest.raises(InputError, match=r"a\.xplane\.pb: not read, because reading was stopped"):
+            open_source(
+                f"{store.address}{HOSTS[0]}", on_bytes=arrived.append, should_stop=lambda: bool(arrived)
+            )
+    finally:
+        over.set()
+    assert 0 < arrived[-1] <= len(CONTENT) // 2
 
 
 def test_the_tab_shows_bytes_while_a_store_stalls_and_stopping_ends_the_reading(store: WebStore) -> None:

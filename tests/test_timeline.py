@@ -12,6 +12,7 @@ from timelines import STEP, STEPS, names_of, slices, space, timeline_of
 
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.timeline import Timeline
+from tb_xla_insights.timeline.pyramid import level_of_window
 
 
 @pytest.fixture
@@ -132,6 +133,15 @@ def test_deep_lanes_are_coarsened_if_a_view_has_too_many_slices(
     monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", max_slices)
     view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
     assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
+
+
+def test_lanes_become_at_most_twelve_levels_coarser(
+    timeline: Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", 0)
+    view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
+    coarsest = level_of_window(STEPS * STEP, 1200) + 12
+    assert [lane["r"] for lane in view["rows"]["h0.ann"]] == [coarsest] * 3
 
 
 def test_the_strip_shows_busy_shares_and_classes(timeline: Timeline) -> None:

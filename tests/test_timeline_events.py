@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import space_of
+from gpus import US, gpu, kernel
 from helpers import MS
 from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
@@ -231,17 +233,25 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
 
 def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
     """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
-    prefix."""
+    prefix, nor sends to the host."""
     capture = Space()
     plane = capture.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")
     plane.event_metadata("fusion.9", stats={"hlo_category": "all-reduce fusion"})
+    plane.event_metadata("send.7", stats={"hlo_category": "host send"})
     kernels = ("ncclDevKernel_AllReduce_Sum", "send.1", "recv-done.1", "all-reduce-promotion", "dot.1")
-    for number, name in enumerate((*kernels, "fusion.9")):
+    for number, name in enumerate((*kernels, "fusion.9", "send.7")):
         stream.event(name, 10 * number, 10)
     timeline = timeline_of(capture, tmp_path)
     for row in ("h0.d0.ops", "h0.d0.l0"):
-        assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]
+        assert timeline.view(0, 70, 70_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1, 0]
+
+
+def test_path_of_a_kernel_has_its_own_run_where_runs_overlap(tmp_path: Path) -> None:
+    core = gpu(kernel(0, 100), streams={"Stream #2(Kernel)": [kernel(40, 10, program="jit_g(8)")]})
+    timeline = timeline_of(space_of(core), tmp_path)
+    paths = [timeline.event_at("h0.d0.ops", start * US)["path"] for start in (0, 40)]
+    assert [[item["name"] for item in path] for path in paths] == [["jit_f(7)"], ["jit_g(8)"]]
 
 
 def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:

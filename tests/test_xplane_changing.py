@@ -117,9 +117,12 @@ def test_a_file_rewritten_during_reading_does_not_block_the_reader(
     few = block(3, block(9, b"x" * 400))
     many = block(3, block(4, b"") * 200 + block(9, b"")[:0] + block(15, b"y"))
     assert len(few) == len(many)
+    messages: list[str] = []
     for reads in range(1, 9):
         space = read_space(RewrittenSource(block(1, few), block(1, many), reads))
         assert set(ids(space)) <= {"corrupt_file"}
+        messages += [diagnostic.message for diagnostic in space.diagnostics]
+    assert any(message.startswith("The file was changed while it was read") for message in messages)
 
 
 def test_stopping_keeps_the_data_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,7 @@ def one_value(value: object, stat: str) -> object:
     [
         (7, 7), (-7, -7), (Uint(2**64 - 1), -1), (2.9, 2), (-2.9, -2), ("17", 17), (b"-17", -17), (Ref("17"), 17),
         ("many", None), (Ref("many"), None), ("", None), (b"\xff", None), ("9" * 19, None), ("١", None),
+        (str(2**63 - 1), 2**63 - 1), (str(-(2**63)), -(2**63)), (str(2**63), None),
         (1e300, None), (math.nan, None), (math.inf, None), (2.0**63, None), (-(2.0**63), -(2**63)),
     ],
 )  # fmt: skip

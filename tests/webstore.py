@@ -114,12 +114,20 @@ class Answer(BaseHTTPRequestHandler):
 
     def send_without_length(self) -> bool:
         """The whole file, with neither a length nor a range."""
+        return self._send_without_length(self.store.files[self.path])
+
+    def send_half_without_length(self) -> bool:
+        """Half of the file, with neither a length nor a range."""
+        content = self.store.files[self.path]
+        return self._send_without_length(content[: len(content) // 2])
+
+    def _send_without_length(self, body: bytes) -> bool:
         self.send_response(200)
         self.send_header("ETag", '"one"')
         self.send_header("Connection", "close")
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(self.store.files[self.path])
+            self.wfile.write(body)
         self.close_connection = True
         return True
 

@@ -21,7 +21,7 @@ from synthetic.case_study_schedule import (
     EARLY_STEP,
     PLAIN_STEP,
     RECOMPILED_STEP,
-    Launch,
+    Execution,
     Schedule,
     schedule,
 )
@@ -146,42 +146,44 @@ def _device(space: Space, plan: Schedule, core: int) -> None:
     modules = plane.line("XLA Modules", 2)
     ops = plane.line("XLA Ops", 3)
     metadata = {program.name: program.add_metadata(plane) for program in plan.programs.all()}
-    for launch in plan.launches:
-        start, end = launch.runs[core]
+    for execution in plan.executions:
+        start, end = execution.runs[core]
         modules.event(
-            launch.program.event_name,
+            execution.program.event_name,
             start,
             end - start,
-            run_id=Uint(launch.run_id),
+            run_id=Uint(execution.run_id),
             replica_id=core,
             queue_id=Uint(0),
             core_type=Uint(0),
             _ct=TPU_LAUNCH,
-            _c=device_flow(launch, core),
+            _c=device_flow(execution, core),
         )
         moment = start
         for op_metadata, (op, duration) in zip(
-            metadata[launch.program.name], _durations(launch, end - start), strict=True
+            metadata[execution.program.name], _durations(execution, end - start), strict=True
         ):
             event = ops.event(op_metadata, moment, duration)
             event.stats = {"device_offset_ps": Uint(moment), "device_duration_ps": Uint(duration)}
             if op.is_collective:
-                event.stats["all_reduce_unique_id"] = Uint(launch.run_id << 16 | 1)
+                event.stats["all_reduce_unique_id"] = Uint(execution.run_id << 16 | 1)
             moment += duration
 
 
-def _durations(launch: Launch, run_ps: int) -> list[tuple[Op, int]]:
+def _durations(execution: Execution, run_ps: int) -> list[tuple[Op, int]]:
     """The ops of a run with their durations. A core that starts late waits less in the all-reduce."""
-    late = launch.program.duration_ps - run_ps
-    return [(op, op.duration_ps - late if op.is_collective else op.duration_ps) for op in launch.program.ops]
+    late = execution.program.duration_ps - run_ps
+    return [
+        (op, op.duration_ps - late if op.is_collective else op.duration_ps) for op in execution.program.ops
+    ]
 
 
 def truth() -> CaseStudyTruth:
     """The figures of the session, from its schedule and not from the file."""
     plan = schedule()
-    previous, launch = _launch_of(plan, 1205), _launch_of(plan, PLAIN_STEP)
-    gap_start, gap_end = previous.runs[0][1], launch.runs[0][0]
-    chain = _chain(plan, launch, gap_start)
+    previous, execution = _execution_of(plan, 1205), _execution_of(plan, PLAIN_STEP)
+    gap_start, gap_end = previous.runs[0][1], execution.runs[0][0]
+    chain = _chain(plan, execution, gap_start)
     parts: dict[str, int] = {}
     for part in chain:
         parts[part.category] = parts.get(part.category, 0) + part.duration_ps
@@ -189,9 +191,9 @@ def truth() -> CaseStudyTruth:
     recompiled = next(step for step in plan.steps if step.compile)
     assert early_step.early
     assert recompiled.compile
-    assert recompiled.launch
+    assert recompiled.execution
     module_launches: dict[str, int] = {}
-    for program in (launch.program.name for launch in plan.launches):
+    for program in (execution.program.name for execution in plan.executions):
         module_launches[program] = module_launches.get(program, 0) + 1
     usual = plan.programs.usual
     return CaseStudyTruth(
@@ -204,21 +206,21 @@ def truth() -> CaseStudyTruth:
         partial_step=plan.cut_step.number,
         devices=tuple(_device_truth(plan, core) for core in range(CORES)),
         gap_device="/device:TPU:0",
-        gap_step=launch.step,
+        gap_step=execution.step,
         gap_start_ps=gap_start,
         gap_ps=gap_end - gap_start,
         gap_parts_ps=parts,
         gap_chain=chain,
-        transfer_bytes=transfer_bytes(launch),
-        transfers_to_device=len(plan.launches),
+        transfer_bytes=transfer_bytes(execution),
+        transfers_to_device=len(plan.executions),
         early_step=EARLY_STEP,
         early_annotation="Training_Step/forward/text_encoder",
         early_marker_start_ps=early_step.early.marker.start_ps,
         recompiled_step=RECOMPILED_STEP,
         compile_start_ps=recompiled.compile.start_ps,
         compile_ps=recompiled.compile.duration_ps,
-        graph_hash=graph_hash(recompiled.launch.program.name),
-        recompiled_module=recompiled.launch.program.name,
+        graph_hash=graph_hash(recompiled.execution.program.name),
+        recompiled_module=recompiled.execution.program.name,
         module_launches=module_launches,
         run_ps=usual.duration_ps,
         coverage=Coverage(
@@ -235,27 +237,27 @@ def truth() -> CaseStudyTruth:
     )
 
 
-def _launch_of(plan: Schedule, number: int) -> Launch:
-    return next(step.launch for step in plan.steps if step.number == number and step.launch)
+def _execution_of(plan: Schedule, number: int) -> Execution:
+    return next(step.execution for step in plan.steps if step.number == number and step.execution)
 
 
-def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainLink, ...]:
-    """The parts of the gap before a launch, in order: each lasts until the next one begins."""
-    step = next(step for step in plan.steps if step.number == launch.step)
+def _chain(plan: Schedule, execution: Execution, gap_start_ps: int) -> tuple[ChainLink, ...]:
+    """The parts of the gap before an execution, in order: each lasts until the next one begins."""
+    step = next(step for step in plan.steps if step.number == execution.step)
     update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
     starts = (
         ("backward", "tracing", "python", gap_start_ps),
         ("FINISH_UPDATE", "tracing", "python", update.start_ps),
-        ("StepMarker", "sync_prepare", "python", launch.marker.start_ps),
-        ("TensorCollectionBarrier", "wait", "python", launch.held_ps),
-        ("TransferToServerInternal", "to_device", "tf_xla_executor", launch.transfer.start_ps),
-        ("TensorCollectionBarrier", "wait", "python", launch.transfer.end_ps),
-        ("XRTExecute", "dispatch", "tf_Compute", launch.inputs_ps),
-        ("TpuExecuteOp::LookupProto", "program_load", "tf_Compute", launch.load_ps),
-        ("TPUExecute", "dispatch", "tf_Compute", launch.enqueue_ps),
-        ("RunExecutable", "wait", "tf_Compute", launch.enqueued_ps),
+        ("StepMarker", "sync_prepare", "python", execution.marker.start_ps),
+        ("TensorCollectionBarrier", "wait", "python", execution.wait_start_ps),
+        ("TransferToServerInternal", "to_device", "tf_xla_executor", execution.transfer.start_ps),
+        ("TensorCollectionBarrier", "wait", "python", execution.transfer.end_ps),
+        ("XRTExecute", "dispatch", "tf_Compute", execution.inputs_ps),
+        ("TpuExecuteOp::LookupProto", "program_load", "tf_Compute", execution.look_up_ps),
+        ("TPUExecute", "dispatch", "tf_Compute", execution.enqueue_ps),
+        ("RunExecutable", "wait", "tf_Compute", execution.enqueued_ps),
     )
-    ends = [start for *_, start in starts[1:]] + [launch.runs[0][0]]
+    ends = [start for *_, start in starts[1:]] + [execution.runs[0][0]]
     return tuple(
         ChainLink(name, category, thread, start, end - start)
         for (name, category, thread, start), end in zip(starts, ends, strict=True)
@@ -263,11 +265,11 @@ def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[ChainLink
 
 
 def _device_truth(plan: Schedule, core: int) -> DeviceTruth:
-    runs = [launch.runs[core] for launch in plan.launches]
+    runs = [execution.runs[core] for execution in plan.executions]
     span = runs[-1][1] - runs[0][0]
     busy = sum(end - start for start, end in runs)
     gaps = tuple((end, start - end) for (_, end), (start, _) in pairwise(runs) if start > end)
-    ops = sum(len(launch.program.ops) for launch in plan.launches)
+    ops = sum(len(execution.program.ops) for execution in plan.executions)
     return DeviceTruth(f"/device:TPU:{core}", span, busy, span - busy, len(runs), ops, gaps)
 
 
@@ -297,4 +299,4 @@ def _scope_ps(plan: Schedule) -> dict[str, int]:
 
 def _last_event_ps(plan: Schedule) -> int:
     """The end of the last event, which is one of the server after the last run."""
-    return max(end for _, end in plan.launches[-1].runs) + ms(0.6) + MS // 20
+    return max(end for _, end in plan.executions[-1].runs) + ms(0.6) + MS // 20

@@ -1,12 +1,12 @@
 """The host threads of the case study, as the profiler of PyTorch/XLA 1.9 and the XRT server would name their events.
 
-A flow ties a launch together: the main thread's `ScheduleSyncTensorsGraph` to the executor thread, that to the
+Flows link the parts of an execution: the main thread's `ScheduleSyncTensorsGraph` to the executor thread, that to the
 server's `XRTExecute` on each core's thread, and `TPUExecute` to the run on the device.
 """
 
 from collections.abc import Iterable
 
-from synthetic.case_study_schedule import CORES, FORWARD_BEFORE_EARLY, Launch, Schedule, Span, Step
+from synthetic.case_study_schedule import CORES, FORWARD_BEFORE_EARLY, Execution, Schedule, Span, Step
 from synthetic.times import MS, NS, US, hash64, jitter, ms, split
 from synthetic.writer import Line, Plane, Ref, Stat
 
@@ -38,8 +38,8 @@ class HostThreads:
 
     def write(self) -> None:
         self._loaders()
-        for launch in self.plan.launches:
-            self._launch(launch)
+        for execution in self.plan.executions:
+            self._execution(execution)
         for step in self.plan.steps:
             self._step(step)
         self.main.span(self.plan.cut_step.phases[0])  # the event around it was open when the capture ended
@@ -48,8 +48,8 @@ class HostThreads:
         self.main.event("Training_Step", step.start_ps, step.end_ps, _r=1, step_num=step.number)
         for phase in step.phases:
             if phase.name == "StepMarker":
-                assert step.launch
-                self._marker(step.launch, step.compile)
+                assert step.execution
+                self._marker(step.execution, step.compile)
                 continue
             self.main.span(phase)
             if phase.name == "forward":
@@ -85,9 +85,9 @@ class HostThreads:
             self.main.event(read.name, read.start_ps, read.end_ps, total_size=4, num_tensors=1)
             self.main.event("DeviceBarrier", read.start_ps, step.early.runs[0][1])
 
-    def _marker(self, launch: Launch, compile_span: Span | None) -> None:
+    def _marker(self, execution: Execution, compile_span: Span | None) -> None:
         """The step marker: it collects, orders and schedules the graph, and waits until the launch is complete."""
-        start, end = launch.marker.start_ps, launch.marker.end_ps
+        start, end = execution.marker.start_ps, execution.marker.end_ps
         self.main.event("StepMarker", start, end)
         for name, delay in (
             ("SyncLiveTensorsGraph", 20 * US),
@@ -100,14 +100,14 @@ class HostThreads:
         scheduled = start + ms(5.5)
         if compile_span:
             scheduled = compile_span.end_ps
-            text = Ref(graph_hash(launch.program.name))
+            text = Ref(graph_hash(execution.program.name))
             self.main.event(compile_span.name, compile_span.start_ps, compile_span.end_ps, graph_hash=text)
             self.main.event("Compile", compile_span.start_ps + ms(1.2), compile_span.end_ps - ms(0.8))
             self._compilers(compile_span)
         scheduled += ms(0.3)
-        flow: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": launch.run_id << 32}
+        flow: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": execution.run_id << 32}
         self.main.event("ScheduleSyncTensorsGraph", scheduled, end, flow)
-        self.main.event("TensorCollectionBarrier", launch.held_ps, end)
+        self.main.event("TensorCollectionBarrier", execution.wait_start_ps, end)
 
     def _compilers(self, span: Span) -> None:
         """The compiler's threads, which have events only during a compilation."""
@@ -123,50 +123,56 @@ class HostThreads:
                     inner += ms(5)
                 moment += duration
 
-    def _launch(self, launch: Launch) -> None:
+    def _execution(self, execution: Execution) -> None:
         """Executor thread and server threads of one execution."""
-        from_main: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32}
-        to_server: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": launch.run_id << 32 | 1}
-        transfer = launch.transfer
+        from_main: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": execution.run_id << 32}
+        to_server: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": execution.run_id << 32 | 1}
+        transfer = execution.transfer
         self.executor.event(transfer.name, transfer.start_ps, transfer.end_ps, from_main)
         moment = transfer.start_ps + 60 * US
-        for size in split(transfer.duration_ps * 3 // 10, 8, f"transform {launch.run_id}"):
+        for size in split(transfer.duration_ps * 3 // 10, 8, f"transform {execution.run_id}"):
             self.executor.event("TransferToServerTransform", moment, moment + size)
             moment += size
         self.executor.event(
             "TransferToServerExecute",
             moment + 20 * US,
             transfer.end_ps - 30 * US,
-            total_size=transfer_bytes(launch),
-            num_tensors=TENSORS if not launch.early else 12,
+            total_size=transfer_bytes(execution),
+            num_tensors=TENSORS if not execution.early else 12,
         )
-        self.executor.event("ExecuteReplicated", launch.inputs_ps, launch.enqueued_ps, from_main | to_server)
+        self.executor.event(
+            "ExecuteReplicated", execution.inputs_ps, execution.enqueued_ps, from_main | to_server
+        )
         for core in range(CORES):
-            self._server(launch, core)
+            self._server(execution, core)
 
-    def _server(self, launch: Launch, core: int) -> None:
+    def _server(self, execution: Execution, core: int) -> None:
         """One core's server thread. The times of cores other than 0 are within a few microseconds of core 0's."""
-        delay_ps = (core * 7 + abs(jitter(f"{launch.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
-        thread = self.servers[core + CORES * launch.early]
-        finished = launch.runs[core][1] + ms(0.6)
-        from_executor: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32 | 1}
-        thread.event("XRTExecute", launch.inputs_ps + delay_ps, finished + 50 * US, from_executor)
-        thread.event(
-            "BuildComputationInputs", launch.inputs_ps + ms(0.2) + delay_ps, launch.load_ps - 90 * US
+        delay_ps = (
+            (core * 7 + abs(jitter(f"{execution.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
         )
-        thread.event("TpuExecuteOp::LookupProto", launch.load_ps + delay_ps, launch.enqueue_ps - delay_ps)
-        enqueue = launch.enqueue_ps + delay_ps
+        thread = self.servers[core + CORES * execution.early]
+        finished = execution.runs[core][1] + ms(0.6)
+        from_executor: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": execution.run_id << 32 | 1}
+        thread.event("XRTExecute", execution.inputs_ps + delay_ps, finished + 50 * US, from_executor)
+        thread.event(
+            "BuildComputationInputs", execution.inputs_ps + ms(0.2) + delay_ps, execution.look_up_ps - 90 * US
+        )
+        thread.event(
+            "TpuExecuteOp::LookupProto", execution.look_up_ps + delay_ps, execution.enqueue_ps - delay_ps
+        )
+        enqueue = execution.enqueue_ps + delay_ps
         thread.event("RunExecutable", enqueue, finished)
         thread.event(
             "TPUExecute",
             enqueue,
-            launch.enqueued_ps - delay_ps,
-            run_id=launch.run_id,
+            execution.enqueued_ps - delay_ps,
+            run_id=execution.run_id,
             queue_id=0,
             device_ordinal=core,
             core_type=0,
             _pt=TPU_LAUNCH,
-            _p=device_flow(launch, core),
+            _p=device_flow(execution, core),
         )
 
     def _loaders(self) -> None:
@@ -195,18 +201,18 @@ class _Thread:
         self.event(span.name, span.start_ps, span.end_ps)
 
 
-def device_flow(launch: Launch, core: int) -> int:
+def device_flow(execution: Execution, core: int) -> int:
     """The id of the flow from `TPUExecute` to the run on a core."""
-    return hash64(f"launch {launch.run_id} core {core}")
+    return hash64(f"launch {execution.run_id} core {core}")
 
 
 def graph_hash(module: str) -> str:
     return f"{hash64(module) % (1 << 64):016x}{hash64(f'{module}/2') % (1 << 64):016x}"
 
 
-def transfer_bytes(launch: Launch) -> int:
-    """The bytes of a launch's transfer: a batch and its constants; less for the read in the middle of a step."""
-    return 61_400_000 if launch.early else 318_400_000
+def transfer_bytes(execution: Execution) -> int:
+    """The bytes of an execution's transfer: a batch and its constants; less for the read in the middle of a step."""
+    return 61_400_000 if execution.early else 318_400_000
 
 
 def sort_lines(lines: Iterable[Line]) -> None:

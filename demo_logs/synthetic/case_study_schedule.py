@@ -36,8 +36,9 @@ def _scoped(scope: str, total: float, direct: float) -> Piece:
     return Piece(scope, ms(direct), ms(total) - ms(direct))
 
 
-def _backward(bare: float, without_origin: float) -> Piece:
-    return Piece("", bare_ps=ms(bare), none_ps=ms(without_origin))
+def _backward(bare: float, none: float) -> Piece:
+    """A piece of the backward pass, in milliseconds: ops with a bare op name, and ops without one."""
+    return Piece("", bare_ps=ms(bare), none_ps=ms(none))
 
 
 # One training step on a core, in milliseconds: 170.457 in total; 74.319 direct, 50.967 recovered from fused
@@ -81,7 +82,8 @@ REST_OF_STEP = (
 
 @dataclass(frozen=True)
 class Programs:
-    """The four programs of the session: the step's, the recompiled one, and the two halves of the cut step."""
+    """The four programs of the session: the step's, the recompiled one, and the two parts of the step with an early
+    execution."""
 
     usual: Program
     recompiled: Program
@@ -115,17 +117,17 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """One execution of a program on all cores, from the sync on the main thread to the runs on the devices."""
+class Execution:
+    """One execution of a program on all cores, from the step marker on the main thread to the runs on the devices."""
 
     program: Program
     step: int
     run_id: int
     marker: Span
-    held_ps: int  # from here the main thread waits until `ready_ps`
+    wait_start_ps: int  # from here the main thread waits until `ready_ps`
     transfer: Span
     inputs_ps: int
-    load_ps: int
+    look_up_ps: int
     enqueue_ps: int
     enqueued_ps: int
     ready_ps: int
@@ -140,8 +142,8 @@ class Step:
     number: int
     start_ps: int
     phases: list[Span] = field(default_factory=list)
-    launch: Launch | None = None
-    early: Launch | None = None
+    execution: Execution | None = None
+    early: Execution | None = None
     early_read: Span | None = None
     compile: Span | None = None
     end_ps: int = 0
@@ -152,7 +154,7 @@ class Schedule:
     programs: Programs
     steps: list[Step]
     cut_step: Step
-    launches: list[Launch]
+    executions: list[Execution]
     end_ps: int
 
 
@@ -160,23 +162,23 @@ def schedule() -> Schedule:
     """Lays out the session, step by step, on one clock that only moves forward."""
     programs = _build_programs()
     marker = Span("StepMarker", FIRST_STEP_START_PS - STEP_MARKER - _launch_ps(), FIRST_STEP_START_PS)
-    launches = [_launch(programs.usual, 1203, 1, marker, marker.start_ps + STEP_MARKER, TRANSFER, None)]
+    executions = [_execution(programs.usual, 1203, 1, marker, marker.start_ps + STEP_MARKER, TRANSFER, None)]
     steps: list[Step] = []
     clock = FIRST_STEP_START_PS
     for number in STEPS:
-        step = _step(programs, number, clock, launches)
+        step = _step(programs, number, clock, executions)
         steps.append(step)
         clock = step.end_ps
-    end_ps = max(end for _, end in launches[-1].runs) + ms(12)
+    end_ps = max(end for _, end in executions[-1].runs) + ms(12)
     cut = Step(STEPS[-1] + 1, clock, [Span("data_loading", clock, clock + DATA_LOADING)], end_ps=end_ps)
-    return Schedule(programs, steps, cut, launches, end_ps)
+    return Schedule(programs, steps, cut, executions, end_ps)
 
 
 def _launch_ps() -> int:
     return HAND_OVER + TRANSFER + SESSION_RUN + INPUTS + LOOK_UP + ENQUEUE + START_UP
 
 
-def _step(programs: Programs, number: int, start_ps: int, launches: list[Launch]) -> Step:
+def _step(programs: Programs, number: int, start_ps: int, executions: list[Execution]) -> Step:
     def varied(duration_ps: int, label: str, reach_ps: int) -> int:
         """The duration in this step, which differs by up to `reach_ps` in all steps but PLAIN_STEP."""
         return duration_ps if number == PLAIN_STEP else duration_ps + jitter(f"{number}/{label}", reach_ps)
@@ -188,12 +190,12 @@ def _step(programs: Programs, number: int, start_ps: int, launches: list[Launch]
     forward_start = clock
     if number == EARLY_STEP:
         marker_start = clock + FORWARD_BEFORE_EARLY
-        held = marker_start + EARLY_MARKER
-        marker = Span("StepMarker", marker_start, held + EARLY_TRANSFER + EARLY_EXECUTE)
-        step.early = _launch(
-            programs.early, number, len(launches) + 1, marker, held, EARLY_TRANSFER, launches[-1]
+        wait_start = marker_start + EARLY_MARKER
+        marker = Span("StepMarker", marker_start, wait_start + EARLY_TRANSFER + EARLY_EXECUTE)
+        step.early = _execution(
+            programs.early, number, len(executions) + 1, marker, wait_start, EARLY_TRANSFER, executions[-1]
         )
-        launches.append(step.early)
+        executions.append(step.early)
         read_end = step.early.runs[0][1] + EARLY_READ
         step.early_read = Span("TransferFromServer", marker.end_ps, read_end)
         clock = read_end - FORWARD_BEFORE_EARLY
@@ -217,44 +219,46 @@ def _step(programs: Programs, number: int, start_ps: int, launches: list[Launch]
     step.end_ps = clock + _launch_ps() - TRANSFER + transfer
     marker = Span("StepMarker", marker_start, step.end_ps)
     step.phases.append(marker)
-    step.launch = _launch(program, number, len(launches) + 1, marker, clock, transfer, launches[-1])
-    launches.append(step.launch)
+    step.execution = _execution(program, number, len(executions) + 1, marker, clock, transfer, executions[-1])
+    executions.append(step.execution)
     return step
 
 
-def _launch(
+def _execution(
     program: Program,
     step: int,
     run_id: int,
     marker: Span,
-    held_ps: int,
+    wait_start_ps: int,
     transfer_ps: int,
-    previous: Launch | None,
-) -> Launch:
-    """The launch that begins once the main thread waits."""
+    previous: Execution | None,
+) -> Execution:
+    """The execution that is launched once the main thread waits."""
     is_early = step == EARLY_STEP and transfer_ps == EARLY_TRANSFER
     if is_early:
-        transfer = Span("TransferToServerInternal", held_ps, held_ps + transfer_ps)
+        transfer = Span("TransferToServerInternal", wait_start_ps, wait_start_ps + transfer_ps)
         inputs = transfer.end_ps
-        load, enqueue, enqueued = inputs + ms(2.9), inputs + ms(4.1), inputs + EARLY_EXECUTE
+        look_up, enqueue, enqueued = inputs + ms(2.9), inputs + ms(4.1), inputs + EARLY_EXECUTE
         ready = enqueued
     else:
-        transfer = Span("TransferToServerInternal", held_ps + HAND_OVER, held_ps + HAND_OVER + transfer_ps)
+        transfer = Span(
+            "TransferToServerInternal", wait_start_ps + HAND_OVER, wait_start_ps + HAND_OVER + transfer_ps
+        )
         inputs = transfer.end_ps + SESSION_RUN
-        load = inputs + INPUTS
-        enqueue = load + LOOK_UP
+        look_up = inputs + INPUTS
+        enqueue = look_up + LOOK_UP
         enqueued = enqueue + ENQUEUE
         ready = enqueued + START_UP
     runs = _runs(program, run_id, ready, previous)
-    return Launch(
+    return Execution(
         program,
         step,
         run_id,
         marker,
-        held_ps,
+        wait_start_ps,
         transfer,
         inputs,
-        load,
+        look_up,
         enqueue,
         enqueued,
         ready,
@@ -264,7 +268,7 @@ def _launch(
 
 
 def _runs(
-    program: Program, run_id: int, ready_ps: int, previous: Launch | None
+    program: Program, run_id: int, ready_ps: int, previous: Execution | None
 ) -> tuple[tuple[int, int], ...]:
     """Start and end on each core. Cores start at slightly different times and end an all-reduce together."""
     runs: list[tuple[int, int]] = []

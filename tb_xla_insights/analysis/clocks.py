@@ -89,4 +89,4 @@ def _recording_distance_ps(trace: Trace) -> int:
 
 def _has_name(trace: Trace, name: str) -> NDArray[np.bool_]:
     """Per event metadata, whether it has the name."""
-    return np.array([trace.strings[text] == name for text in trace.metadata.name], np.bool_)
+    return np.array([trace.strings[text_index] == name for text_index in trace.metadata.name], np.bool_)

@@ -235,7 +235,9 @@ def _has_low_host_level(trace: Trace) -> bool:
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
     is_present = trace.metadata_counts > 0
-    is_execute_call = [trace.strings[text].endswith(_EXECUTE_CALLS) for text in trace.metadata.name]
+    is_execute_call = [
+        trace.strings[text_index].endswith(_EXECUTE_CALLS) for text_index in trace.metadata.name
+    ]
     is_level_2 = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(
         is_execute_call, np.bool_
     )

@@ -102,7 +102,9 @@ def has_scopes(trace: Trace) -> bool:
     texts = trace.metadata.text.get("tf_op")
     if texts is None:
         return False
-    return any("/" in trace.strings[text].split(":", 1)[0] for text in set(texts[texts >= 0].tolist()))
+    return any(
+        "/" in trace.strings[text_index].split(":", 1)[0] for text_index in set(texts[texts >= 0].tolist())
+    )
 
 
 def is_synthetic(trace: Trace) -> bool:
@@ -116,7 +118,8 @@ def is_synthetic(trace: Trace) -> bool:
 def _names(trace: Trace) -> set[str]:
     """Returns the names of events and threads."""
     return {line.name for line in trace.lines} | {
-        trace.strings[text] for text in set(trace.metadata.name[trace.metadata.name >= 0].tolist())
+        trace.strings[text_index]
+        for text_index in set(trace.metadata.name[trace.metadata.name >= 0].tolist())
     }
 
 

@@ -49,8 +49,8 @@ def metadata_tags(trace: Trace) -> list[frozenset[str]]:
     """Returns the catalogue's tags of each event metadata's name; none for planes other than hosts'."""
     hosts = host_planes(trace)
     return [
-        trace.catalog.tags(trace.strings[text]) if plane in hosts else frozenset()
-        for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
+        trace.catalog.tags(trace.strings[text_index]) if plane in hosts else frozenset()
+        for plane, text_index in zip(trace.metadata.plane, trace.metadata.name, strict=True)
     ]
 
 

@@ -20,7 +20,7 @@ _MAX_NAMES = 3
 def describe_unknown_names(trace: Trace) -> str | None:
     """Returns a message for a host whose working threads spend at least INFO_SHARE of the capture in unknown runtime
     events; None below that."""
-    names = [trace.strings[text] for text in trace.metadata.name]
+    names = [trace.strings[text_index] for text_index in trace.metadata.name]
     is_unknown = np.array([_CPP_SCOPE in name and not trace.catalog.knows(name) for name in names], np.bool_)
     time_of_name: Counter[str] = Counter()
     for line in trace.lines_with("driving", "autograd", "executor", "client", "compiler", "transfer"):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.blocks import call_with_timeout
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import files, paths
+from tb_xla_insights.logdir.remote import Remote
 from tb_xla_insights.memory import release_freed_memory
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _MAX_VISIBILITY_DELAY_SECONDS = 5.0
 
 @dataclass
 class Host:
-    """The state of one server's part of a capture. May be read from any thread."""
+    """The state of one server's capture. May be read from any thread."""
 
     address: str
     state: CaptureState = "waiting"
@@ -41,11 +43,12 @@ class Host:
         return {"address": self.address, "state": self.state, "message": self.message, "bytes": self.bytes}
 
 
-class Capture:
+class SessionCapture:
     """Captures from all addresses (see `parse_addresses`) into `<logdir>/plugins/profile/<session>`.
 
-    `run` captures and blocks until the end. From other threads, `cancel` stops the capture without leaving a file, and
-    `end` ends the trace early and keeps what was recorded. Raises InputError if the logdir cannot be read.
+    `run` captures and blocks until the end. From other threads, `cancel` stops servers that still trace, which then
+    write no file, and `end` ends the trace early and keeps what was recorded. Raises InputError if the logdir cannot
+    be read.
     """
 
     def __init__(
@@ -59,7 +62,7 @@ class Capture:
         self.hosts = [Host(address) for address in addresses]
         path = paths.expand(logdir)
         if not path:
-            raise InputError("no LOGDIR; name a directory that the profiled process can write to")
+            raise InputError("no LOGDIR; specify a directory that the profiled process can write to")
         # Absolute, since the server has another working directory.
         self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
@@ -133,7 +136,7 @@ class Capture:
             self._done.set()
 
     def cancel(self) -> None:
-        """Cancels the capture; no server writes a file."""
+        """Cancels the capture; no server that still traces writes a file."""
         self._stop.set()
         with self._lock:
             for _, request in self._requests.values():
@@ -198,7 +201,7 @@ class Capture:
         if size is None:
             return Problem(
                 f"{host.address}: the server answered, but there is no {path}; it writes on its own machine: "
-                "name a LOGDIR on a disk or in a bucket that both machines can access"
+                "specify a LOGDIR on a disk or in a bucket that both machines can access"
             )
         host.bytes = size
         return None
@@ -223,7 +226,10 @@ def _new_session(root: str) -> str:
 
 def _remove(path: str) -> None:
     """Removes the file that servers write for an empty trace, and its session if that is empty then."""
-    if not is_url(path):
-        with suppress(OSError):
-            os.remove(path)
-            os.rmdir(os.path.dirname(path))
+    if is_url(path):
+        with suppress(InputError), Remote(path) as remote:
+            call_with_timeout(lambda: remote.system.rm_file(remote.path))
+        return
+    with suppress(OSError):
+        os.remove(path)
+        os.rmdir(os.path.dirname(path))

@@ -156,7 +156,7 @@ def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
     if _FILE_ERROR.search(detail):
         return Problem(
             f"{address}: the server cannot write to {directory} ({detail}); "
-            "name a LOGDIR that the profiled process can write to"
+            "specify a LOGDIR that the profiled process can write to"
         )
     return Problem(
         f"{address}: the profiler server failed ({detail or code.name}); see the output of its process"

@@ -4,29 +4,32 @@ The table is data (`host_events.json`): groups of names, prefixes and suffixes t
 Users can add a file of the same format, whose entries replace or extend the table's.
 
     {"optional_prefixes": ["MyClient::"],
-     "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
+     "groups": [{"source": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
+
+`source` (what records these events) and `note` are comments.
 
 A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file.
 Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) count as loading. A compiler pass, a
 part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
-A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on.
+A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
+module appended.
 
 Tags are properties of events in addition to their class:
-- synchronisations: `step_marker`, `sync` (one synchronisation), `schedule` (hands the graph of a synchronisation over),
-  `read` (fetches a value from the device), `graph_order` (orders a graph; outside of synchronisations, the bridge of
-  torch.compile does so to get the graph's hash)
-- executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it; `run_start` prepares and
-  starts the run), `enqueue` (puts the program into the device's queue), `gpu_run` (puts the program's kernels into a
-  GPU's streams), `jitted_call` (a call of a compiled function; if no execute call is recorded, it shows which runs
-  belong to one launch), `dynamo` and `dynamo_part` (an execution that torch.compile launches, and its parts),
+- synchronisations: `step_marker`, `sync` (PyTorch/XLA prepares the graph of its lazy tensors and hands it over to run),
+  `schedule` (the handing over within a `sync`), `read` (fetches a value from the device), `graph_order` (sorts a
+  graph's nodes; outside of synchronisations, PyTorch/XLA's bridge for torch.compile does so to get the graph's hash)
+- executions: `launch` (an execute call), `scheduled` (one core's part of an execute call), `run_start` (prepares and
+  starts one core's run), `enqueue` (puts the program into the device's queue), `gpu_run` (puts the program's kernels
+  into a GPU's streams), `jitted_call` (a call of a compiled function; if no execute call is recorded, it shows which
+  runs belong to one launch), `dynamo` and `dynamo_part` (an execution that torch.compile launches, and its parts),
   `dispatch_then_wait` and `ends_dispatch` (when an event of the second kind ends, the one of the first kind around it
   only waits)
 - waits: `blocks` (waits for an asynchronous result)
 - compilations: `compile_call` (one requested compilation), `compile_part` (a phase of one, on any thread)
 - loading: `loader` (an event of a data loader), `loading_frame` (a Python frame with a loader's name; not in the table)
 - Python: `python_tracer` (a frame of the Python tracer), `profiler` (a frame of the profiler itself)
-- TensorFlow: `function_run` (carries the mark of a step's root, but is none)
+- TensorFlow: `function_run` (has the stat `_r` that marks the root event of a step, but is not a step)
 - without a class: `pass` (a compiler pass, part of the compilation around it), `plumbing` (no work of the host),
   `device_work` (a device at work on a host thread)
 """
@@ -49,7 +52,7 @@ __all__ = ["CLASSES", "Catalog", "load_catalog"]
 _SUFFIX = re.compile(r"#[^#=]*=[^#]*#$")
 _FRAME = re.compile(r"\$([^\s:]++)\S*+ (.+)")
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
-_CORE_INDEX = re.compile(r"\[\d+\] ")
+_CORE_INDEX = re.compile(r"^\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
@@ -60,7 +63,7 @@ _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
 input_embedding."""
 
 _NAME_MODULES = {"pass", "compile_part", "launch", "scheduled"}
-"""Tags of events that may have their module appended."""
+"""Tags of events that may have their module appended, or a core's number in front."""
 
 _LOADING_FUNCTION = re.compile(
     r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
@@ -106,7 +109,7 @@ class Catalog:
         return self._entry(name).tags
 
     def knows(self, name: str) -> bool:
-        """Whether the name is in the table; such a name is no annotation."""
+        """Whether the name is known; a known name is not an annotation."""
         return self._entry(name) is not _UNKNOWN
 
     def describes_loading(self, name: str) -> bool:
@@ -135,9 +138,11 @@ class Catalog:
         for prefix in self._optional_prefixes:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
-        if name not in self._names and (match := _WITH_MODULE.fullmatch(name)):
-            without_module = self._match(_CORE_INDEX.sub("[core] ", match[1]))
-            entry = without_module if without_module.tags & _NAME_MODULES else entry
+        module_match = _WITH_MODULE.fullmatch(name)
+        call = _CORE_INDEX.sub("[core] ", module_match[1] if module_match else name)
+        if call != name and name not in self._names:
+            entry_of_call = self._match(call)
+            entry = entry_of_call if entry_of_call.tags & _NAME_MODULES else entry
         return entry
 
     def _match(self, name: str) -> _Entry:
@@ -184,13 +189,18 @@ def load_catalog(extra: str | None = None) -> Catalog:
     over shorter ones, whichever file they come from. Raises InputError with the file and the position in it.
     """
     catalog = Catalog()
-    catalog._add(json.loads(Path(__file__).with_name("host_events.json").read_text("utf-8")))
+    table = json.loads(Path(__file__).with_name("host_events.json").read_text("utf-8"))
+    catalog._add(table)
     if extra is not None:
-        catalog._add(_read(extra))
+        catalog._add(_read(extra, _tags_in(table)))
     return catalog
 
 
-def _read(path: str) -> Mapping[str, Any]:
+def _tags_in(table: Mapping[str, Any]) -> list[str]:
+    return sorted({tag for group in table["groups"] for tag in group.get("tags", ())})
+
+
+def _read(path: str, known_tags: Sequence[str]) -> Mapping[str, Any]:
     try:
         table = parse_json(read_text(path))
     except OSError as error:
@@ -199,18 +209,18 @@ def _read(path: str) -> Mapping[str, Any]:
         ) from None
     except TextError as error:
         raise InputError(f"{path}{error.at}: {error}; give a JSON file of event groups") from None
-    problem = _problem(table)
+    problem = _problem(table, known_tags)
     if problem:
         raise InputError(f"{path}, {problem}")
     return table  # type: ignore[no-any-return]
 
 
-def _problem(table: Any) -> str | None:
+def _problem(table: Any, known_tags: Sequence[str]) -> str | None:
     """The first problem of a user's table with its position, None if it is valid."""
     if not isinstance(table, dict) or not isinstance(table.get("groups"), list):
         return 'top level: an object with a list "groups" is expected'
-    if not _is_list_of_texts(table.get("optional_prefixes", [])):
-        return "optional_prefixes: a list of non-empty texts is expected"
+    if not _is_list_of_strings(table.get("optional_prefixes", [])):
+        return "optional_prefixes: a list of non-empty strings is expected"
     for number, group in enumerate(table["groups"]):
         path = f"groups[{number}]"
         if not isinstance(group, dict):
@@ -222,12 +232,15 @@ def _problem(table: Any) -> str | None:
         if "class" not in group and not group.get("tags"):
             return f'{path}: a "class" or "tags" is expected'
         for key in (*_LISTS, "tags"):
-            if not _is_list_of_texts(group.get(key, [])):
-                return f"{path}.{key}: a list of non-empty texts is expected"
+            if not _is_list_of_strings(group.get(key, [])):
+                return f"{path}.{key}: a list of non-empty strings is expected"
+        for tag in group.get("tags", ()):
+            if tag not in known_tags:
+                return f"{path}.tags: {tag!r:.60} is not a tag; use some of {', '.join(known_tags)}"
         if not any(group.get(key) for key in _LISTS):
             return f'{path}: at least one of "names", "prefixes" and "suffixes" is expected'
     return None
 
 
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) and text for text in value)
+def _is_list_of_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)

@@ -39,8 +39,8 @@ HELPER_WORK = tuple(
     CLASS_INDEX[name]
     for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
 )
-"""Classes of helper threads' work for the driving thread, the most specific first. `input` comes last: a program that
-waits for its next batch does nothing else."""
+"""Classes of helper threads' work for the driving thread, the most specific first. `input` comes last: loaders also
+work ahead, so they explain a wait only if no other helper works."""
 
 LABELS = {
     "tracing": "IR tracing",

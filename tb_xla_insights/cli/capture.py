@@ -16,7 +16,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
-    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.capture import SessionCapture
 
 INCOMPLETE = 3
 """The exit code if some of the servers returned no trace."""
@@ -57,10 +57,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     """Raises InputError if no server returned a trace, KeyboardInterrupt after Ctrl-C has cancelled the capture."""
-    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.capture import SessionCapture
 
     capture_options = Options(**{name: getattr(options, name) for name in _OPTIONS})
-    capture = Capture(options.addresses, options.logdir, capture_options)
+    capture = SessionCapture(options.addresses, options.logdir, capture_options)
     thread = threading.Thread(target=capture.run, daemon=True)
     thread.start()
     try:
@@ -82,7 +82,7 @@ def run(options: Any) -> int:
     return 0
 
 
-def _follow(capture: Capture) -> None:
+def _follow(capture: SessionCapture) -> None:
     """Prints the progress to stderr: one line that is rewritten on a terminal, otherwise a line per change."""
     is_terminal, last_line = sys.stderr.isatty(), ""
     while not capture.wait(_PROGRESS_INTERVAL_S):
@@ -94,7 +94,7 @@ def _follow(capture: Capture) -> None:
         printing.rewrite_note("")
 
 
-def _progress_line(capture: Capture, with_elapsed: bool) -> str:
+def _progress_line(capture: SessionCapture, with_elapsed: bool) -> str:
     progress = capture.progress()
     addresses = [host["address"] for host in progress["hosts"]]
     servers = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"

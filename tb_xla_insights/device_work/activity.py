@@ -23,8 +23,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _TRANSFER_CATEGORIES = frozenset(
     (
-        "infeed", "outfeed", "send", "recv", "host send", "host recv", "host receive", "send done", "recv done",
-        "host send done", "host recv done", "host receive done",
+        "infeed", "outfeed", "host send", "host recv", "host receive", "host send done", "host recv done",
+        "host receive done",
     )
 )  # fmt: skip
 
@@ -58,9 +58,9 @@ def op_categories(trace: Trace) -> list[str]:
     ops, category_of_metadata = find_ops(trace), trace.metadata.text.get("hlo_category")
     categories = []
     for op, metadata in enumerate(op_metadata(trace)):
-        text = int(category_of_metadata[metadata]) if category_of_metadata is not None else -1
-        if text >= 0:
-            categories.append(trace.strings[text])
+        text_index = int(category_of_metadata[metadata]) if category_of_metadata is not None else -1
+        if text_index >= 0:
+            categories.append(trace.strings[text_index])
         elif ops.origin[op].opcode:
             categories.append(ops.origin[op].opcode)
         else:
@@ -88,10 +88,10 @@ def _kind(ops: Ops, op: int, category: str, is_collective: bool, has_parts: bool
     if is_collective:
         return "collective"
     words = re.sub(r"[-_ ]+", " ", category.lower())
+    if callback_primitive(ops, op) is not None:  # its sends and receives are not transfers of their own
+        return "callback"
     if words in _TRANSFER_CATEGORIES:
         return "transfer"
-    if callback_primitive(ops, op) is not None:
-        return "callback"
     if is_wait(name) or is_wait(code) or words.endswith(" done"):
         return "wait"
     if code == "call" and not has_parts:  # without recorded parts, all of its time is work

@@ -20,7 +20,8 @@ MAX_PREFETCH_BYTES = 1 << 30
 """A file up to this size is prefetched whole if its reader wants all of it."""
 
 STALL_TIMEOUT_S = 300.0
-"""A store that sends no block for this long has stalled. File systems with timeouts of their own give up earlier."""
+"""A store that sends no block, or no answer to another request, for this long has stalled. File systems with timeouts
+of their own give up earlier."""
 
 MAX_CACHE_BYTES = 128 << 20
 """The size limit of the cache for blocks of closed files, which later readers of these files use."""
@@ -39,8 +40,11 @@ class StoppedError(Exception):
     """The caller stopped the reading before the store answered."""
 
 
-def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
-    """Returns or raises what a call to a store does. Raises StalledError after `seconds` (`STALL_TIMEOUT_S`).
+def call_with_timeout(
+    call: Callable[[], T], seconds: float | None = None, should_stop: Callable[[], bool] = lambda: False
+) -> T:
+    """Returns or raises what a call to a store does. Raises StalledError after `seconds` (`STALL_TIMEOUT_S`), and
+    StoppedError once `should_stop` returns True.
 
     The call runs in a daemon thread, so a call that never returns blocks neither the caller nor the process's exit.
     """
@@ -50,6 +54,8 @@ def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
     deadline = time.monotonic() + limit
     # A signal that arrives between Python's check for signals and the wait is handled only after the wait.
     while not wait([result], min(_POLL_S, max(0.0, deadline - time.monotonic()))).done:
+        if should_stop():
+            raise StoppedError
         if time.monotonic() >= deadline:
             raise StalledError(f"no answer for {limit:g} s")
     return result.result()
@@ -68,7 +74,7 @@ def _as_exception(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else OSError(f"{type(error).__name__} {error}".strip())
 
 
-def split_into_blocks(data: bytes) -> dict[int, memoryview]:
+def split_into_blocks(data: bytes | bytearray) -> dict[int, memoryview]:
     """The blocks of a whole file, by number."""
     view = memoryview(data)
     return {

@@ -7,6 +7,7 @@ from typing import Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.blocks import (
+    BLOCK_BYTES,
     BlockCache,
     Blocks,
     CachedBlocks,
@@ -25,8 +26,8 @@ _cache = BlockCache()
 
 
 class RemoteFile(Source):
-    """A file behind a URL, see `open_source`. Each block is requested once. Blocks passed to `cache_ranges` stay cached
-    for later readers of the file."""
+    """A file behind a URL, see `open_source`. Each block is requested once. Blocks that overlap the ranges passed to
+    `cache_ranges` stay cached for later readers of the file."""
 
     def __init__(
         self, url: str, whole: bool, on_bytes: Callable[[int], None], should_stop: Callable[[], bool]
@@ -38,16 +39,21 @@ class RemoteFile(Source):
             self._identity = _identity(info)
             cached = _cache.get((url, self._identity[1]))
             # If the store does not report the size, the whole file is fetched.
-            content = (
-                call_with_timeout(self._fetch_whole) if not cached and info.get("size") is None else None
-            )
+            content = None
+            if not cached and info.get("size") is None:
+                content = self._fetch_whole(on_bytes, should_stop)
+        except StoppedError as error:
+            raise InputError(STOPPED_MESSAGE.format(url)) from error
         except Exception as error:  # each file system raises its own exceptions
             raise InputError(f"{url}: {reason(error)}") from error
         if info.get("type") == "directory":
-            raise InputError(f"{url}: is a directory; name a .xplane.pb file")
+            raise InputError(f"{url}: is a directory; specify a .xplane.pb file")
         self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
         self.fingerprint = f"{self.size}-{self._identity[1]}"
-        self._blocks = Blocks(self.size, self._fetch, on_bytes, should_stop, whole=whole)
+        on_block = (
+            on_bytes if content is None else lambda _: None
+        )  # `on_bytes` knows all bytes of the content
+        self._blocks = Blocks(self.size, self._fetch, on_block, should_stop, whole=whole)
         self._blocks.put(cached.blocks if cached else split_into_blocks(content or b""))
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
@@ -61,7 +67,9 @@ class RemoteFile(Source):
     def check_unchanged(self) -> None:
         try:
             info = call_with_timeout(self._info)
-        except Exception:  # the file was removed after it had been read completely
+        except (
+            Exception
+        ):  # removed meanwhile, or the store fails: all bytes have been read, but cannot be checked
             return
         if _identity(info) != self._identity:
             raise InputError(CHANGED_MESSAGE.format(self.path))
@@ -85,10 +93,14 @@ class RemoteFile(Source):
         data: bytes = self._system.cat_file(self._path, start=start, end=end)
         return data
 
-    def _fetch_whole(self) -> bytes:
-        """Fetches a file whose size the store does not report."""
-        data: bytes = self._system.cat_file(self._path)
-        return data
+    def _fetch_whole(self, on_bytes: Callable[[int], None], should_stop: Callable[[], bool]) -> bytearray:
+        """Fetches a file whose size the store does not report. Each part must arrive within the timeout."""
+        content = bytearray()
+        with call_with_timeout(lambda: self._system.open(self._path), should_stop=should_stop) as file:
+            while part := call_with_timeout(lambda: file.read(BLOCK_BYTES), should_stop=should_stop):
+                content += part
+                on_bytes(len(content))
+        return content
 
 
 def remote_fingerprint(info: Mapping[str, Any]) -> str:

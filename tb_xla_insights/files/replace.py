@@ -37,8 +37,8 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     A link is kept, and its target replaced. A device, a pipe, and a file to which this process prints are written in
     place. Raises OSError.
 
-    A process that is killed (SIGKILL, lack of memory) leaves its temporary file; this user's next output to the same
-    directory removes it, after a minute.
+    A process that is killed (SIGKILL, lack of memory) leaves its temporary file; this user's next output from the same
+    machine to the same directory removes it, after a minute (not on Windows).
     """
     if _is_written_in_place(path):
         yield path

@@ -2,7 +2,7 @@
 
 Files are never mapped, since truncating a mapped file kills the process; reads copy into buffers. `fingerprint` shows
 later reads whether the file is still the one that was decoded. A file that changes while it is read is an error, since
-its bytes may be of different contents.
+its bytes may come from different versions of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Bytes = NDArray[np.uint8]
 
-CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once it is written"
+CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once writing has finished"
 STOPPED_MESSAGE = "{}: not read, because reading was stopped; reload the session to read it"
 
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -142,9 +142,9 @@ def open_source(
         return RemoteFile(path, whole, on_bytes, should_stop)
     local = path.removeprefix("file://")
     if os.path.isdir(local):
-        raise InputError(f"{path}: is a directory; name a .xplane.pb file")
+        raise InputError(f"{path}: is a directory; specify a .xplane.pb file")
     if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe would wait for its writer
-        raise InputError(f"{path}: is a pipe or a device; name a .xplane.pb file")
+        raise InputError(f"{path}: is a pipe or a device; specify a .xplane.pb file")
     return _LocalFile(local)
 
 

@@ -123,7 +123,7 @@ def _walk(
     directory: str, ancestors: frozenset[tuple[int, int]], depth: int, unreadable: list[str]
 ) -> Iterator[FileInfo]:
     """Yields the captures of all sessions below a directory, and adds directories without permission to `unreadable`:
-    each hides its own sessions only. Follows links, as users group runs by links, except those that lead back to an
+    each hides its own sessions only. Follows links, as users group sessions by links, except those that lead back to an
     ancestor."""
     try:
         status = os.stat(directory)
@@ -179,7 +179,7 @@ def _epoch_ns(value: object) -> int:
             return 0
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return int(aware.timestamp() * 1e6) * 1000
+        return _valid_time_ns(int(aware.timestamp() * 1e6) * 1000)
     return _valid_time_ns(value * 1e9) if isinstance(value, int | float) else 0
 
 

@@ -1,4 +1,4 @@
-"""The windows of a session whose hosts are read one by one."""
+"""One window of a session, read host by host."""
 
 from __future__ import annotations
 

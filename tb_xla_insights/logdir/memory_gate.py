@@ -25,10 +25,12 @@ class MemoryGate:
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)
-            self._changed.wait_for(lambda: self._is_admitted(ticket, needed_bytes) or is_stopped())
-            self._waiting.remove(ticket)
-            self.used_bytes += needed_bytes
-            self._changed.notify_all()
+            try:
+                self._changed.wait_for(lambda: self._is_admitted(ticket, needed_bytes) or is_stopped())
+                self.used_bytes += needed_bytes
+            finally:  # an error that ends the wait must not hold up later readers
+                self._waiting.remove(ticket)
+                self._changed.notify_all()
         try:
             yield
         finally:

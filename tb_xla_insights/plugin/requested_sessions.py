@@ -1,4 +1,4 @@
-"""The sessions that requests are about."""
+"""The sessions and hosts that the arguments of a request name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ READ_SECONDS = 120.0
 
 
 class RequestedSessions:
-    """The sessions in memory, by the arguments of requests."""
+    """Finds the session and the hosts that a request's arguments name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -51,7 +51,7 @@ def get(route: str, handler: Handler, hosts: AllowedHosts) -> Application:
 
 
 def post(route: str, handler: Handler, hosts: AllowedHosts, always_refused: str | None = None) -> Application:
-    """The WSGI application that answers POSTs of the page, whose body is a JSON object of texts and integers.
+    """The WSGI application that answers POSTs of the page, whose body is a JSON object of strings and integers.
 
     `always_refused` is the reason if all requests are refused.
     """
@@ -65,16 +65,16 @@ def post(route: str, handler: Handler, hosts: AllowedHosts, always_refused: str 
 
 
 def _application(
-    methods: Sequence[str], remedy: str, serve: Callable[[wrappers.Request], wrappers.Response]
+    methods: Sequence[str], explanation: str, serve: Callable[[wrappers.Request], wrappers.Response]
 ) -> Application:
-    """The WSGI application that answers these methods with `serve`, and others with 405 and `remedy`."""
+    """The WSGI application that answers these methods with `serve`, and others with 405 and `explanation`."""
 
     @wrappers.Request.application
     def wrapped(request: wrappers.Request) -> wrappers.Response:
         if request.method in methods:
             response = serve(request)
         else:
-            message = f"{request.method[:40]} is not allowed; {remedy}"
+            message = f"{request.method[:40]} is not allowed; {explanation}"
             response = error_response(request, 405, message, [("Allow", ", ".join(methods))])
         return close_after(request, response) if may_have_more(request) else response
 
@@ -88,7 +88,7 @@ def _document(request: wrappers.Request, route: str) -> dict[str, str]:
         with suppress(TextError):
             document = parse_json(content or b"{}")
     if not isinstance(document, dict) or not all(isinstance(value, str | int) for value in document.values()):
-        raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
+        raise InputError(f"{route}: the body must be a JSON object of strings and integers")
     return {name: str(value) for name, value in document.items()}
 
 

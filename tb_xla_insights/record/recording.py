@@ -1,4 +1,5 @@
-"""Records, in this order, the explanation, metrics, the trace and metrics again, and writes them to the session."""
+"""Records, in this order, dynamo's explanation (if requested), metrics, the trace and metrics again, and writes them to
+the session."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.replace import replace_atomically
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import paths
+from tb_xla_insights.logdir.files import FileInfo, captures_under
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
@@ -54,8 +56,8 @@ class Recorder:
         self._add_text(DESCRIPTION_FILE, description)
 
     def start(self) -> None:
-        """Starts the trace. Raises InputError if the logdir is not writable or the profiler does not start; directories
-        created for it are then removed."""
+        """Starts the trace. Raises InputError if the logdir cannot be listed or written to, or if the profiler does not
+        start; directories created for it are then removed."""
         missing = [] if is_url(self._logdir) else _missing_directories(self._logdir)
         try:
             if missing:
@@ -76,11 +78,12 @@ class Recorder:
     def _begin(self) -> None:
         if self._explain is not None:
             self._texts["dynamo_explain.txt"] = _explanation_text(self._explain())
-        self._tracer.wait()
+        self._tracer.wait_for_devices()
         self._add_text("metrics_before.txt", self._tracer.metrics())
-        self._sessions_before = self._sessions()
+        self._captures_before = self._captures()
+        sessions = {posixpath.basename(paths.parent(capture.path)) for capture in self._captures_before}
         # The profiler would overwrite the session of this second.
-        while self._sessions_before & _session_names_now():
+        while sessions & _session_names_now():
             time.sleep(_POLL_SECONDS)
         self._started = time.time_ns()
         if self._debug:
@@ -93,13 +96,14 @@ class Recorder:
             if not isinstance(error, RuntimeError):
                 raise
             detail = " ".join(str(error).split())
-            message = f"record: the profiler does not start ({detail}); end the other profile first"
+            message = f"record: the profiler does not start ({detail}); if another profile runs, end it first"
             raise InputError(message) from error
 
     def stop(self) -> str:
-        """Writes the session and returns its directory. Raises InputError if the profiler wrote nothing."""
+        """Writes the session and returns its directory. Raises InputError if the profiler wrote nothing, or if the
+        logdir cannot be listed or written to."""
         try:
-            self._tracer.wait()
+            self._tracer.wait_for_devices()
             self._end()
         finally:
             text = self._debug.stop() if self._debug else ""
@@ -139,22 +143,22 @@ class Recorder:
         if text is not None:
             self._texts[name] = text if text.endswith("\n") else f"{text}\n"
 
-    def _sessions(self) -> set[str]:
-        import fsspec
-
-        system, root = fsspec.core.url_to_fs(f"{self._logdir}/plugins/profile")
-        if not system.exists(root):
-            return set()
-        system.invalidate_cache()
-        return {posixpath.basename(entry["name"].rstrip("/")) for entry in system.ls(root, detail=True)}
+    def _captures(self) -> set[FileInfo]:
+        """The captures in the logdir's sessions, without those of runs below it. Raises InputError."""
+        root = f"{self._logdir}/plugins/profile"
+        contents = captures_under(root)
+        if root in contents.unreadable:
+            raise InputError(f"{root}: permission denied; make it readable for this user")
+        return set(contents.captures)
 
     def _session_directory(self) -> str:
-        """The directory of the new session; if there is none, that of the last one, to which the profiler may have
-        added a host."""
-        sessions = self._sessions()
+        """The directory of the new session; if there is none, that of the last one to which the profiler added a host.
+        Raises InputError if no capture was added or replaced."""
+        sessions_before = {paths.parent(capture.path) for capture in self._captures_before}
+        sessions = {paths.parent(capture.path) for capture in self._captures() - self._captures_before}
         if not sessions:
             raise InputError(f"{self._logdir}: the profiler wrote nothing there; check its output")
-        return f"{self._logdir}/plugins/profile/{max(sessions - self._sessions_before or sessions)}"
+        return max(sessions - sessions_before or sessions)
 
 
 def _missing_directories(directory: str) -> list[str]:
@@ -167,10 +171,11 @@ def _missing_directories(directory: str) -> list[str]:
 
 
 def _number_of_samples(samples: float) -> float:
-    """The number as an int or float, also of a NumPy number, for JSON. Raises InputError."""
+    """Converts a number, NumPy's included, to an int or float, for JSON. Raises InputError."""
     if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
         raise InputError(
-            f"record: samples is {samples!r}; give the number of samples per step, a number above 0"
+            f"record: samples is {samples!r}; give the number of samples per step, a number above 0 and up to "
+            f"{MAX_SAMPLES_PER_STEP:g}"
         )
     return int(samples) if samples == int(samples) else float(samples)
 
@@ -181,9 +186,7 @@ def _session_names_now() -> set[str]:
 
 
 def _unwritable(path: str, detail: str | None) -> str:
-    return (
-        f"{path}: the profile cannot be written ({detail}); name a directory that this process can write to"
-    )
+    return f"{path}: the profile cannot be written ({detail}); specify a directory that this process can write to"
 
 
 def _explanation_text(explanation: object) -> str:
@@ -208,5 +211,5 @@ def _write(path: str, text: str) -> None:
         else:
             with replace_atomically(Path(path)) as temporary_path:
                 temporary_path.write_bytes(content)
-    except Exception as error:  # each file system raises its own classes
+    except Exception as error:  # each file system raises its own exceptions
         raise InputError(_unwritable(path, reason(error))) from error

@@ -19,13 +19,17 @@ _REFUSAL_SECONDS = 0.3
 
 
 class Tracer(Protocol):
-    """Starts and stops a trace. `metrics` returns None, and `wait` does nothing, if the framework has no equivalent."""
+    """Starts and stops a trace.
+
+    `wait_for_devices` blocks until the devices have finished their work; `metrics` returns the framework's metrics
+    report. Without a framework that provides them, the former does nothing and the latter returns None.
+    """
 
     packages: tuple[str, ...]
 
     def start(self, logdir: str) -> None: ...
     def stop(self) -> None: ...
-    def wait(self) -> None: ...
+    def wait_for_devices(self) -> None: ...
     def metrics(self) -> str | None: ...
 
 
@@ -40,7 +44,7 @@ class TorchXla:
         self._model = importlib.import_module("torch_xla.core.xla_model")
         if not hasattr(self._profiler, "start_trace"):
             raise InputError(
-                "this torch_xla cannot trace its own process; start its profiler server and give record(server=…)"
+                "this torch_xla cannot trace its own process; start its profiler server and call record(server=…)"
             )
 
     def start(self, logdir: str) -> None:
@@ -49,7 +53,7 @@ class TorchXla:
     def stop(self) -> None:
         self._profiler.stop_trace()
 
-    def wait(self) -> None:
+    def wait_for_devices(self) -> None:
         self._model.wait_device_ops()
 
     def metrics(self) -> str | None:
@@ -82,7 +86,7 @@ class Jax:
     def stop(self) -> None:
         self._jax.profiler.stop_trace()
 
-    def wait(self) -> None:
+    def wait_for_devices(self) -> None:
         self._jax.block_until_ready(self._jax.live_arrays())
 
     def metrics(self) -> str | None:
@@ -101,11 +105,11 @@ class ServerTracer:
         self.packages = framework.packages if framework else ()
 
     def start(self, logdir: str) -> None:
-        from tb_xla_insights.capture.capture import Capture
+        from tb_xla_insights.capture.capture import SessionCapture
         from tb_xla_insights.capture.server import MAX_DURATION_MS, Options
 
         options = Options(duration_ms=MAX_DURATION_MS, python_level=int(self._python), retries=0)
-        self._capture = Capture(self._addresses, logdir, options)
+        self._capture = SessionCapture(self._addresses, logdir, options)
         self._thread = threading.Thread(target=self._capture.run, daemon=True)
         self._thread.start()
         while self._capture.state == "waiting" and not self._capture.wait(0.01):
@@ -123,9 +127,9 @@ class ServerTracer:
         if self._capture.message:
             raise InputError(self._capture.message)
 
-    def wait(self) -> None:
+    def wait_for_devices(self) -> None:
         if self._framework:
-            self._framework.wait()
+            self._framework.wait_for_devices()
 
     def metrics(self) -> str | None:
         return self._framework.metrics() if self._framework else None

@@ -39,7 +39,7 @@ _PROGRAM_STATS = ("hlo_module", "program_id")
 """Stats of a GPU's kernel that also apply to its run."""
 
 
-class Path(NamedTuple):
+class Enclosing(NamedTuple):
     """The events that enclose an event, the outermost first. Of more than twice _MAX_ENCLOSING, only that many of the
     outermost and of the innermost are shown; `left_out` is the number of those between."""
 
@@ -47,7 +47,7 @@ class Path(NamedTuple):
     left_out: int
 
     @classmethod
-    def of(cls, enclosing: list[RowEvent]) -> Path:
+    def of(cls, enclosing: list[RowEvent]) -> Enclosing:
         left_out = max(0, len(enclosing) - 2 * _MAX_ENCLOSING)
         return cls([*enclosing[:_MAX_ENCLOSING], *enclosing[_MAX_ENCLOSING + left_out :]], left_out)
 
@@ -94,7 +94,7 @@ class Details:
             text = shorten_name(trace.short_name(event))
             class_index = int(self._host.class_index[event])
         return {
-            "event": f"{track.host}.{event}" if event >= 0 else None,
+            "event": f"{track.host_number}.{event}" if event >= 0 else None,
             "row": track.head.id,
             "depth": row_event.depth,
             "name": text,
@@ -115,23 +115,23 @@ class Details:
     def full(self, row_event: RowEvent | HiddenEvent) -> EventDetails:
         """All details of an event, in the page's protocol."""
         event, trace = row_event.event, row_event.track.trace
-        summary, path = self.summary(row_event), self._path(row_event)
+        summary, enclosing = self.summary(row_event), self._enclosing(row_event)
         return {
             **summary,
             "title": self._title(event, summary["name"]),
             "thread": self._thread(row_event),
             "host": trace.host,
             "self_ps": self._self_ps(row_event),
-            "path": [self.summary(enclosing) for enclosing in path.shown],
-            "path_left_out": path.left_out,
+            "path": [self.summary(enclosing_event) for enclosing_event in enclosing.shown],
+            "path_left_out": enclosing.left_out,
             "stats": self._stats(row_event),
             "flow": self._flow(event),
             "occurrences": self._occurrences(row_event),
         }
 
     def names(self, row_event: RowEvent) -> list[str]:
-        """The names of the events that enclose an event in its row, outermost first, and its own; see `Path`."""
-        return [self.summary(event)["name"] for event in (*self._path(row_event).shown, row_event)]
+        """The names of the events that enclose an event in its row, outermost first, and its own; see `Enclosing`."""
+        return [self.summary(event)["name"] for event in (*self._enclosing(row_event).shown, row_event)]
 
     def _title(self, event: int, name: str) -> str | None:
         """The whole name of an event with a short name, or whose name is cut in lists."""
@@ -162,27 +162,33 @@ class Details:
             return int(find_ops(trace).devices[device_event.device].own_ps[device_event.index])
         return int(device_event.intervals.own_ps[device_event.index])
 
-    def _path(self, row_event: RowEvent | HiddenEvent) -> Path:
+    def _enclosing(self, row_event: RowEvent | HiddenEvent) -> Enclosing:
         """The events that enclose an event in its row; for ops preceded by their run."""
         trace, track = row_event.track.trace, row_event.track
         if isinstance(track, ScopeTrack) and isinstance(row_event, RowEvent):
-            return Path.of(track.enclosing(row_event))
+            return Enclosing.of(track.enclosing(row_event))
         device_event = self._device_event(row_event)
         enclosing: list[int] = []
         if device_event is None:
-            row = int(trace.parent[row_event.event]) if row_event.event >= 0 else -1
-            while row >= 0:
-                enclosing.append(row)
-                row = int(trace.parent[row])
-            return Path.of(track.find_events(enclosing[::-1]))
+            event = int(trace.parent[row_event.event]) if row_event.event >= 0 else -1
+            while event >= 0:
+                enclosing.append(event)
+                event = int(trace.parent[event])
+            return Enclosing.of(track.find_events(enclosing[::-1]))
         intervals, index = device_event.intervals, device_event.index
         while (index := int(intervals.parent[index])) >= 0:
             enclosing.append(int(intervals.row[index]))
-        runs = None
-        if track.head.kind == "ops":
-            runs = next((row for row in self._host.tracks if _is_row_of_runs(row, track)), None)
-        outermost = _optional(runs and _event_at(runs, row_event.start_ps))
-        return Path.of([*outermost, *track.find_events(enclosing[::-1])])
+        runs = self._runs_of_op(row_event, device_event) if track.head.kind == "ops" else []
+        return Enclosing.of([*runs, *track.find_events(enclosing[::-1])])
+
+    def _runs_of_op(self, row_event: RowEvent | HiddenEvent, op: _DeviceEvent) -> list[RowEvent]:
+        """The run that an op is part of, if any. Runs that were derived from kernels may overlap."""
+        runs = next((row for row in self._host.tracks if _is_row_of_runs(row, row_event.track)), None)
+        device = row_event.track.trace.devices[op.device]
+        if runs is None or device.run_of_op is None:
+            return _optional(runs and _event_at(runs, row_event.start_ps))
+        run = int(device.run_of_op[op.index])
+        return [] if run < 0 else runs.find_events([int(device.runs.row[run])])
 
     def _stats(self, row_event: RowEvent | HiddenEvent) -> list[StatOfEvent]:
         from tb_xla_insights.trace.details import event_stats
@@ -254,7 +260,7 @@ def _is_row_of_runs(row: Track, ops: Track) -> bool:
 
 
 def _event_at(track: Track, time_ps: int) -> RowEvent | None:
-    """The outermost slice of a row at an instant."""
+    """The outermost event of a row at an instant."""
     for depth, lane in enumerate(track.lanes):
         index = int(np.searchsorted(lane.start, time_ps, "right")) - 1
         if index >= 0 and lane.end[index] > time_ps:

@@ -55,14 +55,16 @@ def assign_lanes(start: Int64, end: Int64, parent: Int32) -> NDArray[np.int16]:
     return result
 
 
-def inherit_classes(own_class: Int8, is_disowned: Bools, parent: Int32, missing: int8_t) -> NDArray[np.int8]:
+def inherit_classes(
+    own_class: Int8, takes_parents_class: Bools, parent: Int32, missing: int8_t
+) -> NDArray[np.int8]:
     """The class of each event: its own, else its parent's, else `missing`. Parents precede their children.
 
-    Events with `is_disowned`, and all events below them, take their parent's class regardless of their own.
+    Events with `takes_parents_class`, and all events below them, take it regardless of their own.
     """
     result = np.full(len(own_class), -1, np.int8)
     class_index: OutInt8 = result
-    is_below: OutBools = np.array(is_disowned)
+    is_below: OutBools = np.array(takes_parents_class)
     with cython.nogil:
         for i in range(len(own_class)):
             parent_index = parent[i]
@@ -110,7 +112,7 @@ def _separating_bits(start: Int64, end: Int64, i: cython.Py_ssize_t) -> int64_t:
 
 def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
     """The number of slices of a lane at each level from 0 to 63."""
-    # Events that join the slice of the event before, by the level from which on they do.
+    # Per level, the number of events that are first merged with the event before at that level.
     joins = np.zeros(65, np.int64)
     count: OutInt64 = joins
     with cython.nogil:
@@ -285,8 +287,8 @@ def group_fills(
     start: Int64, end: Int64, count: Int32, busy: Int64, first: int64_t, stop: int64_t, window_start: int64_t,
     level: cython.int, group_start: Int64, group_end: Int64, group_count: Int32,
 ) -> NDArray[np.int8]:  # fmt: skip
-    """The fill of each bucket, from 0 to 15, of each group with several events, concatenated; groups as returned by
-    `group_slices` for slices `first` to `stop - 1`."""
+    """How busy each bucket is, from 0 (idle) to 15 (busy throughout), for each group with several events, concatenated.
+    The groups are those that `group_slices` returns for slices `first` to `stop - 1`."""
     buckets: cython.Py_ssize_t = 0
     for group in range(len(group_start)):
         if group_count[group] > 1:
@@ -400,20 +402,21 @@ def find_matches(
 
 
 def op_pieces(
-    start: Int64, end: Int64, key: Int32, run: Int32, first: Int32, upto: Int64
+    start: Int64, end: Int64, key: Int32, run: Int32, first_part: Int32, cumulative_weights: Int64
 ) -> tuple[NDArray[Any], ...]:
     """Cuts the ops of one device, sorted by start, into pieces that do not overlap: start, end, part, run.
 
     At each instant the op that started last among the running ones is shown. The parts of the op with key k are
-    `first[k]` to `first[k + 1] - 1`; they divide the op's length by their weights, whose cumulative sums are `upto`.
+    `first_part[k]` to `first_part[k + 1] - 1`; they divide the op's length by their weights, whose sums from the op's
+    first part on are `cumulative_weights`.
     """
-    max_pieces = len(start) + 1 + int(np.diff(first)[key].sum())
+    max_pieces = len(start) + 1 + int(np.diff(first_part)[key].sum())
     columns = empty_columns(max_pieces, np.int64, np.int64, np.int32, np.int32)
-    return trim_columns(_op_pieces(start, end, key, run, first, upto, *columns), *columns)
+    return trim_columns(_op_pieces(start, end, key, run, first_part, cumulative_weights, *columns), *columns)
 
 
 def _op_pieces(
-    start: Int64, end: Int64, key: Int32, run: Int32, first: Int32, upto: Int64,
+    start: Int64, end: Int64, key: Int32, run: Int32, first_part: Int32, cumulative_weights: Int64,
     out_start: OutInt64, out_end: OutInt64, out_part: OutInt32, out_run: OutInt32,
 ) -> int:  # fmt: skip
     # A stack of the running ops, the one that started last on top.
@@ -428,10 +431,11 @@ def _op_pieces(
                 op = running[top - 1]
                 stop = min(end[op], until)
                 if stop > now:
-                    low, high = first[key[op]], first[key[op] + 1]
-                    part_start, total_weight, length = start[op], upto[high - 1], end[op] - start[op]
+                    low, high = first_part[key[op]], first_part[key[op] + 1]
+                    part_start, length = start[op], end[op] - start[op]
+                    total_weight = cumulative_weights[high - 1]
                     for part in range(low, high):
-                        part_end = start[op] + length * upto[part] // total_weight
+                        part_end = start[op] + length * cumulative_weights[part] // total_weight
                         if min(part_end, stop) > max(part_start, now):
                             out_start[size], out_end[size] = max(part_start, now), min(part_end, stop)
                             out_part[size], out_run[size] = part, run[op]

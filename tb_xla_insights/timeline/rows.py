@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import collective_kind, is_wait
+from tb_xla_insights.analysis.device.opcodes import collective_kind, is_host_transfer, is_wait
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
@@ -83,9 +83,9 @@ class HostRows:
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
-        device_planes, flags = event_classes(trace)
+        own_class, flags = event_classes(trace)
         self.class_index: Int8 = kernels.inherit_classes(
-            device_planes, (flags & INHERIT) > 0, trace.parent, OTHER
+            own_class, (flags & INHERIT) > 0, trace.parent, OTHER
         )
         self.tracks: list[Track] = self._tracks()
         self.has_scopes = False
@@ -187,16 +187,16 @@ class HostRows:
         tracks = []
         for thread in threads:
             row_id = str(RowId(self.index, thread_row(thread.line)))
-            unfolded = thread.role not in _FOLDED_ROLES
+            initially_shown = thread.role not in _FOLDED_ROLES
             label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
-            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, unfolded)
+            head = RowHead(row_id, "thread", label, trace.host, None, thread.role, initially_shown)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
         helpers = sorted(
             (track for track in tracks if track.head.role in _HELPER_ROLES),
             key=lambda track: -(track.share or 0),
         )
         for track in helpers[_MAX_UNFOLDED_HELPERS:]:
-            track.head = replace(track.head, unfolded=False)
+            track.head = replace(track.head, initially_shown=False)
         yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:
@@ -267,6 +267,7 @@ class HostRows:
         categories = trace.metadata.text.get("hlo_category")
         if categories is not None:
             is_collective_op |= trace.map_texts(categories, _is_collective) > 0
+            is_collective_op &= trace.map_texts(categories, is_host_transfer) <= 0
         return np.where(is_wait_op, STALL, np.where(is_collective_op, COLLECTIVE, OP)).astype(np.int8)
 
 

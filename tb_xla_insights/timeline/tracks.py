@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RowHead:
-    """A row's header. `unfolded`: whether the row is drawn at first; the others only if threads are unfolded."""
+    """A row's header. `initially_shown`: whether the row is drawn before the user unfolds threads."""
 
     id: str
     kind: TimelineRowKind
@@ -29,15 +29,16 @@ class RowHead:
     host: str
     device: str | None = None
     role: str | None = None
-    unfolded: bool = True
+    initially_shown: bool = True
 
 
 @dataclass(eq=False)
 class Track:
-    """A row's events. `texts` are their names by id, `share` is the share of the session that they cover."""
+    """A row of the timeline: its header and its events, lane by lane. `texts` are the events' names by id, `share` is
+    the share of the session that the events cover."""
 
     head: RowHead
-    host: int
+    host_number: int
     trace: Trace
     lanes: list[Lane]
     texts: list[str]
@@ -61,7 +62,7 @@ class Track:
             "role": head.role,
             "lanes": max(1, len(self.lanes)),
             "events": self.event_count,
-            "unfolded": head.unfolded,
+            "unfolded": head.initially_shown,
             "share": None if self.share is None else round(self.share, 6),
         }
 
@@ -166,7 +167,7 @@ class Columns:
     def track(
         self,
         head: RowHead,
-        host: int,
+        host_number: int,
         trace: Trace,
         texts: list[str],
         duration_ps: int,
@@ -187,4 +188,6 @@ class Columns:
             Lane(start[rows], end[rows], name[rows], class_index[rows], event[rows], len(texts))
             for rows in starmap(slice, pairwise(bounds))
         ]
-        return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)
+        return Track(
+            head, host_number, trace, lanes, texts, covered / duration_ps if duration_ps else None, line
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,35 +27,36 @@ _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 _MAX_SLICES = 4200
 """A slice takes about 12 bytes of a compressed answer, which should stay below 60 kB."""
 _OUTERMOST_DELAY = 2
-"""The number of levels by which deeper lanes are raised before the outermost ones are."""
-_MAX_RAISE = 12
+"""How many levels coarser the deeper lanes become before the outermost ones do."""
+_MAX_COARSENING = 12
+"""The highest number of levels by which a lane becomes coarser than the window's level."""
 _MAX_LEVEL = 62
 
 
 def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> TimelineSlices:
     """The slices of these rows that touch the window, in the page's protocol.
 
-    Neighbours below 2 px are merged. If that leaves too many slices for a slow connection, lanes are raised level by
-    level: the deepest first, whose slices are the smallest, the outermost last.
+    Neighbours below 2 px are merged. If that leaves too many slices for a slow connection, lanes are drawn at coarser
+    levels, one level at a time: the deepest lanes first, whose slices are the smallest, the outermost last.
     """
     level = level_of_window(end_ps - start_ps, px)
     slices = [[lane.view(start_ps, end_ps, level) for lane in track.lanes] for track in tracks]
     levels = [[level] * len(track.lanes) for track in tracks]
     depths = max((len(track.lanes) for track in tracks), default=0)
-    for raise_by, depth in _raises(depths, min(_MAX_RAISE, _MAX_LEVEL - level)):
-        if sum(len(lane_slices.start) for row in slices for lane_slices in row) <= _MAX_SLICES:
+    for coarsening, depth in _coarsenings(depths, min(_MAX_COARSENING, _MAX_LEVEL - level)):
+        if sum(len(lane_slices.start) for lane_slices in chain.from_iterable(slices)) <= _MAX_SLICES:
             break
-        for track, row, lane_levels in zip(tracks, slices, levels, strict=True):
-            if depth < len(row):
-                lane_levels[depth] = level + raise_by
-                row[depth] = track.lanes[depth].view(start_ps, end_ps, lane_levels[depth])
+        for track, slices_of_track, levels_of_track in zip(tracks, slices, levels, strict=True):
+            if depth < len(slices_of_track):
+                levels_of_track[depth] = level + coarsening
+                slices_of_track[depth] = track.lanes[depth].view(start_ps, end_ps, levels_of_track[depth])
     names: dict[str, int] = {}
     rows = {
         track.head.id: [
-            _lane_json(lane_slices, track.texts, names, start_ps, lane_levels)
-            for lane_slices, lane_levels in zip(row, levels_of_track, strict=True)
+            _lane_json(lane_slices, track.texts, names, start_ps, lane_level)
+            for lane_slices, lane_level in zip(slices_of_track, levels_of_track, strict=True)
         ]
-        for track, row, levels_of_track in zip(tracks, slices, levels, strict=True)
+        for track, slices_of_track, levels_of_track in zip(tracks, slices, levels, strict=True)
     }
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
@@ -69,13 +71,14 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
         view(tracks, 0, duration_ps, width)
 
 
-def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
-    """Yields (number of levels to raise by, depth) in the order in which the lanes of `depths` depths are raised."""
-    for level in range(1, levels + _OUTERMOST_DELAY):
+def _coarsenings(depths: int, max_coarsening: int) -> Iterator[tuple[int, int]]:
+    """Yields (number of levels coarser than the window's, depth) in the order in which the lanes of `depths` depths
+    become coarser, each up to `max_coarsening` levels."""
+    for round_number in range(1, max_coarsening + _OUTERMOST_DELAY + 1):
         for depth in reversed(range(depths)):
-            raise_by = level if depth else level - _OUTERMOST_DELAY
-            if 0 < raise_by < levels:
-                yield raise_by, depth
+            coarsening = round_number if depth else round_number - _OUTERMOST_DELAY
+            if 0 < coarsening <= max_coarsening:
+                yield coarsening, depth
 
 
 def _lane_json(
@@ -103,8 +106,8 @@ def _lane_json(
 
 
 def overview(tracks: Sequence[Track], session: SessionTrace) -> OverviewStrip:
-    """One hex digit per bucket of the session: the busy share of each device, and the class of each host with most
-    time."""
+    """One hex digit per bucket of the session: the busy share of each device, and for each host the class with
+    most time."""
     duration_ps = max(1, session.duration_ps)
     hosts = [track for track in tracks if track.head.kind == "classes"]
     return {

@@ -47,15 +47,15 @@ def waits_in(
     for index, waits in waits_of_host.items():
         shift = _shift_ps(arrivals, hosts[index])
         begin, end = waits.wait_start_ps + shift, np.minimum(waits.last_arrival_ps, waits.end_ps) + shift
-        is_inside = (waits.waits_ps > 0) & (begin < end_ps) & (end > start_ps)
-        count += int(is_inside.sum())
-        rows = np.flatnonzero(is_inside & (waits.waits_ps >= pixel_ps))
+        overlaps = (waits.waits_ps > 0) & (begin < end_ps) & (end > start_ps)
+        count += int(overlaps.sum())
+        rows = np.flatnonzero(overlaps & (waits.waits_ps >= pixel_ps))
         candidates += [
             (length, index, row)
             for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
         ]
     longest = sorted(candidates, reverse=True)[:_MAX_WAITS]
-    answer: Waits = {**_no_ops(), "count": count, "names": [], "last_host": [], "name": []}
+    answer: Waits = {**_empty_columns(), "count": count, "names": [], "last_host": [], "name": []}
     texts: dict[str, int] = {}
     for index, waits in waits_of_host.items():
         rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
@@ -92,7 +92,7 @@ def collective_at(
 def _instance(
     arrivals: Arrivals, host: HostTimeline, index: int, core: int, start_ps: int, end_ps: int | None
 ) -> int | None:
-    """The instance of `collective_at`, None if there is none."""
+    """The index of the instance that `collective_at` answers with, None if there is none."""
     shift = _shift_ps(arrivals, host)
     if end_ps is not None:
         return delayed_instance(arrivals, index, core, start_ps - shift, end_ps - shift)
@@ -113,7 +113,7 @@ def _collective(
         0,
     )
     instruction = arrivals.shared.instructions[instances.instruction[instance]]
-    columns: CollectiveCores = {**_no_ops(), "begin_ps": []}
+    columns: CollectiveCores = {**_empty_columns(), "begin_ps": []}
     for index, host in hosts.items():
         host_waits = core_waits(arrivals, index)
         rows = np.flatnonzero(host_waits.instance == instance)
@@ -134,8 +134,8 @@ def _collective(
     }
 
 
-def _no_ops() -> WaitColumns:
-    """The columns without an op."""
+def _empty_columns() -> WaitColumns:
+    """Columns without rows."""
     return {"device": [], "depth": [], "start_ps": [], "last_arrival_ps": [], "end_ps": [], "waits_ps": []}
 
 

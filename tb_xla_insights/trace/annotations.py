@@ -46,13 +46,13 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
 
 
 def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
-    """The code of each event metadata's name, for `classify_annotations`."""
+    """The code of each event metadata entry's name, for `classify_annotations`."""
     name_codes = np.zeros(len(trace.metadata.name), np.int8)
     hosts = host_planes(trace)
-    for index, (plane, text) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
+    for index, (plane, text_index) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
         if plane not in hosts:
             continue
-        name = trace.strings[text]
+        name = trace.strings[text_index]
         tags = catalog.tags(name)
         if not catalog.knows(name):
             name_codes[index] = CANDIDATE

@@ -44,7 +44,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
             Diagnostic(
                 "clock_unknown",
                 "warning",
-                "The lines of a plane count time from different origins; lanes may be shifted.",
+                "The lines of a plane count time from different origins; its rows may be shifted.",
                 host,
             )
         )
@@ -65,7 +65,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         """Computes what does not depend on flows."""
         depth, parent = nest_events(start_ps, duration_ps, ranges)
         metadata, strings = _metadata(space, catalog), space.strings.texts
-        names = [strings[text] for text in metadata.name.tolist()]
+        names = [strings[text_index] for text_index in metadata.name.tolist()]
         join_waits(lines, names, catalog, metadata_index, parent, start_ps, duration_ps, space.stats)
         regions = find_line_regions(lines, strings, metadata.name, metadata_index, start_ps, duration_ps)
         return depth, parent, metadata, regions
@@ -124,7 +124,10 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
 def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
     """The diagnostic of a host that starts with the session, since its clock cannot be related to the others'."""
     problem = "records no clock" if not base_unix_ns else "is from another time"
-    text = f"The file {problem}; its lanes start with the session, other hosts' may be shifted."
+    text = (
+        f"The file {problem}; its events are placed at the session's start and may be shifted against those of other "
+        "hosts."
+    )
     return Diagnostic("clock_unknown", "warning", text, host)
 
 

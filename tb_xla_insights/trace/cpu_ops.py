@@ -30,7 +30,7 @@ def op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, 
 
 
 def _name_codes(trace: Trace) -> Int8:
-    """The code of each event metadata's name, for `time_ops`."""
+    """The code of each event metadata entry's name, for `time_ops`."""
 
     def code(name: str) -> int:
         return codes.EXECUTE if name == EXECUTE else codes.END * name.startswith("end: ")

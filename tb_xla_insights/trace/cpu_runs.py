@@ -36,7 +36,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
     regions = find_regions(line_regions, trace.flows) if line_regions else None
     start, end, run = op_times(trace, rows, regions)
     ops = rows, start, end, trace.stats["hlo_op"].values if rows.size else rows
-    if regions is None or not regions.runs.any():
+    if regions is None or not regions.has_run.any():
         core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
         cores = np.unique(core_of_op).tolist()
         ops_by_core = _by_core(core_of_op)
@@ -50,7 +50,7 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
     )
     np.minimum.at(begin, run_of_moved, start[moved_ops])
     core, core_of_op = _cores(trace, catalog, regions, begin, keys)
-    runs = np.flatnonzero(regions.runs)
+    runs = np.flatnonzero(regions.has_run)
     run_columns = (
         regions.row[runs],
         begin[runs],
@@ -124,7 +124,7 @@ def _cores(
 ) -> tuple[Int64, Int64]:
     """The core of each run and of each op. If cores are not recorded, an op whose run the capture cuts belongs to the
     first core."""
-    runs = np.flatnonzero(regions.runs)
+    runs = np.flatnonzero(regions.has_run)
     recorded_core = keys.core_of_region[runs]
     is_recorded = recorded_core != UNKNOWN
     if is_recorded.any():
@@ -156,10 +156,10 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
     """The execute call that each run's flow comes from, the outermost on the flow's path; if the capture has none, the
     innermost jitted call; -1: not recorded."""
     launch, visited_by = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
-    columns = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
+    columns = regions.row, regions.outer, regions.source, regions.of_row, regions.has_run
     for tag in ("launch", "jitted_call"):
         is_call = np.array(
-            [tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_
+            [tag in catalog.tags(trace.strings[text_index]) for text_index in trace.metadata.name], np.bool_
         )
         kernels.find_launches(
             runs.astype(np.int32), is_call, tag == "jitted_call", trace.metadata_index, trace.parent,

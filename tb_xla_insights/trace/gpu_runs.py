@@ -5,17 +5,17 @@ GPU, from the first kernel's start to the last one's end. Copies and kernels wit
 a program are separated as follows:
 
 - A kernel and the driver's call that launched it share a `correlation_id` (of several calls, the last before the
-  kernel). One launch of a graph has many kernels.
-- The execution is the outermost event around that call that marks one: `GpuExecutable::ExecuteThunks`; if the capture
-  has none, `ExecuteHelper`, else the execute call. NVIDIA's tracer records the calls on the launching thread's line,
-  so they nest.
+  kernel). One launch of a CUDA or HIP graph starts many kernels.
+- The execution event is the outermost `GpuExecutable::ExecuteThunks` around that call; in captures without it, the
+  outermost `ExecuteHelper`; in captures without either, the outermost execute call. NVIDIA's tracer records the calls
+  on the launching thread's line, so they nest.
 - AMD's tracer records the calls of each thread on a separate line with another id. Such a line belongs to the thread
-  whose executions contain all of the line's calls that launched kernels of programs; else to the thread whose
-  executions contain all but those before its first and after its last execution, which the capture's ends cut. If
+  whose execution events contain all of the line's calls that launched kernels of programs; else to the thread whose
+  execution events contain all but those before its first and after its last one, which the capture's ends cut. If
   several threads match, or one thread matches several lines, the line belongs to none.
-- A kernel whose execution is unknown belongs to the run of the kernel before it, if both are of the same program and
-  that kernel's execution was under way when this one was launched, or if the launch is not recorded. Other consecutive
-  kernels of one program form one run.
+- A kernel whose execution event is unknown belongs to the run of the kernel before it, if both are of the same program
+  and either that kernel's execution event was under way when this kernel was launched, or this kernel's launch is not
+  recorded. Other consecutive kernels of one program form one run.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
 
-_EXECUTIONS = ("gpu_run", "run_start", "launch")
-"""Tags of events that may mark an execution, the narrowest first."""
+_EXECUTION_TAGS = ("gpu_run", "run_start", "launch")
+"""Tags of the events that may be execution events, the narrowest first."""
 
 _NO_ROWS = np.zeros(0, np.int32)
 
@@ -53,14 +53,14 @@ class GpuRuns(NamedTuple):
 def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[GpuRuns]:
     """The runs of each GPU, from its kernels (rows, by start). Kernels without a program have no runs.
 
-    Adds flows to the trace: from calls to the kernels that they launched, and from executions to calls on other lines.
-    Needs the trace's events, nesting and flows.
+    Adds flows to the trace: from calls to the kernels that they launched, and from execution events to calls on other
+    lines. Needs the trace's events, nesting and flows.
     """
     programs = [_programs(trace, rows) for rows in gpus]
     kernels = np.concatenate([rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)])
-    trace.flows = _launches(trace, kernels)
+    trace.flows = _with_kernel_launches(trace, kernels)
     calls = np.unique(trace.flows.producers(kernels))
-    execution, on_other_line = _executions(trace, calls)
+    execution, on_other_line = _execution_events(trace, calls)
     trace.flows = trace.flows.with_added(execution[on_other_line], calls[on_other_line])
     runs = []
     for rows, program in zip(gpus, programs, strict=True):
@@ -80,7 +80,7 @@ def _programs(trace: Trace, kernels: Int32) -> Int64:
     return np.where(module >= 0, module * len(distinct) + number, -1)
 
 
-def _launches(trace: Trace, kernels: Int32) -> Flows:
+def _with_kernel_launches(trace: Trace, kernels: Int32) -> Flows:
     """The trace's flows, with those from the driver's calls on host threads to the kernels that they launched."""
     ids = trace.stats.get("correlation_id")
     if ids is None:
@@ -95,10 +95,10 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     return trace.flows.with_added(flows.producer, flows.consumer)
 
 
-def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
-    """The execution around each call (-1: unknown, as for no call), and the indices of the calls whose execution is on
-    another line."""
-    executions = _execution_rows(trace)
+def _execution_events(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
+    """The execution event around each call (-1: unknown, as for no call), and the indices of the calls whose execution
+    event is on another line."""
+    executions = _execution_event_rows(trace)
     execution = nearest_enclosing(trace.parent, calls, executions)
     lines, execution_lines = trace.lines_of(calls), trace.lines_of(executions)
     match_of_line: dict[int, tuple[int, Int32]] = {}
@@ -119,12 +119,14 @@ def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
     return execution, np.flatnonzero(on_other_line)
 
 
-def _execution_rows(trace: Trace) -> Int32:
-    """The events on host threads that mark executions, in row order, without those inside another."""
+def _execution_event_rows(trace: Trace) -> Int32:
+    """The execution events on host threads, in row order, without those inside another."""
     metadata, hosts = trace.metadata, list(host_planes(trace))
     host_metadata = np.flatnonzero(np.isin(metadata.plane, hosts))
-    tags = [trace.catalog.tags(trace.strings[text]) for text in metadata.name[host_metadata].tolist()]
-    for tag in _EXECUTIONS:
+    tags = [
+        trace.catalog.tags(trace.strings[text_index]) for text_index in metadata.name[host_metadata].tolist()
+    ]
+    for tag in _EXECUTION_TAGS:
         has_tag = np.zeros(len(metadata.name), np.bool_)
         has_tag[host_metadata] = [tag in tags_of_name for tags_of_name in tags]
         rows = trace.rows_with_metadata(has_tag)
@@ -134,8 +136,8 @@ def _execution_rows(trace: Trace) -> Int32:
 
 
 def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int, Int32] | None:
-    """The thread that made the calls of one line, and the execution around each call (-1: cut by the capture's ends);
-    None if no thread or several match. `threads` are each thread's executions, by start."""
+    """The thread that made the calls of one line, and the execution event around each call (-1: cut by the capture's
+    ends); None if no thread or several match. `threads` are each thread's execution events, by start."""
     start, end = trace.start_ps[calls], trace.end_ps[calls]
     complete_matches, cut_matches = [], []
     for number, executions in enumerate(threads):
@@ -153,7 +155,8 @@ def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int
 
 
 def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> GpuRuns:
-    """The runs of one GPU, from its kernels of programs with the call and the execution of each (-1: unknown)."""
+    """The runs of one GPU, from its kernels of programs with the call and the execution event of each (-1:
+    unknown)."""
     continues = _continues_program(program)
     has_key = ~continues | (execution >= 0) | (call >= 0)
     key = _keys(trace, program[has_key], call[has_key], execution[has_key])[np.cumsum(has_key) - 1]
@@ -176,7 +179,7 @@ def _continues_program(program: Int64) -> NDArray[np.bool_]:
 
 
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
-    """A run's key for each of a GPU's kernels, by start: its execution; for consecutive kernels without an execution a
+    """A run's key for each of a GPU's kernels, by start: its execution event; for consecutive kernels without one a
     unique number, at least the number of events."""
     continues, has_execution = _continues_program(program), execution >= 0
     sequence = np.cumsum(~continues)

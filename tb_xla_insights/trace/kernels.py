@@ -210,7 +210,7 @@ def join_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consum
 def find_regions(
     first: int64_t, count: int64_t, code: Int8, start: Int64, duration: Int64, regions: int64_t, of_row: OutInt32,
     row: OutInt32, region_start: OutInt64, region_end: OutInt64, complete: OutInt64, outer: OutInt32,
-    runs: OutBools, stack: OutInt32,
+    has_run: OutBools, stack: OutInt32,
 ) -> int:  # fmt: skip
     """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` is
     scratch memory for the open regions; `region_end` is the end of each (-1: at its `StopRegion`).
@@ -237,7 +237,7 @@ def find_regions(
             ):
                 row[regions], region_start[regions] = event, start[event]
                 region_end[regions] = -1 if name_code == REGION_START else end
-                runs[regions] = name_code == WHOLE
+                has_run[regions] = name_code == WHOLE
                 complete[regions] = end if name_code == WHOLE else 0
                 outer[regions] = stack[depth - 1] if depth > 0 else -1
                 stack[depth] = regions
@@ -250,12 +250,12 @@ def find_regions(
                 if code[row[stack[depth - 1]]] == WHOLE:
                     complete[stack[depth - 1]] = end
             elif name_code == COMPLETION and depth > 0:
-                runs[stack[depth - 1]] = True
+                has_run[stack[depth - 1]] = True
                 complete[stack[depth - 1]] = end
             elif name_code == COMPLETION:
                 begin = last_execute if last_execute >= 0 else event
                 row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
-                outer[regions], runs[regions], complete[regions] = -1, True, end
+                outer[regions], has_run[regions], complete[regions] = -1, True, end
                 for inside in range(begin, event):
                     of_row[inside] = regions
                 stack[depth] = regions
@@ -265,18 +265,18 @@ def find_regions(
     return regions
 
 
-def resolve_runs(outer: Int32, source: Int32, runs: Bools, of_row: Int32, run: OutInt32) -> None:
+def resolve_runs(outer: Int32, source: Int32, has_run: Bools, of_row: Int32, run: OutInt32) -> None:
     """Finds the run of each region: itself, or the first run on the way back along flows. The way leads from a region
     to the event that its flow comes from, or else to the region around it."""
     with cython.nogil:
         for region in range(len(outer)):
             current: int32_t = region
             steps: cython.Py_ssize_t = 0
-            while current >= 0 and not runs[current] and run[current] < 0 and steps <= len(outer):
+            while current >= 0 and not has_run[current] and run[current] < 0 and steps <= len(outer):
                 current = of_row[source[current]] if source[current] >= 0 else outer[current]
                 steps += 1
             if current >= 0 and steps <= len(outer):
-                run[region] = current if runs[current] else run[current]
+                run[region] = current if has_run[current] else run[current]
 
 
 def classify_annotations(
@@ -372,7 +372,7 @@ def time_ops(
 
 def find_launches(
     region_of_run: Int32, calls: Bools, inner: cython.bint, metadata_index: Int32, parent: Int32, row: Int32,
-    outer: Int32, source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, result: OutInt32,
+    outer: Int32, source: Int32, of_row: Int32, has_run: Bools, visited_by: OutInt32, result: OutInt32,
 ) -> None:  # fmt: skip
     """Finds the outermost execute call on the way back from each run along flows; with `inner` the innermost. The way
     ends at another run: a queued run is released by the run before it. `visited_by` is scratch memory: the run for
@@ -381,7 +381,9 @@ def find_launches(
         for i in range(len(region_of_run)):
             region = region_of_run[i]
             while (
-                region >= 0 and visited_by[region] != i and (region == region_of_run[i] or not runs[region])
+                region >= 0
+                and visited_by[region] != i
+                and (region == region_of_run[i] or not has_run[region])
             ):
                 visited_by[region] = i
                 producer = source[region]

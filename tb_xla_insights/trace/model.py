@@ -209,11 +209,11 @@ class Trace:
 
     @cached_property
     def metadata_counts(self) -> Int64:
-        """The number of events of each event metadata."""
+        """The number of events of each event metadata entry."""
         return count_by_metadata(self.metadata_index, len(self.metadata.name))
 
     def rows_with_metadata(self, selected: NDArray[np.bool_]) -> Int32:
-        """The events of the selected event metadata (a mask), in row order."""
+        """The events of the selected event metadata entries (a mask), in row order."""
         if not self.metadata_counts[selected].any():  # the usual case
             return np.empty(0, np.int32)
         return rows_with_metadata(selected, self.metadata_index)
@@ -234,8 +234,8 @@ class Trace:
         """The result of `function` for each text (index into the strings), called once per distinct text; -1 for no
         text."""
         values = np.full(len(self.strings) + 1, -1, np.int8)
-        for text in np.flatnonzero(count_by_metadata(texts, len(values))[:-1]).tolist():
-            values[text] = function(self.strings[text])
+        for text_index in np.flatnonzero(count_by_metadata(texts, len(values))[:-1]).tolist():
+            values[text_index] = function(self.strings[text_index])
         return values_of_events(values, np.ascontiguousarray(texts))
 
     def name(self, row: int) -> str:

@@ -31,7 +31,7 @@ _CODES = {
 class LineRegions:
     """The regions of all lines, without flows, by line and start: the event that begins each (`row`), its start, the
     time at which its program is complete (0: it runs none), the region around it (`outer`, -1: none), and whether a
-    program runs in it (`runs`). `of_row` is the innermost region around each event (-1: none).
+    program runs in it (`has_run`). `of_row` is the innermost region around each event (-1: none).
 
     A region extends from its `StartRegion` to its `StopRegion`; `ExecuteHelper` is a region as well, since small
     programs run inside it. A program runs in the innermost region around a `ThunkExecutor::Execute (wait for
@@ -44,7 +44,7 @@ class LineRegions:
     start_ps: Int64
     complete_ps: Int64
     outer: Int32
-    runs: NDArray[np.bool_]
+    has_run: NDArray[np.bool_]
     of_row: Int32
 
 
@@ -65,8 +65,8 @@ def find_line_regions(
     start_ps: Int64,
     duration_ps: Int64,
 ) -> LineRegions | None:
-    """The regions of all lines, None if no line records any. `name` is the name of each event metadata (index into
-    `strings`)."""
+    """The regions of all lines, None if no line records any. `name` is the name of each event metadata entry (index
+    into `strings`)."""
     codes_of_metadata = _name_codes(strings, name)
     code = values_of_events(codes_of_metadata, metadata_index)
     max_regions = int(np.count_nonzero(code))
@@ -76,29 +76,29 @@ def find_line_regions(
     row, outer, start, end, complete = empty_columns(
         max_regions, np.int32, np.int32, np.int64, np.int64, np.int64
     )
-    runs = np.zeros(max_regions, np.bool_)
+    has_run = np.zeros(max_regions, np.bool_)
     count, stack = 0, np.empty(MAX_DEPTH, np.int32)
     for line in lines:
         if line.count:
             line_columns = line.first, line.count, code, start_ps, duration_ps
             count = kernels.find_regions(
-                *line_columns, count, of_row, row, start, end, complete, outer, runs, stack
+                *line_columns, count, of_row, row, start, end, complete, outer, has_run, stack
             )
-    row, start, complete, outer, runs = trim_columns(count, row, start, complete, outer, runs)
-    return LineRegions(row, start, complete, outer, runs, of_row)
+    row, start, complete, outer, has_run = trim_columns(count, row, start, complete, outer, has_run)
+    return LineRegions(row, start, complete, outer, has_run, of_row)
 
 
 def find_regions(line_regions: LineRegions, flows: Flows) -> Regions:
     """Completes regions with their flows and runs."""
     source, run = flows.producers(line_regions.row), np.full(len(line_regions.row), -1, np.int32)
-    kernels.resolve_runs(line_regions.outer, source, line_regions.runs, line_regions.of_row, run)
+    kernels.resolve_runs(line_regions.outer, source, line_regions.has_run, line_regions.of_row, run)
     return Regions(**vars(line_regions), source=source, run=run)
 
 
 def _name_codes(strings: list[str], name: Int32) -> Int8:
-    """The code of each event metadata's name, for `find_regions`."""
+    """The code of each event metadata entry's name, for `find_regions`."""
     code_of_text: dict[int, int] = {}
-    for text in set(name.tolist()):
-        name_text = strings[text]
-        code_of_text[text] = codes.HELPER if name_text.endswith(_HELPERS) else _CODES.get(name_text, 0)
-    return np.array([code_of_text[text] for text in name.tolist()], np.int8)
+    for text_index in set(name.tolist()):
+        name_text = strings[text_index]
+        code_of_text[text_index] = codes.HELPER if name_text.endswith(_HELPERS) else _CODES.get(name_text, 0)
+    return np.array([code_of_text[text_index] for text_index in name.tolist()], np.int8)

@@ -39,7 +39,7 @@ def find_run_keys(trace: Trace, ops: Int32, regions: Regions, run: Int32) -> Run
     ends = np.setdiff1d(trace.stats["run_id"].rows, ops)
     ends = ends[(regions.of_row[ends] >= 0) & (stat_at(trace, "device_ordinal", ends, UNKNOWN) != UNKNOWN)]
     ended_regions = regions.of_row[ends]
-    ends, ended_regions = ends[regions.runs[ended_regions]], ended_regions[regions.runs[ended_regions]]
+    ends, ended_regions = ends[regions.has_run[ended_regions]], ended_regions[regions.has_run[ended_regions]]
     core_of_region[ended_regions] = stat_at(trace, "device_ordinal", ends, UNKNOWN)
     run_id[ended_regions] = stat_at(trace, "run_id", ends, 0)
     region_of_key = {

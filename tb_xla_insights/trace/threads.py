@@ -192,12 +192,12 @@ class _ThreadEvents:
 
 
 def _flags(trace: Trace, catalog: Catalog) -> NDArray[np.int8]:
-    """The flags of each event metadata's name on host planes."""
+    """The flags of each event metadata entry's name on host planes."""
     flags = np.zeros(len(trace.metadata.name), np.int8)
     hosts = host_planes(trace)
-    for index, (plane, text) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
+    for index, (plane, text_index) in enumerate(zip(trace.metadata.plane, trace.metadata.name, strict=True)):
         if plane in hosts:
-            name = trace.strings[text]
+            name = trace.strings[text_index]
             tags = catalog.tags(name)
             flags[index] = (
                 _LOADER * bool(tags & _LOADER_TAGS)

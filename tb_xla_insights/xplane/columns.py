@@ -45,8 +45,8 @@ class PlaneTables:
 class Piece:
     """A part of a line that one thread decodes: a file range between two fields, and the rows of its events, `first` to
     `first + count - 1`. `invalid_offset` is the file offset of the invalid byte at which decoding stopped;
-    `is_file_end` means that the file has become shorter and ends there, `is_stopped` that the caller stopped the
-    reading."""
+    `is_file_end` means that the file has become shorter and ends there, `has_changed` that the piece has more events
+    than were counted, so the file was changed meanwhile, `is_stopped` that the caller stopped the reading."""
 
     start: int
     end: int
@@ -54,6 +54,7 @@ class Piece:
     first: int = 0
     invalid_offset: int | None = None
     is_file_end: bool = False
+    has_changed: bool = False
     is_stopped: bool = False
     values: dict[int, NDArray[Any]] = field(default_factory=dict)
     """The values of each requested stat that the events have, by column, in the narrowest type that holds them."""

@@ -60,6 +60,11 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces[-1].end = line.end  # damage is found again, and reported, when the piece is decoded
 
 
+def _int64(text: bytes) -> int | None:
+    value = int(text) if re.fullmatch(rb"-?\d{1,19}", text) else None
+    return value if value is not None and -(2**63) <= value < 2**63 else None
+
+
 _Conversion = tuple[int, int, int, int | None]
 """A stat value converted to its column's type: (column, index in the buffer, row, value, or None to remove it)."""
 
@@ -89,9 +94,9 @@ class Decoder:
     def _allocate(self, events: int) -> None:
         self._capacity = events
         # Frees the old buffers before new ones are allocated.
-        self._numbers, self._names = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._numbers, self._texts = np.empty(0, np.int64), np.empty(0, np.int32)
         self._numbers = np.empty(self._number_stats * events, np.int64)
-        self._names = np.empty(self._text_stats * events, np.int32)
+        self._texts = np.empty(self._text_stats * events, np.int32)
         self._start = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
 
     def decode(
@@ -113,9 +118,9 @@ class Decoder:
             requested_bytes = min(len(self._window) - PADDING, piece.end - offset)
             size = self._source.read_into(offset, self._window[:requested_bytes])
             pos, stop_code = self._decode_window(tables, line, piece, offset, size, row_limit, conversions)
-            # FULL: the piece has more events than were counted, so the file is being changed.
             if stop_code in (BAD, FULL) or size < requested_bytes:
                 piece.invalid_offset, piece.is_file_end = offset + pos, size < requested_bytes
+                piece.has_changed = stop_code == FULL
                 break
             if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)
@@ -133,7 +138,7 @@ class Decoder:
 
     def _buffer(self, stat: int) -> NDArray[Any]:
         """The buffer that holds a stat's values, from `_start[stat]` to `_next[stat]`."""
-        return self._numbers if stat < self._number_stats else self._names
+        return self._numbers if stat < self._number_stats else self._texts
 
     def _decode_window(
         self,
@@ -149,7 +154,7 @@ class Decoder:
         columns = self._columns
         output = EventColumns(
             columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
-            self._number_stats, self._numbers, self._names, self._next, self._mismatches,
+            self._number_stats, self._numbers, self._texts, self._next, self._mismatches,
         )  # fmt: skip
         pos, stop_code = 0, UNKNOWN
         while stop_code in (UNKNOWN, FULL):
@@ -167,11 +172,15 @@ class Decoder:
                 tables.add_metadata(output.unknown_id)
             elif stop_code == FULL and pos == start:
                 break
-        # A header field is known only to the piece that holds it.
-        line.id = output.id or line.id
-        line.timestamp_ns = output.timestamp_ns or line.timestamp_ns
-        line.name = self._text(output.name_start, output.name_length) or line.name
-        line.display_name = self._text(output.display_start, output.display_length) or line.display_name
+        # A header field is known only to the piece that holds it; threads of other pieces must not overwrite it.
+        if output.id:
+            line.id = output.id
+        if output.timestamp_ns:
+            line.timestamp_ns = output.timestamp_ns
+        if output.name_length:
+            line.name = self._text(output.name_start, output.name_length)
+        if output.display_length:
+            line.display_name = self._text(output.display_start, output.display_length)
         return pos, stop_code
 
     def _text(self, start: int, length: int) -> bytes:
@@ -195,7 +204,7 @@ class Decoder:
             return column, index, row, self._intern(text)
         if value_type == DOUBLE:
             return column, index, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
-        return column, index, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
+        return column, index, row, _int64(text)
 
     def _apply_conversions(self, conversions: list[_Conversion]) -> None:
         """Writes converted values to their buffers, and removes those that their column cannot hold."""

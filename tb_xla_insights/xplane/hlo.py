@@ -62,8 +62,8 @@ def read_module(source: Source, file_range: FileRange) -> HloModule:
 
 def shape_text(shape: Shape) -> str:
     """A shape in HLO's text format, without its layout: `f32[128,160]`; tuples in parentheses."""
-    if shape.tuple_shapes:
-        return f"({', '.join(map(shape_text, shape.tuple_shapes))})"
     is_known = 0 <= shape.element_type < len(_ELEMENT_TYPES)
     element_type = _ELEMENT_TYPES[shape.element_type] if is_known else "?"
+    if shape.tuple_shapes or element_type == "tuple":
+        return f"({', '.join(map(shape_text, shape.tuple_shapes))})"
     return f"{element_type}[{','.join(map(str, shape.dimensions))}]"

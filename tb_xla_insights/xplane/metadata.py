@@ -33,7 +33,8 @@ MISSING = "(missing text)"
 
 @dataclass
 class EventMetadata:
-    """One event metadata. `blobs` locates large stats as file ranges (offset, length), by name."""
+    """An entry of a plane's event metadata. `blobs` locates large and binary stats as file ranges (offset, length), by
+    name."""
 
     id: int
     name: str
@@ -86,8 +87,8 @@ def read_event_metadata(
     damaged: list[int],
     max_read_bytes: int = LARGE_METADATA_BYTES,
 ) -> list[EventMetadata]:
-    """Reads event metadata from the file ranges of a plane's entries. In entries above `max_read_bytes`, large stats
-    are located instead of read."""
+    """Reads event metadata from the file ranges of a plane's entries. In entries above `max_read_bytes`, large
+    and binary stats are located instead of read."""
     from google.protobuf.message import DecodeError
 
     from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry
@@ -124,7 +125,7 @@ def _event_metadata(id_: int, metadata: XEventMetadata, names: dict[int, str]) -
 def _large_event_metadata(
     source: Source, file_range: tuple[int, int], names: dict[int, str]
 ) -> EventMetadata:
-    """Reads large event metadata, with its large stats located instead of read.
+    """Reads large event metadata, with its large and binary stats located instead of read.
 
     Field numbers of an entry: 1 key, 2 value; of the value: 1 id, 2 name, 4 display name, 5 stat; of a stat: 1 id of
     its name, 5 text, 6 bytes.

@@ -141,7 +141,9 @@ class _Reader:
         fields_of_file: _FieldRanges = {number: [] for number in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
         if not fields_of_file[1]:
-            message = "byte 0: not an XPlane file (it contains no plane); name a .xplane.pb file of a profile"
+            message = (
+                "byte 0: not an XPlane file (it contains no plane); specify a .xplane.pb file of a profile"
+            )
             raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         ranges = [
             self._plane_ranges(number, start, start + length)
@@ -203,8 +205,13 @@ class _Reader:
             for line in plane.lines:
                 line.name = line.name or line.display_name
                 for piece in line.pieces:
-                    if piece.invalid_offset is not None:
-                        location = f" in plane {plane.name}, line {text_of(line.name)}"
+                    if piece.invalid_offset is None:
+                        continue
+                    location = f" in plane {plane.name}, line {text_of(line.name)}"
+                    if piece.has_changed:
+                        text = f"The file was changed while it was read; the events from byte {piece.invalid_offset}"
+                        self._add_warning("corrupt_file", f"{text}{location} on are lost; read it again.")
+                    else:
                         self._add_damage(piece.invalid_offset, location, is_file_end=piece.is_file_end)
         if any(piece.is_stopped for piece in self._pieces()):
             self._add_warning("truncated_file", "Reading was stopped; the part read by then is shown.")
@@ -238,8 +245,8 @@ class _Reader:
 
     def _collect_ranges(self, start: int, end: int, ranges_by_field: _FieldRanges, location: str) -> None:
         """Adds the file ranges of a message's fields to `ranges_by_field`, and diagnostics about damage. `location` is
-        the plane as diagnostics name it, empty for the file itself. A field of the file that its end cuts is added with
-        the range up to the end."""
+        the plane as diagnostics name it, empty for the file itself. A top-level field that the end of the file cuts is
+        added, with its range up to that end."""
         try:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in ranges_by_field.items():
@@ -263,7 +270,8 @@ class _Reader:
         elif not is_file_end:
             self._add_warning(
                 "corrupt_file",
-                f"Byte {offset}{location} is invalid: a length exceeds its parent; what follows there is lost.",
+                f"Byte {offset}{location} is invalid: a field does not fit the message that contains it; "
+                "what follows there is lost.",
             )
 
     def _plane_ranges(self, number: int, start: int, end: int) -> _FieldRanges:

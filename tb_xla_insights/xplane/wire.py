@@ -19,7 +19,8 @@ SCAN_FIELDS = 1 << 14
 
 
 class WireError(Exception):
-    """Invalid bytes at file offset `offset`. With `is_file_end` the file ends there, since it has become shorter."""
+    """Invalid bytes at file offset `offset`. With `is_file_end`, the file ends there, before its lengths
+    say."""
 
     def __init__(self, offset: int, message: str, *, is_file_end: bool = False) -> None:
         super().__init__(message)
@@ -34,8 +35,8 @@ FieldColumns = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 def fields(source: Source, start: int, end: int) -> Iterator[FieldColumns]:
     """The fields of the message in the file range [start, end), in batches.
 
-    Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are skipped, not read. Raises
-    WireError.
+    Values of LENGTH fields are file offsets; the length of a numeric field is -1. Payloads are skipped, not read.
+    Raises WireError.
     """
     batch = min(SCAN_FIELDS, (end - start) // 2 + 1)  # a field takes two bytes or more
     columns = np.empty(batch, np.int32), np.empty(batch, np.int64), np.empty(batch, np.int64)
@@ -84,13 +85,13 @@ def message_at(source: Source, offset: int) -> bytes:
     length, body = read_varint(window, 0)
     data = source.read(offset + body, length) if body <= size and length >= 0 else np.empty(0, np.uint8)
     if body > size or len(data) < length:
-        raise WireError(offset, "the file ends here")
+        raise WireError(offset, "the file ends here", is_file_end=True)
     return data.tobytes()
 
 
 def find_event_offset(source: Source, start: int, end: int, index: int) -> int:
-    """The file offset of the length of the message of event number `index`, counted among the fields of a line in the
-    file range [start, end). Raises WireError."""
+    """The file offset of the length prefix of event `index` of the line in the file range [start, end). Raises
+    WireError."""
     window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
     offset = start
     while offset < end:

@@ -128,8 +128,8 @@ def _program_names(trace: Trace) -> dict[int, str]:
     """Returns the module names of the programs in the file, by program id."""
     planes = {plane.index for plane in trace.planes if plane.name == PROGRAM_PLANE}
     texts = (
-        trace.strings[text]
-        for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
+        trace.strings[text_index]
+        for plane, text_index in zip(trace.metadata.plane, trace.metadata.name, strict=True)
         if plane in planes
     )
     names = {int(id_) % 2**64: name for name, id_ in map(parse_program_name, texts) if id_}

@@ -14,12 +14,14 @@ from tb_xla_insights.analysis.device.opcodes import (
     collective_kind,
     instruction_name,
     is_container,
+    is_host_transfer,
     is_wait,
 )
+from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import own_time_intervals, union
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -28,16 +30,21 @@ if TYPE_CHECKING:
 _NO_OPCODE = -2
 """Stands for the classification of an op that is in no recorded program."""
 
+_POINT_TO_POINT = [COLLECTIVE_KINDS.index("send"), COLLECTIVE_KINDS.index("recv")]
+"""The kinds of ops that may also exchange data with the host."""
+
 
 @dataclass(frozen=True)
 class Collectives:
     """Per collective op of one device: its index in the device's ops, its kind (index into COLLECTIVE_KINDS), its own
-    time, and its exposed time: the part that no other op's computation hides."""
+    time, and its exposed time: the part that no other op's computation hides. `exposed`: when the device exchanges data
+    and computes nothing; collectives that overlap count once."""
 
     op: Int32
     kind: NDArray[np.int8]
     duration_ps: Int64
     exposed_ps: Int64
+    exposed: Intervals
 
 
 @memoised
@@ -55,7 +62,9 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     start, end = ops.start_ps[op_indices], ops.end_ps[op_indices]
     empty = np.zeros(0, np.int64)
     if not op_indices.size:
-        return Collectives(op_indices.astype(np.int32), kinds[op_indices], empty, empty)
+        return Collectives(
+            op_indices.astype(np.int32), kinds[op_indices], empty, empty, Intervals(empty, empty)
+        )
     own_start, own_end = empty, empty
     if is_container_op.any():
         op, own_start, own_end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -68,14 +77,16 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.own_ps
     duration_ps = own_ps[op_indices]
     exposed_ps = np.minimum(duration_ps, end - start - hidden)
-    return Collectives(op_indices.astype(np.int32), kinds[op_indices], duration_ps, exposed_ps)
+    exposed = union(start, end).without(computing)
+    return Collectives(op_indices.astype(np.int32), kinds[op_indices], duration_ps, exposed_ps, exposed)
 
 
 @memoised
 def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     """Per op of a device (an index into the trace's devices), its kind (index into COLLECTIVE_KINDS); -1 if it is no
     collective. Its name or category decides; on a CPU, where ops have no category, its opcode in the program does,
-    because JAX names ops after its own primitives: `psum.7`."""
+    because JAX names ops after its own primitives: `psum.7`. A send or receive that exchanges data with the host, by
+    its category or as part of a callback, is no collective."""
     ops = trace.devices[device].ops
     kinds = trace.map_texts(ops.name, _kind_index)
     categories = trace.metadata.text.get("hlo_category")
@@ -86,6 +97,13 @@ def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     if trace.devices[device].from_host_events:
         by_opcode = _classify_opcodes(trace, device, _kind_index)
         kinds = np.where(by_opcode != _NO_OPCODE, by_opcode, kinds)
+    is_point_to_point = np.isin(kinds, _POINT_TO_POINT)
+    if is_point_to_point.any():
+        kinds = kinds.copy()
+        if categories is not None:
+            with_host = trace.map_texts(categories, is_host_transfer) > 0
+            kinds[is_point_to_point & with_host[trace.metadata_index[ops.row]]] = -1
+        kinds[find_callbacks(trace, device).op] = -1
     return kinds
 
 
@@ -124,15 +142,17 @@ def collectives_report(session: SessionTrace) -> list[Collective]:
         for index, device in enumerate(trace.devices):
             collectives = find_collectives(trace, index)
             names = device.ops.name[collectives.op]
-            for name in np.unique(names).tolist():
-                same_name = names == name
-                key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[collectives.kind[same_name][0]]
+            row_of_op = names.astype(np.int64) * len(COLLECTIVE_KINDS) + collectives.kind
+            for row in np.unique(row_of_op).tolist():
+                name, kind = divmod(row, len(COLLECTIVE_KINDS))
+                in_row = row_of_op == row
+                key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]
                 total = sums.setdefault(key, [0, 0, 0])
-                total[0] += int(same_name.sum())
-                total[1] += int(collectives.duration_ps[same_name].sum())
-                total[2] += int(collectives.exposed_ps[same_name].sum())
+                total[0] += int(in_row.sum())
+                total[1] += int(collectives.duration_ps[in_row].sum())
+                total[2] += int(collectives.exposed_ps[in_row].sum())
     rows: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in sums.items()
     ]
-    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"], row["kind"]))

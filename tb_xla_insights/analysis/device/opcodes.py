@@ -17,6 +17,7 @@ _COLLECTIVE = re.compile(
     r"%?(all-reduce-scatter|all-reduce|all-gather|reduce-scatter|ragged-all-to-all|all-to-all|collective-permute|"
     r"collective-broadcast|send|recv)(?:-start|-done)?(?:[. ]|$)"
 )
+_HOST_CATEGORY = re.compile("host[-_ ]", re.IGNORECASE)
 _ELEMENT_WISE = frozenset(
     (
         "abs", "add", "and", "atan2", "broadcast", "cbrt", "ceil", "clamp", "compare", "convert", "cosine", "divide",
@@ -54,6 +55,11 @@ def opcode(name: str) -> str:
 def is_wait(name: str) -> bool:
     """Whether an op only waits for an asynchronous op."""
     return opcode(name).lower().endswith(("-done", "_done"))
+
+
+def is_host_transfer(category: str) -> bool:
+    """Whether an op of this category (`host send`, `host recv-done`) exchanges data with the host."""
+    return _HOST_CATEGORY.match(category) is not None
 
 
 def is_container(name: str) -> bool:

@@ -37,7 +37,8 @@ _PUBLIC_NAMES = {
 def host_callback(facts: Facts) -> Finding | None:
     """Time in which cores wait for Python functions that their programs call."""
     trace, count, waiting_ps = facts.trace, 0, 0
-    function_times, kind_times, frame_times = Counter[str](), Counter[str](), Counter[Frame]()
+    kind_times, frame_times = Counter[str](), Counter[Frame]()
+    function_times, function_calls = Counter[str](), Counter[str]()
     windows: list[Window] = []
     steps: set[int] = set()
     ops, launches = find_ops(trace), find_launches(trace)
@@ -59,7 +60,9 @@ def host_callback(facts: Facts) -> Finding | None:
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in callbacks.op.tolist()
         ]
-        function_times += callback_functions(trace, device.ops.row[callbacks.op])
+        times, calls = callback_functions(trace, device.ops.row[callbacks.op])
+        function_times += times
+        function_calls += calls
     if not count:
         return None
     kind = kind_times.most_common(1)[0][0]
@@ -67,7 +70,9 @@ def host_callback(facts: Facts) -> Finding | None:
     frame = frame_times.most_common(1)[0][0] if frame_times else None
     location = f" ({PurePath(frame.file).name}:{frame.line})" if frame else ""
     frequency = facts.frequency_of(steps)
-    call_text = f"; {name} takes {brief_time(function_times[name] // count)} each time" if name else ""
+    call_text = (
+        f"; {name} takes {brief_time(function_times[name] // function_calls[name])} each time" if name else ""
+    )
     return Finding(
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),

@@ -30,6 +30,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import union_all
 from tb_xla_insights.english import join_words, lower_first
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
@@ -61,7 +62,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         f"{share(cost / busy_ps)} of its busy time, mostly in {name}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
-        "what is used at once on the device."
+        "on the device what is needed again soon."
         if is_copy
         else "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
         cost,
@@ -194,19 +195,15 @@ def _exposed_ps_of_runs(trace: Trace) -> Int64:
 
 def device_bound(facts: Facts) -> Finding | None:
     """Cores that compute for nearly all of their spans and of the steps, so that no change on the host is worthwhile.
-    None if the capture cannot show that: with one run per core there are no gaps between runs; without a run with a
-    known call it is unknown whether the host keeps up; and without ops it is unknown whether runs compute or wait for
-    a callback, another core or memory."""
+    None if the capture cannot show that: with one run per core there are no gaps between runs; without a run that
+    was joined to its launch it is unknown whether the host keeps up; and without ops it is unknown whether runs compute
+    or wait for a callback, another core or memory."""
     trace = facts.trace
     has_joined_runs = bool((find_launches(trace).runs.join != NONE).any())
     has_gaps_between_runs = any(len(device.runs) > 1 for device in trace.devices)
     lacks_ops = any(not len(device.ops) for device in trace.devices)
     busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
-    waiting_ps = sum(stalls(trace, device).total_ps for device in trace.devices) + int(
-        exposed_ps(trace).sum()
-    )
-    waiting_ps += sum(find_callbacks(trace, index).waits.total_ps for index in range(len(trace.devices)))
-    computing_share = (busy_ps - waiting_ps) / facts.span_ps if facts.span_ps else 0.0
+    computing_share = _computing_ps(trace) / facts.span_ps if facts.span_ps else 0.0
     share_of_steps = _share_of_steps(trace)
     if (
         not has_gaps_between_runs
@@ -227,6 +224,20 @@ def device_bound(facts: Facts) -> Finding | None:
         0,
         {"duty_cycle": duty, "computing_share": computing_share, "share_of_steps": share_of_steps},
     )
+
+
+def _computing_ps(trace: Trace) -> int:
+    """The busy time of all devices without stalls, exposed collectives and callbacks, which may overlap: an exposed
+    `all-reduce-done` is also a stall."""
+    total = 0
+    for index, device in enumerate(trace.devices):
+        waits = (
+            stalls(trace, device),
+            find_collectives(trace, index).exposed,
+            find_callbacks(trace, index).waits,
+        )
+        total += busy(trace, device).without(union_all(waits)).total_ps
+    return total
 
 
 def _lead_text(trace: Trace) -> str:

@@ -85,16 +85,16 @@ def callback_time_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) 
     return covered_times(waits.start_ps, waits.end_ps, start_ps, end_ps)
 
 
-def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
-    """Returns the user's functions that the given callback ops (rows of the trace) call, with their time. The Python
-    tracer records them on the ops' own threads."""
-    times: Counter[str] = Counter()
+def callback_functions(trace: Trace, rows: Int32) -> tuple[Counter[str], Counter[str]]:
+    """Returns the time and the number of calls of each of the user's functions that the given callback ops (rows of the
+    trace) call. The Python tracer records them on the ops' own threads."""
+    times, calls = Counter[str](), Counter[str]()
     is_frame = has_tag(trace, "python_tracer")
     names = {index: trace.strings[trace.metadata.name[index]] for index in np.flatnonzero(is_frame).tolist()}
     is_caller = np.zeros(len(is_frame), np.bool_)
     is_caller[[index for index, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]] = True
     if not is_caller.any() or not rows.size:
-        return times
+        return times, calls
     called = trace.rows_with_metadata(is_frame)
     called = called[trace.parent[called] >= 0]
     called = called[is_caller[trace.metadata_index[trace.parent[called]]]]
@@ -102,4 +102,5 @@ def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
         match = _PYTHON_FRAME.fullmatch(names[int(trace.metadata_index[row])])
         if match and match[1] not in _JAX_FILES:
             times[match[2]] += int(trace.duration_ps[row])
-    return times
+            calls[match[2]] += 1
+    return times, calls

@@ -112,7 +112,8 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
     if _DETAILS_STAT in trace.stats:
         texts, index = np.unique(trace.stats[_DETAILS_STAT].at(candidates, -1), return_inverse=True)
         sizes_by_text = np.array(
-            [_size_in(trace.strings[text]) if text >= 0 else -1 for text in texts.tolist()], np.int64
+            [_size_in(trace.strings[text_index]) if text_index >= 0 else -1 for text_index in texts.tolist()],
+            np.int64,
         )
         sizes = np.where(sizes < 0, sizes_by_text[index], sizes)
     sized = outermost_rows(trace.parent, candidates[sizes >= 0])

@@ -166,14 +166,14 @@ def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> lis
     chains: list[list[Link]] = [[] for _ in gap_indices]
     labels = thread_labels(trace)
     columns = (gap, name, class_index, line, start, end - start, row)
-    for link, (position, text, class_, thread, start_ps, duration_ps, event) in enumerate(
+    for link, (position, text_index, class_, thread, start_ps, duration_ps, event) in enumerate(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
-        if text >= 0:
-            label, thread_label = shorten_name(trace.strings[text]), shorten_name(labels[thread])
+        if text_index >= 0:
+            label, thread_label = shorten_name(trace.strings[text_index]), shorten_name(labels[thread])
         else:
             label, thread_label = _label_without_event(
-                trace, labels, text, CLASSES[class_], int(gap_indices[position])
+                trace, labels, text_index, CLASSES[class_], int(gap_indices[position])
             )
         chains[position].append(
             {

@@ -60,9 +60,9 @@ def property_columns(trace: Trace, device: Device, run: Int32, programs: Program
     program = stats.get("program_id", programs.numbers)
     if program is None or (program < 0).any():
         lookup = np.full(len(trace.metadata.name), _NONE, np.int32)
-        for metadata_index, text in enumerate(trace.metadata.text.get("program_id", ())):
-            if text >= 0:
-                lookup[metadata_index] = programs.number(_signed_id(trace.strings[text]))
+        for metadata_index, text_index in enumerate(trace.metadata.text.get("program_id", ())):
+            if text_index >= 0:
+                lookup[metadata_index] = programs.number(_signed_id(trace.strings[text_index]))
         program = _fill_missing(program, lookup[trace.metadata_index[rows]])
     if (program < 0).any() and len(find_launches(trace).runs):
         launches = find_launches(trace)
@@ -166,12 +166,15 @@ def texts_of_ops(trace: Trace, columns: PropertyColumns, first: Int32, programs:
     """The texts of the distinct ops; `first`: their first ops (`distinct_keys`)."""
     ids = programs.texts()
     program = [ids[number] for number in columns.program[first].tolist()]
-    name = [instruction_name(trace.strings[text]) for text in columns.name[first].tolist()]
+    name = [instruction_name(trace.strings[text_index]) for text_index in columns.name[first].tolist()]
     from_metadata = [
-        op_name_in_tf_op(trace.strings[text]) if text >= 0 else ""
-        for text in _values_at(columns.tf_op, first)
+        op_name_in_tf_op(trace.strings[text_index]) if text_index >= 0 else ""
+        for text_index in _values_at(columns.tf_op, first)
     ]
-    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in _values_at(columns.scope, first)]
+    scopes = [
+        f"{trace.strings[text_index]}/" if text_index >= 0 else ""
+        for text_index in _values_at(columns.scope, first)
+    ]
     # A stored row holds only the scope; the op's name completes it to an op name.
     op_names = [
         op_name or (f"{scope}{op}" if scope else "")

@@ -115,11 +115,11 @@ class _PathBuilder:
             self.parent_path.append(outer)
         return self._path_index[full]
 
-    def _segment(self, text: int) -> str:
+    def _segment(self, text_index: int) -> str:
         """An annotation's name as a segment of a path."""
-        if text not in self._segments:
-            self._segments[text] = truncate_path(self._strings[text].split("#", 1)[0])
-        return self._segments[text]
+        if text_index not in self._segments:
+            self._segments[text_index] = truncate_path(self._strings[text_index].split("#", 1)[0])
+        return self._segments[text_index]
 
 
 def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], set[str]]:

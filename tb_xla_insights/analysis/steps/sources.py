@@ -157,7 +157,7 @@ def _steps_of_runs(trace: Trace) -> Iterator[Step]:
     if device is None or not len(device.runs):
         return
     # Names without program ids: a recompiled graph keeps its name.
-    names = [parse_program_name(trace.strings[text]).name for text in device.runs.name.tolist()]
+    names = [parse_program_name(trace.strings[text_index]).name for text_index in device.runs.name.tolist()]
     loop_runs = _loop_runs(names, device.runs.end_ps - device.runs.start_ps)
     rows, starts = device.runs.row[loop_runs].tolist(), device.runs.start_ps[loop_runs].tolist()
     for row, start, end in zip(rows, starts, starts[1:], strict=False):
