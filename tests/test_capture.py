@@ -22,7 +22,7 @@ from helpers import refusing_port, write_session
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.capture.addresses import host_name, parse_addresses
-from tb_xla_insights.capture.capture import Capture
+from tb_xla_insights.capture.capture import SessionCapture
 from tb_xla_insights.capture.server import Options, Server, is_too_long, refusal
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
@@ -32,16 +32,16 @@ ROOT = Path(__file__).parents[1]
 SHORT = Options(duration_ms=100, retries=0)
 
 
-def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
+def capture(addresses: Sequence[str], logdir: str, options: Options) -> SessionCapture:
     """Captures, and waits for the end. Raises InputError if no server wrote a file."""
-    started = Capture(addresses, logdir, options)
+    started = SessionCapture(addresses, logdir, options)
     started.run()
     if not started.has_captures:
         raise InputError(started.message or "the capture was cancelled")
     return started
 
 
-def capture_steps(address: str, logdir: Path) -> tuple[Capture, xi.Session]:
+def capture_steps(address: str, logdir: Path) -> tuple[SessionCapture, xi.Session]:
     """A capture with several steps: as long as the program needs for them on a busy machine."""
     for duration_ms in (300, 3000, 30_000):
         captured = capture([address], str(logdir), Options(duration_ms=duration_ms))
@@ -149,7 +149,7 @@ class TestRealServer:
             capture([profiler_server], str(tmp_path / "file"), SHORT)
 
     def test_a_cancelled_capture_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
-        started = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        started = SessionCapture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
         thread = threading.Thread(target=started.run)
         thread.start()
         while started.progress()["state"] != "tracing":
@@ -162,7 +162,7 @@ class TestRealServer:
     def test_a_capture_ended_early_keeps_what_was_recorded(
         self, profiler_server: str, tmp_path: Path
     ) -> None:
-        started = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        started = SessionCapture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
         thread = threading.Thread(target=started.run)
         thread.start()
         while not started.done:
@@ -345,4 +345,4 @@ def test_wrong_usage_of_the_command(
 
 def test_an_empty_logdir_is_not_the_working_directory() -> None:
     with pytest.raises(InputError, match="no LOGDIR"):
-        Capture(["localhost:1"], "")
+        SessionCapture(["localhost:1"], "")

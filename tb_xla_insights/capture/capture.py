@@ -43,7 +43,7 @@ class Host:
         return {"address": self.address, "state": self.state, "message": self.message, "bytes": self.bytes}
 
 
-class Capture:
+class SessionCapture:
     """Captures from all addresses (see `parse_addresses`) into `<logdir>/plugins/profile/<session>`.
 
     `run` captures and blocks until the end. From other threads, `cancel` stops servers that still trace, which then

@@ -16,11 +16,12 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
-    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.capture import SessionCapture
 
 INCOMPLETE = 3
 """The exit code if some of the servers returned no trace."""
 _PROGRESS_INTERVAL_S = 0.25
+_ACTIVITIES = {"waiting": "Waiting for", "tracing": "Tracing"}
 _OPTIONS = {
     "duration_ms": "duration of the trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
@@ -56,10 +57,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Any) -> int:
     """Raises InputError if no server returned a trace, KeyboardInterrupt after Ctrl-C has cancelled the capture."""
-    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.capture import SessionCapture
 
     capture_options = Options(**{name: getattr(options, name) for name in _OPTIONS})
-    capture = Capture(options.addresses, options.logdir, capture_options)
+    capture = SessionCapture(options.addresses, options.logdir, capture_options)
     thread = threading.Thread(target=capture.run, daemon=True)
     thread.start()
     try:
@@ -81,7 +82,7 @@ def run(options: Any) -> int:
     return 0
 
 
-def _follow(capture: Capture) -> None:
+def _follow(capture: SessionCapture) -> None:
     """Prints the progress to stderr: one line that is rewritten on a terminal, otherwise a line per change."""
     is_terminal, last_line = sys.stderr.isatty(), ""
     while not capture.wait(_PROGRESS_INTERVAL_S):
@@ -93,13 +94,11 @@ def _follow(capture: Capture) -> None:
         printing.rewrite_note("")
 
 
-def _progress_line(capture: Capture, with_elapsed: bool) -> str:
+def _progress_line(capture: SessionCapture, with_elapsed: bool) -> str:
     progress = capture.progress()
     addresses = [host["address"] for host in progress["hosts"]]
     servers = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"
-    activity = {"waiting": "Waiting for", "tracing": "Tracing", "collecting": "Collecting from"}.get(
-        progress["state"], ""
-    )
+    activity = _ACTIVITIES.get(progress["state"], "Collecting from")
     total = progress["duration_ms"] / 1000
     seconds = f"{progress['elapsed_ms'] / 1000:.1f} of {total:.1f}" if with_elapsed else f"{total:.1f}"
     line = f"{activity} {servers}"

@@ -12,7 +12,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
 if TYPE_CHECKING:
-    from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.capture.capture import SessionCapture
     from tb_xla_insights.schema.capture_route import CaptureAnswer
 
 _MAX_REFRESHES = 2
@@ -26,7 +26,7 @@ class Captures:
         self._listing = listing
         self._root = root
         self._lock = threading.Lock()
-        self._capture: Capture | None = None
+        self._capture: SessionCapture | None = None
         self._thread: threading.Thread | None = None
         self._session: str | None = None
 
@@ -45,7 +45,7 @@ class Captures:
     def start(self, arguments: Arguments) -> CaptureAnswer:
         """Starts a capture of `duration_ms` from `addresses`; the other arguments are those of the command line."""
         from tb_xla_insights.capture.addresses import parse_addresses
-        from tb_xla_insights.capture.capture import Capture
+        from tb_xla_insights.capture.capture import SessionCapture
         from tb_xla_insights.capture.server import LIMITS, Options
 
         addresses = parse_addresses(arguments.text("addresses"))
@@ -57,7 +57,7 @@ class Captures:
         )
         if self._root is None:
             raise InputError("data/capture: no logdir; start TensorBoard with --logdir PATH")
-        capture = Capture(addresses, self._root, options)  # lists the logdir, so outside the lock
+        capture = SessionCapture(addresses, self._root, options)  # lists the logdir, so outside the lock
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise InputError("data/capture: another capture is under way; wait for it or cancel it")
@@ -67,7 +67,7 @@ class Captures:
         return self.progress(arguments)
 
     def progress(self, _: Arguments) -> CaptureAnswer:
-        """The capture's progress (see `Capture.progress`); `session` is its name once the page can open it."""
+        """The capture's progress (see `SessionCapture.progress`); `session` is its name once the page can open it."""
         with self._lock:
             capture, thread = self._capture, self._thread
             has_ended = thread is None or not thread.is_alive()
@@ -88,7 +88,7 @@ class Captures:
             self._capture.cancel()
         return self.progress(arguments)
 
-    def _run(self, capture: Capture) -> None:
+    def _run(self, capture: SessionCapture) -> None:
         capture.run()
         if not capture.has_captures:
             return

@@ -105,11 +105,11 @@ class ServerTracer:
         self.packages = framework.packages if framework else ()
 
     def start(self, logdir: str) -> None:
-        from tb_xla_insights.capture.capture import Capture
+        from tb_xla_insights.capture.capture import SessionCapture
         from tb_xla_insights.capture.server import MAX_DURATION_MS, Options
 
         options = Options(duration_ms=MAX_DURATION_MS, python_level=int(self._python), retries=0)
-        self._capture = Capture(self._addresses, logdir, options)
+        self._capture = SessionCapture(self._addresses, logdir, options)
         self._thread = threading.Thread(target=self._capture.run, daemon=True)
         self._thread.start()
         while self._capture.state == "waiting" and not self._capture.wait(0.01):

@@ -163,7 +163,7 @@ def _failure_on_worker(failure: Failure) -> str:
     """The message of a failure on this worker, with the worker's address."""
     path = failure.host.path
     if not is_url(path) and not os.path.exists(path):
-        remedy = "mount the logdir there under this path, or name it by a URL such as gs://…"
+        remedy = "mount the logdir there under this path, or specify it as a URL such as gs://…"
         return f"{path}: worker {_worker_address()} sees no such file; {remedy}"
     return f"{failure.message} (worker {_worker_address()})"
 

@@ -24,7 +24,7 @@ def run_bounded(
     should_continue: Callable[[], bool],
 ) -> Generator[TaskResult[Result]]:
     """Yields the tasks' results, `in_order` or as they become ready; at most `max_concurrent` tasks run at once. A host
-    is removed from `pending` once its result is ready. Ends early once `should_continue`, which is called several times
+    is removed from `pending` as its result is yielded. Ends early once `should_continue`, which is called several times
     a second, returns False."""
     running: dict[HostCapture, Future[TaskResult[Result]]] = {}
     while pending:

@@ -101,7 +101,7 @@ def _run_until_broken(
     in_order: bool,
     should_continue: Callable[[], bool],
 ) -> Generator[TaskResult[Result]]:
-    """Yields results, and removes each host from `pending` once its result is ready. Raises BrokenProcessPool if a
+    """Yields results, and removes each host from `pending` as its result is yielded. Raises BrokenProcessPool if a
     process dies."""
     # A single worker gets one host at a time, so that its death can be attributed to that host.
     max_submitted = 1 if workers == 1 else 2 * workers

@@ -1,6 +1,6 @@
 """Flows between the events that do the work, instead of between the marks that record the flows.
 
-On a CPU a flow ties two instants of the thread pool, here called marks: `Record`, where a task is handed over, and
+On a CPU a flow links two instants of the thread pool, here called marks: `Record`, where a task is handed over, and
 `StartRegion`, where another thread starts it. They are resolved to events around them:
 - a mark that hands a task over, to the innermost event that encloses it, else to the last event before it on its thread
 - a mark that starts a task, to the first event after it and before the region's end, else to the event that encloses
@@ -40,16 +40,16 @@ class Links:
     def sources(self, event: int) -> list[int]:
         """The events whose work led to this event, without repetition."""
         flows = self._trace.flows
-        rows = flows.producer[np.isin(flows.consumer, self._event_and_marks(event, as_consumers=True))]
-        sources = [self._source_of(row) for row in rows.tolist()]
-        return list(dict.fromkeys(row for row in sources if row != event))
+        producers = flows.producer[np.isin(flows.consumer, self._event_and_marks(event, as_consumers=True))]
+        sources = [self._source_of(producer) for producer in producers.tolist()]
+        return list(dict.fromkeys(source for source in sources if source != event))
 
     def targets(self, event: int) -> list[int]:
         """The events that this event's work led to, without repetition."""
         flows = self._trace.flows
-        rows = flows.consumer[np.isin(flows.producer, self._event_and_marks(event, as_consumers=False))]
-        targets = [self._target_of(row) for row in rows.tolist()]
-        return list(dict.fromkeys(row for row in targets if row is not None and row != event))
+        consumers = flows.consumer[np.isin(flows.producer, self._event_and_marks(event, as_consumers=False))]
+        targets = [self._target_of(consumer) for consumer in consumers.tolist()]
+        return list(dict.fromkeys(target for target in targets if target is not None and target != event))
 
     def _is_mark(self, event: int) -> bool:
         return bool(self._hidden[self._trace.metadata_index[event]])
@@ -62,9 +62,9 @@ class Links:
         if enclosing is not None:
             return enclosing
         first = self._trace.line_of(event).first
-        for row in range(event - 1, max(first, event - _MAX_SCANNED) - 1, -1):
-            if not self._is_mark(row):
-                return self._outermost(row)
+        for earlier_event in range(event - 1, max(first, event - _MAX_SCANNED) - 1, -1):
+            if not self._is_mark(earlier_event):
+                return self._outermost(earlier_event)
         return event
 
     def _target_of(self, event: int) -> int | None:
@@ -75,10 +75,10 @@ class Links:
         if trace.name(event).startswith(_OP_END_PREFIX):
             return None
         stop = trace.line_of(event).rows.stop
-        for row in range(event + 1, min(stop, event + _MAX_SCANNED)):
-            if not self._is_mark(row):
-                return row
-            if trace.name(row).endswith(_REGION_STOP_SUFFIX):
+        for later_event in range(event + 1, min(stop, event + _MAX_SCANNED)):
+            if not self._is_mark(later_event):
+                return later_event
+            if trace.name(later_event).endswith(_REGION_STOP_SUFFIX):
                 break
         enclosing = self.enclosing(event)
         return event if enclosing is None else enclosing

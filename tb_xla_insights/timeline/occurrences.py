@@ -51,9 +51,9 @@ def _find_in_lanes(event: RowEvent) -> SameNameEvents:
     depth = np.repeat(np.arange(len(lanes)), [len(indices) for indices in indices_of_lanes])
     index = np.concatenate(indices_of_lanes)
     start = np.concatenate(
-        [lane.start[of_lane] for lane, of_lane in zip(lanes, indices_of_lanes, strict=True)]
+        [lane.start[indices] for lane, indices in zip(lanes, indices_of_lanes, strict=True)]
     )
-    end = np.concatenate([lane.end[of_lane] for lane, of_lane in zip(lanes, indices_of_lanes, strict=True)])
+    end = np.concatenate([lane.end[indices] for lane, indices in zip(lanes, indices_of_lanes, strict=True)])
     order = np.lexsort((depth, start))
     depth, index, duration = depth[order], index[order], (end - start)[order]
     position = int(np.flatnonzero((depth == event.depth) & (index == event.index))[0])

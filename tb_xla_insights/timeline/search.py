@@ -37,8 +37,8 @@ def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) 
 
 
 class Searchable:
-    """One host's events with their searchable names: the displayed names, and those of the file if they differ, each as
-    it is and in lower case."""
+    """One host's events with their searchable names: the displayed names, and those of the file if they differ, each
+    unchanged and in lower case."""
 
     def __init__(self, host: HostRows) -> None:
         self.host = host
@@ -151,13 +151,13 @@ class _Results:
         self.tracks.append(track)
 
     def as_json(self) -> SearchAnswer:
-        names = sorted(self.names.values(), key=lambda row: (-row["total_ps"], row["name"]))
-        index_of_name = {row["name"]: index for index, row in enumerate(names)}
+        names = sorted(self.names.values(), key=lambda sums: (-sums["total_ps"], sums["name"]))
+        index_of_name = {sums["name"]: index for index, sums in enumerate(names)}
         hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((6, 0), np.int64)
         order = np.lexsort((hits[4], hits[5], hits[0]))[:_MAX_HITS]
         start, duration, event, name, depth, number = hits[:, order].tolist()
         tracks = [self.tracks[i] for i in number]
-        count = sum(row["count"] for row in names)
+        count = sum(sums["count"] for sums in names)
         return {
             "count": count,
             "truncated": count > len(start),
@@ -174,7 +174,7 @@ class _Results:
 
 
 def _match(query: str) -> Callable[..., bool]:
-    """The predicate of a query: whether a text, given as it is and in lower case, contains the query or with `begins`
+    """The predicate of a query: whether a text, given unchanged and in lower case, contains the query or with `begins`
     begins with it; after `name:`, whether the text or its shortened form is the query."""
     if query.startswith(_EXACT):
         name = query.removeprefix(_EXACT)
@@ -190,8 +190,8 @@ def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tu
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
             begin, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
-            is_inside = (lane.end[begin:stop] > start_ps) | (lane.start[begin:stop] >= start_ps)
-            indices = np.flatnonzero(is_inside) + begin
+            overlaps = (lane.end[begin:stop] > start_ps) | (lane.start[begin:stop] >= start_ps)
+            indices = np.flatnonzero(overlaps) + begin
             count += len(indices)
             events = [RowEvent(track, depth, index) for index in indices[:limit].tolist()]
             earliest.extend((event.start_ps, number, event) for event in events)

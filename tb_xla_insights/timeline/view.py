@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,19 +44,19 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> Timeli
     levels = [[level] * len(track.lanes) for track in tracks]
     depths = max((len(track.lanes) for track in tracks), default=0)
     for coarsening, depth in _coarsenings(depths, min(_MAX_COARSENING, _MAX_LEVEL - level)):
-        if sum(len(lane_slices.start) for row in slices for lane_slices in row) <= _MAX_SLICES:
+        if sum(len(lane_slices.start) for lane_slices in chain.from_iterable(slices)) <= _MAX_SLICES:
             break
-        for track, row, lane_levels in zip(tracks, slices, levels, strict=True):
-            if depth < len(row):
-                lane_levels[depth] = level + coarsening
-                row[depth] = track.lanes[depth].view(start_ps, end_ps, lane_levels[depth])
+        for track, slices_of_track, levels_of_track in zip(tracks, slices, levels, strict=True):
+            if depth < len(slices_of_track):
+                levels_of_track[depth] = level + coarsening
+                slices_of_track[depth] = track.lanes[depth].view(start_ps, end_ps, levels_of_track[depth])
     names: dict[str, int] = {}
     rows = {
         track.head.id: [
-            _lane_json(lane_slices, track.texts, names, start_ps, lane_levels)
-            for lane_slices, lane_levels in zip(row, levels_of_track, strict=True)
+            _lane_json(lane_slices, track.texts, names, start_ps, lane_level)
+            for lane_slices, lane_level in zip(slices_of_track, levels_of_track, strict=True)
         ]
-        for track, row, levels_of_track in zip(tracks, slices, levels, strict=True)
+        for track, slices_of_track, levels_of_track in zip(tracks, slices, levels, strict=True)
     }
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
