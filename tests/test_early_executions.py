@@ -141,11 +141,11 @@ def test_reads_in_half_of_the_steps_count_as_every_step() -> None:
         loop.step(100 * i, 90, i)
         loop.launch(100 * i + 60, (100 * i + 70, 5), (100 * i + 80, 5), by="marker")
     loop.on_main("PjRtComputationClient::TransferFromDevice", 10, 20)
-    assert not reads_report(loop.trace())["every_step"]
+    assert not reads_report(loop.trace())["most_steps"]
     loop.on_main("PjRtComputationClient::TransferFromDevice", 130, 20)
     loop.on_main("PjRtComputationClient::GetDataShard", 132, 5)  # a part of that read
     report = reads_report(loop.trace())
-    assert (report["steps"], report["steps_with_reads"], report["reads"], report["every_step"]) == (
+    assert (report["steps"], report["steps_with_reads"], report["reads"], report["most_steps"]) == (
         4,
         2,
         2,
@@ -234,4 +234,4 @@ def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     rows = early_executions_report(trace)
     assert {(row["annotation"], row["trigger"]) for row in rows} == {("Training_Step/forward", "read")}
     assert [row["program"] for row in rows[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
-    assert reads_report(trace.traces[0])["every_step"]
+    assert reads_report(trace.traces[0])["most_steps"]

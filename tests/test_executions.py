@@ -1,4 +1,4 @@
-"""Costs of executions: the dynamo issue's table, queue time, and the fixed cost."""
+"""Times of runs: the dynamo issue's table, queue time, and the fixed cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from synthetic import dynamo_issue
 
 from tb_xla_insights.analysis.launches.executions import (
     executions_report,
-    find_costs,
+    find_run_times,
     fixed_cost,
     robust_line,
 )
@@ -48,12 +48,12 @@ def test_time_in_the_queue_is_not_overhead() -> None:
     loop.launch(40, (60, 20), (160, 30), by="dynamo", program="g(2)")  # waits from 60 to 150 for the first
     # The call outlasts its run.
     loop.launch(190, (200, 90), (220, 10), by="dynamo", program="g(2)", enqueue=210)
-    costs = find_costs(loop.trace())
-    assert (costs.host_ps // US).tolist() == [140, 130, 90]
-    assert (costs.device_ps // US).tolist() == [100, 30, 10]
-    assert (costs.queue_ps // US).tolist() == [0, 90, 0]
-    assert (costs.overhead_ps // US).tolist() == [40, 10, 80]
-    assert (costs.lead_ps // US).tolist() == [0, 80, -20]  # enqueued at 70 and 210, free at 150 and 190
+    times = find_run_times(loop.trace())
+    assert (times.host_ps // US).tolist() == [140, 130, 90]
+    assert (times.device_ps // US).tolist() == [100, 30, 10]
+    assert (times.queue_ps // US).tolist() == [0, 90, 0]
+    assert (times.overhead_ps // US).tolist() == [40, 10, 80]
+    assert (times.lead_ps // US).tolist() == [0, 80, -20]  # enqueued at 70 and 210, free at 150 and 190
 
 
 def test_a_row_per_program_and_join() -> None:
@@ -75,8 +75,8 @@ def test_a_row_per_program_and_join() -> None:
 def test_overhead_is_not_negative_if_clocks_disagree() -> None:
     loop = Tpu()
     loop.launch(0, (10, 4), (8, 20))
-    costs = find_costs(loop.trace())
-    assert [int(getattr(costs, column)[0]) // US for column in COLUMNS] == [20, 20, 0, 0]
+    times = find_run_times(loop.trace())
+    assert [int(getattr(times, column)[0]) // US for column in COLUMNS] == [20, 20, 0, 0]
 
 
 @st.composite
@@ -99,12 +99,12 @@ def test_queue_time_microsecond_by_microsecond(calls: list[tuple[int, int, int, 
     loop = Tpu()
     for call, length, run_start, duration in calls:
         loop.launch(call - 5, (call, length), (run_start, duration))
-    costs = find_costs(loop.trace())
+    times = find_run_times(loop.trace())
     for i, (call, length, run_start, duration) in enumerate(calls):
         queued = sum(any(b + d > t for _, _, b, d in calls[:i]) for t in range(call, run_start))
         host = max(call + length, run_start + duration) - call
         expected = [host, duration, queued, host - duration - queued]
-        assert [int(getattr(costs, column)[i]) for column in COLUMNS] == [value * US for value in expected]
+        assert [int(getattr(times, column)[i]) for column in COLUMNS] == [value * US for value in expected]
 
 
 def test_tpu_with_a_full_queue_has_little_overhead(shared_traces: Path) -> None:
@@ -121,12 +121,12 @@ def test_tpu_with_a_full_queue_has_little_overhead(shared_traces: Path) -> None:
 @pytest.mark.parametrize("scenario", ["spmd_fsdp_debug", "dynamo_train_session", "tiny_early_item"])
 def test_sums_of_real_runs(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
-    costs, launches = find_costs(trace), find_launches(trace)
-    assert (costs.host_ps == costs.device_ps + costs.queue_ps + costs.overhead_ps).all()
-    assert min(costs.queue_ps.min(), costs.overhead_ps.min()) >= 0
+    times, launches = find_run_times(trace), find_launches(trace)
+    assert (times.host_ps == times.device_ps + times.queue_ps + times.overhead_ps).all()
+    assert min(times.queue_ps.min(), times.overhead_ps.min()) >= 0
     rows = executions_report(session(trace))
     assert sum(row["count"] for row in rows) == sum(len(device.runs) for device in trace.devices)
-    assert sum(row["host_ps"] for row in rows) == costs.host_ps.sum()
+    assert sum(row["host_ps"] for row in rows) == times.host_ps.sum()
     assert max(row["launches"] for row in rows) <= len(launches)
 
 
@@ -178,7 +178,7 @@ def test_fixed_cost_has_no_negative_slope() -> None:
     loop = Tpu()
     for number, (overhead, duration) in enumerate(((30, 10), (20, 20), (10, 30))):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + overhead, duration))
-    median = int(np.median(find_costs(loop.trace()).overhead_ps))
+    median = int(np.median(find_run_times(loop.trace()).overhead_ps))
     assert fixed_cost(session(loop.trace())) == {"fixed_ps": median, "slope": 0.0, "runs": 3}
 
 

@@ -135,6 +135,16 @@ def test_parts_of_a_call_for_several_cores_record_their_core() -> None:
     assert launches.step.tolist() == [0]
 
 
+def test_of_several_events_with_the_run_id_the_last_before_the_run_counts() -> None:
+    trace = traced(
+        client(2, region(34, 38, 1, helper(35, 7)), region(94, 98, 2, helper(95, 7))),
+        client(3, region(14, 18, 3, helper(15, 7)),
+               region(50, 80, 4, op("a", 55, 9, 7, 0), completion(80, 7, 0))),
+        main=(("PjRtCpuExecutable::Execute", 10, 90), record(11, 1), record(12, 2), record(13, 3)),
+    )  # fmt: skip
+    assert find_launches(trace).runs.enqueue_ps.tolist() == [35]
+
+
 def test_run_with_an_unknown_run_id_is_joined_by_flow_or_order() -> None:
     trace = traced(
         client(2, region(14, 16, 1, (HELPER, 15, 1)),

@@ -14,7 +14,8 @@ export const sessionBadge = (side, name, note) =>
     h('span', { class: 'muted small' }, note),
   );
 
-/** @param {HTMLElement[]} badges of A and B @param {HTMLElement|null} right @param {...(Node|null)} body */
+/** @param {HTMLElement[]} badges of A and B @param {HTMLElement|null} right the controls at the right
+ * @param {...(Node|null)} body */
 export const headingCard = (badges, right, ...body) =>
   h(
     'section',
@@ -42,7 +43,7 @@ export function failureCard(a, environment, b, error, retry) {
       h('span', { class: 'tag critical' }, 'error'),
       ' ',
       isMissing
-        ? 'No session of this logdir has that name: it was moved or deleted, or the link is of another logdir.'
+        ? 'No session of this logdir has that name: it was moved or deleted, or the link belongs to another logdir.'
         : error.message,
     ),
     h('p', { class: 'sec' }, 'Choose another session under “compare with” in the header. The other views show A.'),

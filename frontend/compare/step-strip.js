@@ -1,6 +1,6 @@
 /**
  * The steps of median length of two sessions on one axis: annotations, classes of the host, and runs and gaps of the
- * first device. In a session with several hosts, it is a step of the median host.
+ * first device. A session with several hosts is represented by a step of its median host.
  */
 
 import { h, percent } from '../lib/dom.js';
@@ -15,6 +15,8 @@ import { maximum } from '../lib/totals.js';
 
 /** Number of tones for phases. */
 const TONES = 6;
+/** Length of the axis over that of the longer step, so that the line at the step's end is visible. */
+const AXIS_LENGTH_FACTOR = 1.08;
 
 /** `step 1208 · 243.2 ms` @param {UsualStep} step */
 const stepText = ({ number, duration_ps }) =>
@@ -25,7 +27,7 @@ const stepText = ({ number, duration_ps }) =>
  * @param {(name: string, state: import('../lib/link.js').LinkState) => void} open shows a window of that session
  */
 export function stepStrip(sides, open) {
-  const length = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
+  const length = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * AXIS_LENGTH_FACTOR;
   const unit = unitFor(length);
   const phases = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
   const toneOf = (/** @type {string} */ phase) =>
@@ -36,16 +38,16 @@ export function stepStrip(sides, open) {
     const end = step.start_ps + step.duration_ps;
     /**
      * @param {StepInterval} span
-     * @param {string} key of its colours
+     * @param {string} key of the slice's colours
      * @param {string} name
-     * @param {{texts?: string[], sign?: string}} [options] texts for the slice, by default its name: the first
-     *   one that fits is shown; class of its sign
+     * @param {{texts?: string[], pattern?: string}} [options] `texts`: the first one that fits is shown, by default the
+     *   name; `pattern`: the CSS class of the hatching
      */
-    const slice = (span, key, name, { texts = [name], sign = '' } = {}) => {
+    const slice = (span, key, name, { texts = [name], pattern = '' } = {}) => {
       const from = Math.max(span.start_ps, step.start_ps);
       const until = Math.min(span.start_ps + span.duration_ps, end);
       return axisSlice(
-        `run tone ${sign}`,
+        `run tone ${pattern}`,
         fittingText(texts, (until - from) / length),
         `${name}, ${timeText(span.duration_ps)}`,
         (from - step.start_ps) / length,
@@ -64,7 +66,7 @@ export function stepStrip(sides, open) {
       axisLane(
         'host',
         step.host.map((span) =>
-          slice(span, `c-${span.class}`, LABELS[span.class], { sign: `k-${span.class}` }),
+          slice(span, `c-${span.class}`, LABELS[span.class], { pattern: `k-${span.class}` }),
         ),
       ),
       axisLane(
@@ -87,7 +89,7 @@ export function stepStrip(sides, open) {
           ? step.gaps.map((span) =>
               slice(span, `c-${span.cause}`, `idle, ${LABELS[span.cause]}`, {
                 texts: [timeText(span.duration_ps)],
-                sign: `k-${span.cause}`,
+                pattern: `k-${span.cause}`,
               }),
             )
           : [h('span', { class: 'muted small lane-note' }, 'no gap in this step')],

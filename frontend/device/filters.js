@@ -27,7 +27,7 @@ export function devicesByKey({ session: { hosts }, devices }) {
 }
 
 /**
- * The key of the device before or after a choice. A sum stands immediately before its first device.
+ * The key of the device before or after a choice. The sum of all devices or of a host precedes its first device.
  * @param {string[]} keys of the devices, in their order
  * @param {string} dd the choice: a key, `all`, or the index of a host
  * @param {1|-1} by
@@ -69,6 +69,7 @@ export function deviceChoices(session, chosen, devices) {
 }
 
 /**
+ * The controls: a menu per filter, the peaks, and the button that changes them.
  * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} devices to list
  * @param {object} on
  * @param {(cores: string) => void} on.cores
@@ -76,7 +77,7 @@ export function deviceChoices(session, chosen, devices) {
  * @param {(name: string) => void} on.category
  * @param {() => void} on.peaks
  */
-export function filterChoices(
+export function filterControls(
   session,
   { chosen, whole_steps, steps, categories, peaks },
   devices,

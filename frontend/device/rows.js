@@ -86,6 +86,12 @@ export const restRows = (document) =>
   }));
 
 /**
+ * The path that encloses a path, or the annotation of an own-time key; empty for an outermost path.
+ * @param {string} path
+ */
+export const outerPath = (path) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+/**
  * The tree's rows, each before its nested ones. An annotation's own time, if any, is a row after its nested
  * annotations.
  * @param {DeviceAnswer} document
@@ -99,8 +105,8 @@ export function treeRows(document) {
   const annotations = new Set(tree.path.map((at) => paths[at]));
   tree.path.forEach((pathIndex, at) => {
     if (pathIndex < 0) return;
-    const outerPath = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
-    const parent = annotations.has(outerPath) ? outerPath : '';
+    const outer = outerPath(paths[pathIndex]);
+    const parent = annotations.has(outer) ? outer : '';
     nestedIn.set(parent, [...nestedIn.get(parent) ?? [], at]);
   });
   /** @param {number} at index in the document @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
@@ -123,9 +129,9 @@ export function treeRows(document) {
       interval: ownTime || first === null || last === null ? null : [first, last],
     };
   }
-  /** @param {string} outerPath @param {number} depth @returns {TreeRow[]} */
-  function nestedRows(outerPath, depth) {
-    return (nestedIn.get(outerPath) ?? []).flatMap((at) => {
+  /** @param {string} outer @param {number} depth @returns {TreeRow[]} */
+  function nestedRows(outer, depth) {
+    return (nestedIn.get(outer) ?? []).flatMap((at) => {
       const path = paths[tree.path[at]];
       return [
         row(at, depth, false),

@@ -7,7 +7,7 @@ import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
 import { drawableOps } from './layout.js';
-import { BOUND_WORDS, divisor, hasRates, isInRow, roundTree } from './rows.js';
+import { BOUND_WORDS, divisor, hasRates, isInRow, outerPath, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').TreeRow} TreeRow */
@@ -25,7 +25,7 @@ import { BOUND_WORDS, divisor, hasRates, isInRow, roundTree } from './rows.js';
 const TITLE = 'Device work by annotation';
 
 /**
- * The chip with an annotation's tone, the same as its dots'.
+ * The chip in an annotation's tone, which the dots of its ops also have.
  * @param {string|null} path
  * @param {Map<string, number>} tones
  * @param {boolean} [hasNested] whether the row has nested ones, which have tones of their own
@@ -84,8 +84,8 @@ export function collapsedAtFirst(rows) {
  * @param {TreeState} state
  */
 export function treeTable(document, rows, showsRates, { selectedKey, collapsed, tones, select, redraw, open }) {
-  const totalPs = document.total.self_ps / divisor(document);
-  const unit = unitFor(totalPs);
+  const total_ps = document.total.self_ps / divisor(document);
+  const unit = unitFor(total_ps);
   const rounded = roundTree(rows);
   const numberCell = (/** @type {any} */ content, /** @type {number|null} */ ps = null) =>
     h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
@@ -132,8 +132,8 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
         h(
           'div',
           { class: 'share' },
-          lengthBar(totalPs ? ps / totalPs : 0),
-          h('span', { class: 'num' }, share(roundedShare || (totalPs ? ps / totalPs : 0))),
+          lengthBar(total_ps ? ps / total_ps : 0),
+          h('span', { class: 'num' }, share(roundedShare || (total_ps ? ps / total_ps : 0))),
         ),
       ),
       showsRates && [
@@ -187,11 +187,11 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
         'tr',
         { 'data-testid': 'device-sum' },
         h('td', null, 'All ops'),
-        numberCell(sum, totalPs),
+        numberCell(sum, total_ps),
         h(
           'td',
           null,
-          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(totalPs ? 1 : null))),
+          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(total_ps ? 1 : null))),
         ),
         showsRates && [numberCell(share(sums.flops_share)), numberCell(share(sums.bytes_share)), h('td', null)],
       ),
@@ -206,7 +206,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
     },
     ArrowLeft({ ariaExpanded, dataset: { key = '' } }) {
       if (ariaExpanded === 'true') toggle(key);
-      else focus(tableRows.findIndex(({ dataset }) => dataset.key === key.slice(0, key.lastIndexOf('/'))));
+      else focus(tableRows.findIndex(({ dataset }) => dataset.key === outerPath(key)));
     },
     ' ': ({ dataset: { key = '' } }) => select(key),
     Enter: ({ dataset: { key = '' } }) => select(key),
@@ -219,8 +219,24 @@ const ADVICE =
   'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
   'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, so the next capture has it.';
 const MAX_NAMED_OPS = 3;
-/** The server lists at most this many ops without a FLOP count. */
+/** The server lists at most this many ops without a FLOP count; a full list may be incomplete. */
 const MAX_UNCOUNTED = 20;
+
+/**
+ * Ops without a FLOP count as the subject of a sentence, and whether it is plural. Ops of several programs may share a
+ * name.
+ * @param {{op: string}[]} uncounted
+ */
+export function uncountedSubject(uncounted) {
+  const names = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED_OPS);
+  const unnamedCount = uncounted.filter(({ op }) => !names.includes(op)).length;
+  const subject = unnamedCount
+    ? `${names.join(', ')} and ${uncounted.length < MAX_UNCOUNTED ? plural(unnamedCount, 'more op') : 'others'}`
+    : names.length > 1
+      ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+      : (names[0] ?? '');
+  return { subject, isPlural: names.length + unnamedCount > 1 };
+}
 
 /**
  * The note on ops without a FLOP count and on ops that are not drawn.
@@ -234,21 +250,13 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
   const divideBy = divisor(document);
   /** A time with its share. @param {number} ps */
   const timeAndShare = (ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
-  // Ops of different programs may share a name.
-  const namedOps = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED_OPS);
-  const unnamedCount = uncounted.filter(({ op }) => !namedOps.includes(op)).length;
-  const names = unnamedCount
-    ? `${namedOps.join(', ')} and ${uncounted.length < MAX_UNCOUNTED ? plural(unnamedCount, 'more op') : 'others'}`
-    : namedOps.length > 1
-      ? `${namedOps.slice(0, -1).join(', ')} and ${namedOps.at(-1)}`
-      : (namedOps[0] ?? '');
+  const { subject, isPlural } = uncountedSubject(uncounted);
   const undrawable = rows.filter((row) => row.kind === 'work' && row.flops !== null && !drawableOps([row]).length);
   const hasDots = drawableOps(rows).length > 0;
   const isTpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
   const hasCustomCalls =
     isTpu &&
     rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
-  const isPlural = uncounted.length > 1;
   return h(
     'div',
     { class: 'small sec device-unknown', 'data-testid': 'device-unknown' },
@@ -259,7 +267,7 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
         flops_known_ps > 0 &&
         flops_unknown_ps > 0 &&
         [
-          `${names} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)}). ` +
+          `${subject} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)}). ` +
           `${isPlural ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
           `${hasDots ? `, and ${isPlural ? 'are' : 'is'} not in the picture` : ''}. `,
           hasCustomCalls && [

@@ -24,7 +24,7 @@ import {
   tonesOf,
   treeRows,
 } from './rows.js';
-import { devicesByKey, filterChoices, neighbourKey } from './filters.js';
+import { devicesByKey, filterControls, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
 import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
@@ -279,7 +279,7 @@ export function deviceView(app) {
   }
 
   function drawFilters() {
-    refill(filters, ...filterChoices(session, answer, app.selectedDevices(session.devices), {
+    refill(filters, ...filterControls(session, answer, app.selectedDevices(session.devices), {
       cores: (cores) => request({ dd: cores, op: '' }), steps: (steps) => request({ st: steps }), peaks: setPeaks,
       category(name) {
         setFilter('cat', name);

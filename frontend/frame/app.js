@@ -155,14 +155,14 @@ export function createApp() {
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
-  }, diagnostics.quiet, capture);
+  }, diagnostics.infoMenu, capture);
   const tabs = createTabs(VIEWS, go);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
   const loader = createLoader({
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
-        diagnostics.renew(partialNote(loading, loader.stop));
+        diagnostics.update(partialNote(loading, loader.stop));
         loadingCard.update(loading, false);
         return;
       }
@@ -197,16 +197,16 @@ export function createApp() {
   /** @param {Ready} next */
   function showSession(next) {
     const { name, hosts } = next.session;
-    const listedHosts = list?.sessions.find((listed) => listed.name === name)?.hosts.length ?? 0;
+    const listedHostCount = list?.sessions.find((listed) => listed.name === name)?.hosts.length ?? 0;
     session = next;
     hostSelection.open(next);
     tabs.environment(next.environment.label);
     tabs.clear();
-    if (hosts.length > 1) tabs.count('hosts', count(Math.max(listedHosts, hosts.length)));
+    if (hosts.length > 1) tabs.count('hosts', count(Math.max(listedHostCount, hosts.length)));
     counted = false;
-    partial = Boolean(next.partial) || listedHosts > hosts.length;
+    partial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHosts, () => void open(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void open(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();

@@ -10,7 +10,7 @@ import { plural } from '../lib/format.js';
 /**
  * @typedef {object} Note
  * @property {string} id
- * @property {string} [severity] `info` by default
+ * @property {string} [severity] a note without one is a line, tagged `info`
  * @property {string} message
  * @property {string} [host]
  * @property {{label: string, run: () => void}} [action]
@@ -20,12 +20,12 @@ const MAX_LINES = 2;
 
 export function createDiagnostics() {
   const element = h('section', { 'data-testid': 'diagnostics', 'aria-label': 'Notes on the capture' });
-  const number = h('span', { class: 'tag info' });
+  const infoCount = h('span', { class: 'tag info' });
   const list = h('div', { class: 'menu right', 'data-testid': 'notes-list' });
-  const quiet = h(
+  const infoMenu = h(
     'details',
     { class: 'choice notes none' },
-    h('summary', { 'data-testid': 'notes-button' }, number),
+    h('summary', { 'data-testid': 'notes-button' }, infoCount),
     list,
   );
   /** @type {Note[]} */
@@ -90,15 +90,15 @@ export function createDiagnostics() {
         ),
       ),
     );
-    number.textContent = plural(infos.length, 'note');
-    quiet.classList.toggle('none', !infos.length);
+    infoCount.textContent = plural(infos.length, 'note');
+    infoMenu.classList.toggle('none', !infos.length);
     fill(list, infos.map((note) => line(note)));
   }
 
   return {
     element,
     /** The header's menu of `info` notes. */
-    quiet,
+    infoMenu,
     /** @param {string} session @param {Note[]} next */
     set(session, next) {
       scope = session;
@@ -107,12 +107,12 @@ export function createDiagnostics() {
       draw();
     },
     /** Updates the text of the note with the same id in place; a dismissed note stays dismissed. @param {Note} note */
-    renew(note) {
-      const at = notes.findIndex(({ id }) => id === note.id);
-      if (at < 0 || notes[at].message === note.message) return;
-      const wasDismissed = dismissed.has(keyOf(notes[at]));
+    update(note) {
+      const index = notes.findIndex(({ id }) => id === note.id);
+      if (index < 0 || notes[index].message === note.message) return;
+      const wasDismissed = dismissed.has(keyOf(notes[index]));
       const text = element.querySelector(`[data-testid=diagnostic-${note.id}] p`);
-      notes[at] = note;
+      notes[index] = note;
       if (wasDismissed) dismissed.add(keyOf(note));
       if (text) fill(text, note.message);
       text?.setAttribute('title', note.message);

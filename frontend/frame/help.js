@@ -9,8 +9,8 @@ import { TERMS } from '../lib/terms.js';
 /** @param {import('../lib/keys.js').Keys} keys @param {() => string} environment */
 export function createHelp(keys, environment) {
   const body = h('div', null);
-  const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys and words' },
-    h('header', null, h('h2', null, 'Keys and words'), h('span', { class: 'grow' }),
+  const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys and glossary' },
+    h('header', null, h('h2', null, 'Keys and glossary'), h('span', { class: 'grow' }),
       button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
   const pointer = [
     ['Drag in the lanes', 'select a window'],
@@ -37,7 +37,7 @@ export function createHelp(keys, environment) {
         ]),
       ),
       h('p', { class: 'muted small' }, environment()),
-      h('h3', null, 'Words'),
+      h('h3', null, 'Glossary'),
       h(
         'dl',
         { class: 'facts', 'data-testid': 'help-words' },

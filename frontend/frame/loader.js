@@ -27,7 +27,7 @@ export function createLoader(on) {
      */
     async load(session, hosts, reload = false) {
       const request = ++lastRequest;
-      const done = beginActivity();
+      const endActivity = beginActivity();
       const started = performance.now();
       let hostsShown = 0;
       name = session;
@@ -66,7 +66,7 @@ export function createLoader(on) {
       } catch (error) {
         if (request === lastRequest) on.error(/** @type {Error} */ (error).message);
       } finally {
-        done();
+        endActivity();
       }
     },
     /** Stops the reading; the hosts read so far become the session. */

@@ -15,12 +15,12 @@ export const partialNote = (loading, stop) => ({
 
 /**
  * @param {import('../lib/types').Ready} session
- * @param {number} listedHosts the number of hosts in the logdir
+ * @param {number} listedHostCount the number of the session's hosts in the logdir
  * @param {() => void} readAgain reads the session's files again
  * @param {() => void} stop stops reading, with the hosts read so far
  * @returns {Note[]}
  */
-export function sessionNotes({ changed, partial, loading, session: { hosts } }, listedHosts, readAgain, stop) {
+export function sessionNotes({ changed, partial, loading, session: { hosts } }, listedHostCount, readAgain, stop) {
   /** @type {Note[]} */
   const notes = [];
   if (changed) {
@@ -31,11 +31,11 @@ export function sessionNotes({ changed, partial, loading, session: { hosts } }, 
     });
   }
   if (partial && loading) notes.push(partialNote(loading, stop));
-  else if (partial || listedHosts > hosts.length) {
+  else if (partial || listedHostCount > hosts.length) {
     notes.push({
       id: 'partial',
       severity: 'warning',
-      message: `${count(hosts.length)} of ${count(listedHosts)} hosts read.`,
+      message: `${count(hosts.length)} of ${count(listedHostCount)} hosts read.`,
     });
   }
   return notes;

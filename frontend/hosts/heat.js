@@ -43,7 +43,7 @@ export function createHeat(on) {
   const tooltip = h('div', { class: 'tooltip none', role: 'tooltip' });
   const brush = createStepBrush('heat-brush', (step) => {
     first = step;
-    request();
+    requestDraw();
   });
   /** @type {Omit<Picture, 'first'|'columnCount'>|null} */
   let picture = null;
@@ -86,7 +86,7 @@ export function createHeat(on) {
     });
   }
 
-  const request = oncePerFrame(draw);
+  const requestDraw = oncePerFrame(draw);
 
   /** @param {MouseEvent} event */
   function cellUnder(event) {
@@ -97,7 +97,7 @@ export function createHeat(on) {
     return {
       step: column < 0 ? -1 : first + column,
       host: picture?.rows[row]?.hosts[0] ?? -1,
-      label: x < LEFT || x > box.width - RIGHT,
+      isOnLabel: x < LEFT || x > box.width - RIGHT,
     };
   }
 
@@ -111,17 +111,17 @@ export function createHeat(on) {
       const to = first + clamp(Math.floor(column), 0, columnCount - 1);
       if (to === from && !dragged) return;
       dragged = [from, to];
-      request();
+      requestDraw();
     };
   });
   element.addEventListener('click', (event) => {
-    const { step, host, label } = cellUnder(event);
+    const { step, host, isOnLabel } = cellUnder(event);
     if (dragged) {
       const [a, b] = dragged;
       dragged = null;
       return on.steps(Math.min(a, b), Math.max(a, b));
     }
-    if (label && host >= 0) on.host(host);
+    if (isOnLabel && host >= 0) on.host(host);
     else if (step >= 0 && host >= 0) on.cell(host, step);
     else if (step >= 0) on.steps(step, step);
   });
@@ -177,7 +177,7 @@ export function createHeat(on) {
     n: () => selectLast(1),
     N: () => selectLast(-1),
   });
-  new ResizeObserver(request).observe(element);
+  new ResizeObserver(requestDraw).observe(element);
 
   return {
     element: h('div', { class: 'heat-place' }, element, brush.element, tooltip),
@@ -199,7 +199,7 @@ export function createHeat(on) {
           ),
         ),
       );
-      request();
+      requestDraw();
     },
     /** @param {HeatSelection} next */
     mark(next) {
@@ -210,17 +210,17 @@ export function createHeat(on) {
       if (step !== undefined && (step < first || step >= first + columnCount)) {
         first = step - Math.floor(columnCount / 2);
       }
-      request();
+      requestDraw();
     },
     recolor() {
       palette = readPalette();
-      request();
+      requestDraw();
     },
     /** @param {boolean} visible */
     show(visible) {
       isVisible = visible;
       tooltip.classList.add('none');
-      request();
+      requestDraw();
     },
   };
 }

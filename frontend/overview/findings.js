@@ -30,9 +30,10 @@ const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
 /**
  * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
- * annotations, in Propagation at its step. `at` is the index of the place.
+ * annotations, in Propagation at its step.
  * @param {Finding} finding
  * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
+ * @param {number} [placeIndex]
  */
 export function findingLinkState(
   { id, windows },
@@ -42,17 +43,17 @@ export function findingLinkState(
       columns: { start_ps, duration_ps, number, host = [] },
     },
   },
-  at = 0,
+  placeIndex = 0,
 ) {
-  const gap = explained_gaps[id]?.gaps[at];
+  const gap = explained_gaps[id]?.gaps[placeIndex];
   if (gap) return { ...gapLinkState(gap), fi: id };
-  const { device, start_ps: from, end_ps } = windows[at];
+  const { device, start_ps: from, end_ps } = windows[placeIndex];
   const state = windowLinkState(from, end_ps);
   if (EVIDENCE_VIEWS[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
-  // A run is not a gap. With several hosts the device identifies the host; the window does not.
+  // These windows are runs, not gaps. With several hosts, the link opens the device's row: a window has no host.
   if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...state, x: device } : state;
   }
@@ -64,7 +65,7 @@ export function findingLinkState(
  * @param {Finding} finding
  * @param {Overview} answer
  */
-export function devicePlace({ evidence }, { steps, devices }) {
+export function opsLinkState({ evidence }, { steps, devices }) {
   const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (
     /** @type {unknown[]} */ (evidence.places)?.[0] ?? evidence
   );
@@ -147,7 +148,7 @@ function findingItem(finding, gain, answer, app) {
         gain.share
           ? [
               h('b', null, gain.share),
-              ` `,
+              ' ',
               h('span', { 'data-term': gain.basis.replace(/^of (a )?/, '') }, gain.basis),
               ' ',
               h('small', null, gain.change),
@@ -167,7 +168,7 @@ function findingItem(finding, gain, answer, app) {
             () =>
               app.open(
                 evidenceView === 'Device'
-                  ? devicePlace(finding, answer)
+                  ? opsLinkState(finding, answer)
                   : {
                       v: evidenceView.toLowerCase(),
                       sel: '',

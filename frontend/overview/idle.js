@@ -1,6 +1,6 @@
 /**
- * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the verdict's
- * fourth figure.
+ * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row equals the
+ * verdict's idle figure.
  */
 
 import { h } from '../lib/dom.js';
@@ -54,14 +54,15 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
         : windowLinkState(start, start + duration),
     );
   const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), showClass);
+  const showsFirstStep = !counts.gaps && start !== undefined;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   /**
-   * A link to the gaps that a class causes; plain text if it causes none.
+   * A link to the gaps that a class causes or, without gaps, to the first step; plain text if there is neither.
    * @param {ClassName} name
    * @param {string} text
    */
   const linkToClass = (name, text) =>
-    gap_causes.includes(name) || !counts.gaps
+    gap_causes.includes(name) || showsFirstStep
       ? link(text, () => showClass(name), {
           title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline',
         })
@@ -99,7 +100,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
 }
 
 /**
- * The idle time outside gaps, as a sentence.
+ * A sentence on the idle time before a core's first run and after its last; null without such time.
  * @param {import('../lib/views').DeviceTime[]} times
  * @param {IdlePart[]} items
  * @param {import('../frame/app.js').App} app

@@ -13,7 +13,7 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 const DRAWING_WIDTH = 1000;
 const DRAWING_HEIGHT = 280;
 const MAX_LEGEND_PHASES = 12;
-/** The reason why an annotation is lost is written below phases of this width, as a share of the strip. */
+/** The reason why an annotation is lost is written below phases of at least this width, as a share of the strip. */
 const MIN_PHASE_WIDTH = 0.09;
 /** Width of such a reason, as a share of the strip. */
 const REASON_WIDTH = 0.17;
@@ -28,17 +28,19 @@ export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / 
  * @param {(ps: number) => number} deviceAt
  */
 export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, deviceAt) {
+  /** Device time of all ribbons of a host phase, by its index. @type {Record<number, number>} */
+  const totals_ps = {};
+  for (const ribbon of ribbons) {
+    totals_ps[ribbon.host] = (totals_ps[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
+  }
   /** @type {Record<number, number>} */
-  const devicePs = {};
-  for (const ribbon of ribbons) devicePs[ribbon.host] = (devicePs[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
-  /** @type {Record<number, number>} */
-  const usedPs = {};
+  const used_ps = {};
   return ribbons.map((ribbon) => {
     const [from, to] = [host[ribbon.host], device[ribbon.device]];
-    const before = usedPs[ribbon.host] ?? 0;
-    usedPs[ribbon.host] = before + to.device_ps;
+    const before = used_ps[ribbon.host] ?? 0;
+    used_ps[ribbon.host] = before + to.device_ps;
     const along = (/** @type {number} */ ps) =>
-      hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, devicePs[ribbon.host]));
+      hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, totals_ps[ribbon.host]));
     return {
       ...ribbon,
       from: [along(before), along(before + to.device_ps)],
@@ -48,8 +50,8 @@ export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, 
 }
 
 /**
- * The interval that the host strip covers. A step that the host only hands over lasts until its work ends: the strip
- * covers the interval of its annotation instead.
+ * The interval that the host strip covers: the step or, if phases start outside it, the interval of the step's
+ * annotation. A step that the host hands over lasts as long as its device work, so its phases may start before it.
  * @param {Pick<PropagationAnswer, 'tree'|'step'|'phase_rows'>} answer
  * @returns {[from: number, to: number]}
  */
@@ -118,17 +120,18 @@ export function createOrder(answer, on) {
       },
     ),
   );
+  // A lost annotation has a dashed line instead of a ribbon, with the reason if there is space.
   const stubs = strips.host
     .filter(({ phase }) => lossReason(phase))
     .map(({ phase, start_ps, end_ps }) => ({
-      at: hostAt((start_ps + end_ps) / 2),
+      left: hostAt((start_ps + end_ps) / 2),
       text: hostAt(end_ps) - hostAt(start_ps) > MIN_PHASE_WIDTH ? `lost: ${lossReason(phase)}` : '',
     }))
-    .map(({ at, text }, index, allStubs) =>
+    .map(({ left, text }, index, allStubs) =>
       h(
         'span',
-        { class: 'stub', style: { left: percent(at) } },
-        text && (allStubs[index + 1]?.at ?? 1) - at > REASON_WIDTH ? h('span', null, text) : null,
+        { class: 'stub', style: { left: percent(left) } },
+        text && (allStubs[index + 1]?.left ?? 1) - left > REASON_WIDTH ? h('span', null, text) : null,
       ),
     );
   const device = strips.device.map((run, index) =>
@@ -243,13 +246,13 @@ export function createOrder(answer, on) {
       highlightShapes(isHighlighted && (({ device: run }) => isHighlighted(strips.device[run], run))),
     /** Marks the selected phase or run as pressed. @param {number|null} phase @param {number} run */
     mark(phase, run) {
-      host.forEach((button, at) =>
-        button.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)),
+      host.forEach((button, index) =>
+        button.setAttribute('aria-pressed', String(phase !== null && strips.host[index].phase === phase)),
       );
-      device.forEach((button, at) =>
+      device.forEach((button, index) =>
         button.setAttribute(
           'aria-pressed',
-          String(run < 0 ? phase !== null && strips.device[at].phase === phase : at === run),
+          String(run < 0 ? phase !== null && strips.device[index].phase === phase : index === run),
         ),
       );
     },

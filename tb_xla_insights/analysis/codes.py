@@ -5,8 +5,8 @@ INHERIT, DISPATCH_THEN_WAIT, ENDS_DISPATCH = 1, 2, 4
 class; it turns to waiting; its end makes an enclosing DISPATCH_THEN_WAIT event turn to waiting."""
 
 (
-    LAUNCH, HELPER, SYNC, MARKER, DYNAMO, DYNAMO_PART, REGION_BEGINS, REGION_ENDS, ENQUEUE, READ, COMPILE, COMPILE_PART,
-    DISPATCH_END, SCHEDULE,
+    LAUNCH, RUN_START, SYNC, MARKER, DYNAMO, DYNAMO_PART, REGION_BEGINS, REGION_ENDS, ENQUEUE, READ, COMPILE,
+    COMPILE_PART, DISPATCH_END, SCHEDULE,
 ) = (1 << bit for bit in range(14))  # fmt: skip
 """Flags of an event's name: its role in launching (`causality`)."""
 

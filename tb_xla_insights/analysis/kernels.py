@@ -22,17 +22,17 @@ from cython.cimports.tb_xla_insights.arrays import (
 )
 
 cython.declare(INHERIT=cython.int, DISPATCH_THEN_WAIT=cython.int, ENDS_DISPATCH=cython.int)
-cython.declare(LAUNCH=cython.int, HELPER=cython.int, SYNC=cython.int, MARKER=cython.int)
+cython.declare(LAUNCH=cython.int, RUN_START=cython.int, SYNC=cython.int, MARKER=cython.int)
 cython.declare(DYNAMO=cython.int, DYNAMO_PART=cython.int)
 from tb_xla_insights.analysis.codes import (  # noqa: E402
     DISPATCH_THEN_WAIT,
     DYNAMO,
     DYNAMO_PART,
     ENDS_DISPATCH,
-    HELPER,
     INHERIT,
     LAUNCH,
     MARKER,
+    RUN_START,
     SYNC,
 )
 
@@ -360,7 +360,7 @@ def fill_causal_paths(
     path: OutTable32, dynamo: OutBools, hops: OutTable32,
 ) -> None:  # fmt: skip
     """Fills in the causal paths of events, as in `causality.causal_paths`. `path[0]` to `path[4]` are launch,
-    helper, origin, sync and marker, as in CausalPaths."""
+    run_start, origin, sync and marker, as in CausalPaths."""
     with cython.nogil:
         for i in range(len(events)):
             row = events[i]
@@ -371,7 +371,7 @@ def fill_causal_paths(
                 line = _count_up_to(first_row, row) - 1
                 if flag & LAUNCH:
                     path[0, i] = row
-                if flag & HELPER and path[1, i] < 0:
+                if flag & RUN_START and path[1, i] < 0:
                     path[1, i] = row
                 if flag & (DYNAMO | DYNAMO_PART):
                     dynamo[i] = True

@@ -57,9 +57,9 @@ EVERY_STEP_SHARE = 0.9
 """Of the steps: how many must show something for it to count as occurring in every step. The first and last steps of a
 capture are often incomplete."""
 
-EVERY_STEP_READS_SHARE = 0.5
-"""Of the steps: how many must read from the device for reads to count as occurring in every step. (docs/definitions.md,
-"Early execution")"""
+REGULAR_STEPS_SHARE = 0.5
+"""Of the steps: how many must read from the device, or wait for it, for that to be a habit of the loop.
+(docs/definitions.md, "Early execution")"""
 
 UNBROKEN_GRAPHS_PER_STEP = 2
 """Graphs per step of a training without graph breaks under torch.compile: one forward, one backward."""

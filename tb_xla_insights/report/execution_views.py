@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
+from tb_xla_insights.analysis.launches.executions import find_run_times, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
@@ -164,7 +164,7 @@ def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> R
 
 def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
     """The runs that one step of a host launched, in order of time, as columns."""
-    launches, costs = find_launches(trace), find_costs(trace)
+    launches, times = find_launches(trace), find_run_times(trace)
     runs = launches.runs
     rows = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, device_ids))
     rows = rows[np.argsort(runs.start_ps[rows], kind="stable")][:_MAX_RUNS]
@@ -177,8 +177,8 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
         "kind": [KINDS[kind] for kind in launches.kind[runs.launch[rows]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
         "join": [JOINS[join] for join in runs.join[rows].tolist()],
-        "host_ps": costs.host_ps[rows].tolist(),
-        "queue_ps": costs.queue_ps[rows].tolist(),
-        "overhead_ps": costs.overhead_ps[rows].tolist(),
-        "lead_ps": costs.lead_ps[rows].tolist(),
+        "host_ps": times.host_ps[rows].tolist(),
+        "queue_ps": times.queue_ps[rows].tolist(),
+        "overhead_ps": times.overhead_ps[rows].tolist(),
+        "lead_ps": times.lead_ps[rows].tolist(),
     }

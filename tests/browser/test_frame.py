@@ -230,7 +230,7 @@ def test_reading_shows_progress_and_stops_on_demand(
         "seconds_left": 6.1,
         "hosts": hosts,
         "stage": "reading",
-        "part": 0.12,
+        "done_share": 0.12,
     }
 
     def session(route: Route) -> None:
@@ -254,7 +254,7 @@ def test_reading_shows_progress_and_stops_on_demand(
     expect(progress).to_contain_text("about 6\u202fs left")
     assert "Reading 2 hosts · 412 of 1 204 MB" in xi.text("progress")
     expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "12")
-    loading |= {"stage": "drawing", "part": 0.55}
+    loading |= {"stage": "drawing", "done_share": 0.55}
     expect(progress).to_contain_text("Preparing the timeline · about 6\u202fs left")
     expect(page.get_by_test_id("meter")).to_have_attribute("aria-valuenow", "55")
     assert page.locator("main").get_attribute("data-state") == "loading"

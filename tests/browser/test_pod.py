@@ -211,7 +211,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(xi: Xi, page: Page, pod
                 "seconds_left": None,
                 "hosts": hosts,
                 "stage": "reading",
-                "part": 0.4,
+                "done_share": 0.4,
             }
             answer |= {"partial": partial} | ({"head": head} if "seen=0" in route.request.url else {})
         route.fulfill(json=answer)

@@ -6,6 +6,7 @@ import {
   hasRates,
   isInRow,
   opRows,
+  outerPath,
   passes,
   peaksOfLink,
   restRows,
@@ -31,6 +32,10 @@ test('ops with equal names have distinct ids, and rates if they compute', () => 
   assert.deepEqual(rows[0].run, { row: 'h0.d0.ops', start_ps: 5, depth: 1, duration_ps: 7 });
   assert.ok(hasRates(rows));
   assert.ok(!hasRates(rows.slice(3, 5)));
+});
+
+test('the outer path of a row is its parent’s path, and an outermost row has none', () => {
+  assert.deepEqual(['a/b', 'a/b/', 'ab', '/'].map(outerPath), ['a', 'a/b', '', '']);
 });
 
 test('times are per core and step; rates are not divided', () => {

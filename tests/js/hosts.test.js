@@ -43,9 +43,11 @@ test('named hosts have high rows; all others share 90 px, with several hosts per
   const { rows, bottom } = heatRows([5, 41], indices(62));
   assert.deepEqual(rows.slice(0, 2).map(({ hosts, y, h }) => [hosts, y, h]), [[[5], HEAD, 33], [[41], HEAD + 36, 33]]);
   assert.equal(rows.length, 64);
-  const thin = rows.slice(2);
-  assert.ok(thin.every((row, at) => !at || row.y === thin[at - 1].y + thin[at - 1].h), 'no holes, no overlap');
-  assert.equal(bottom - thin[0].y, 90);
+  const thinRows = rows.slice(2);
+  thinRows.slice(1).forEach((row, index) =>
+    assert.equal(row.y, thinRows[index].y + thinRows[index].h, 'no holes, no overlap'),
+  );
+  assert.equal(bottom - thinRows[0].y, 90);
   const many = heatRows([], indices(1000));
   assert.equal(many.hostsPerRow, 12);
   assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), indices(1000));
@@ -61,13 +63,15 @@ test('up to 120 steps are visible, each at least 6 px wide', () => {
 
 test('columnAt inverts columnX', () => {
   const width = 907;
-  for (const fits of [1, 7, 40, 111]) {
-    assert.equal(columnX(0, fits, width), LEFT);
-    assert.equal(columnX(fits, fits, width), width - RIGHT);
-    for (const at of [0, fits >> 1, fits - 1]) {
-      assert.equal(columnAt((columnX(at, fits, width) + columnX(at + 1, fits, width)) / 2, fits, width), at);
+  for (const columnCount of [1, 7, 40, 111]) {
+    assert.equal(columnX(0, columnCount, width), LEFT);
+    assert.equal(columnX(columnCount, columnCount, width), width - RIGHT);
+    for (const column of [0, columnCount >> 1, columnCount - 1]) {
+      const middle = (columnX(column, columnCount, width) + columnX(column + 1, columnCount, width)) / 2;
+      assert.equal(columnAt(middle, columnCount, width), column);
     }
-    assert.deepEqual([columnAt(LEFT - 1, fits, width), columnAt(width - RIGHT + 1, fits, width)], [-1, -1]);
+    assert.equal(columnAt(LEFT - 1, columnCount, width), -1);
+    assert.equal(columnAt(width - RIGHT + 1, columnCount, width), -1);
   }
   const { rows } = heatRows([3], [1, 2]);
   assert.deepEqual([HEAD - 1, HEAD, HEAD + 35, rows[1].y, rows[2].y].map((y) => rowAt(rows, y)), [-1, 0, 0, 1, 2]);
@@ -82,25 +86,25 @@ test('a scale ends at the 95th percentile and clamps values beyond it', () => {
   assert.deepEqual(mergeNeighbours(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
 });
 
-test('rows of all steps equal the document; rows of single steps add up to them', () => {
+test('rows of all steps equal the document; rows of two ranges add up to them', () => {
   const whole = hostRows(EXAMPLE, null);
   assert.deepEqual(whole.map(({ last_count }) => last_count), EXAMPLE.hosts.last_count);
   const all = hostRows(EXAMPLE, [0, 11]);
   assert.deepEqual(all.map(({ last_count }) => last_count), EXAMPLE.hosts.last_count);
-  const [first, then] = [hostRows(EXAMPLE, [0, 4]), hostRows(EXAMPLE, [5, 11])];
+  const [firstRange, secondRange] = [hostRows(EXAMPLE, [0, 4]), hostRows(EXAMPLE, [5, 11])];
   assert.deepEqual(
-    first.map(({ last_count, others_wait_us }, at) => [
-      last_count + then[at].last_count,
-      others_wait_us + then[at].others_wait_us,
+    firstRange.map(({ last_count, others_wait_us }, index) => [
+      last_count + secondRange[index].last_count,
+      others_wait_us + secondRange[index].others_wait_us,
     ]),
     all.map(({ last_count, others_wait_us }) => [last_count, others_wait_us]),
   );
-  assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
+  assert.equal(firstRange.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
   assert.equal(
     whole[5].differences.find(({ name }) => name === 'input').us,
     EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4],
   );
-  assert.ok(!whole[5].differences.some(({ name }) => name === 'device'), 'the device works beside the host');
+  assert.ok(!whole[5].differences.some(({ name }) => name === 'device'), 'device work runs in parallel with the host');
 });
 
 test('a range of steps has its own verdict', () => {
@@ -111,14 +115,15 @@ test('a range of steps has its own verdict', () => {
     /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
   );
   const is_last_host_late = EXAMPLE.steps.is_last_host_late.map(() => false);
-  const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
-  assert.match(rangeVerdict(quiet, rows, [2, 5]), /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
+  const withoutLateHosts = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
+  const verdictText = rangeVerdict(withoutLateHosts, rows, [2, 5]);
+  assert.match(verdictText, /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
   const { step_ps, waits_ps } = rangeFigures(EXAMPLE, hostRows(EXAMPLE, [0, 11]), [0, 11]);
   assert.ok(Math.abs(step_ps - EXAMPLE.figures.step_ps) < 1e6 && waits_ps < step_ps);
   assert.equal(rangeName(EXAMPLE.steps, [3, 3]), 'step 1207');
 });
 
-test('the cause of a step is the class that took longest, except waits', () => {
+test('the cause is the class that exceeds the median host’s most, except waits', () => {
   assert.equal(longestClass(['wait', 'input', 'python'], [90, 30, 5], [5, 10, 1]), 'input');
   assert.equal(longestClass(['wait', 'input'], [90, 10], [5, 10]), null);
   assert.equal(longestClass(['input'], null, [1]), null);
@@ -128,7 +133,7 @@ test('the cause of a step is the class that took longest, except waits', () => {
 
 test('steps in a link are numbers, with an index where numbers repeat', () => {
   const steps = { number: [7, 8, 8, null] };
-  assert.deepEqual([0, 1, 2, 3].map((at) => stepKey(steps, at)), ['7', '8.1', '8.2', '3']);
+  assert.deepEqual([0, 1, 2, 3].map((step) => stepKey(steps, step)), ['7', '8.1', '8.2', '3']);
   assert.deepEqual(
     ['7', '7-8.2', '8.2-7', '3'].map((text) => stepsOfLink(steps, text)),
     [

@@ -67,7 +67,7 @@ test('steps, annotations, classes, threads, folded threads, devices: in this ord
   ]);
 });
 
-test('heights are those of the specification, and lanes do not overlap', () => {
+test('lanes have the height of their kind and do not overlap', () => {
   const { lanes, height } = lay();
   const heights = Object.fromEntries(lanes.map(({ id, h }) => [id, h]));
   assert.deepEqual(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 import { formatHash, msText, msValue, parseHash, spanText, spanValue, toNs } from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
@@ -69,4 +70,18 @@ test('folds list open rows, and closed ones with a minus', () => {
   assert.equal(foldsText(folds), 'h0.t3,-vm/TPU:0');
   assert.deepEqual(foldsValue(foldsText(folds)), folds);
   assert.equal(foldsValue(undefined).size, 0);
+});
+
+test('filters are unchanged after a round trip through the link', () => {
+  const filters = new Map([['cause', 'compile'], ['device', 'TPU:0'], ['step', 'a,b%'], ['kind', '']]);
+  assert.equal(filtersText(filters), 'cause:compile,device:TPU:0,step:a%2Cb%25');
+  assert.deepEqual(
+    [...filtersValue(filtersText(filters))],
+    [
+      ['cause', 'compile'],
+      ['device', 'TPU:0'],
+      ['step', 'a,b%'],
+    ],
+  );
+  assert.deepEqual([...filtersValue('nonsense,step:%')], [['step', '%']]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { devicePlace, findingLinkState } from '../../frontend/overview/findings.js';
+import { findingLinkState, opsLinkState } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
 
@@ -48,7 +48,7 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
 
 test('a finding about annotations or ops leads to them in Device', () => {
   const deviceStateOf = (evidence, devices, count) =>
-    devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
+    opsLinkState({ evidence }, { devices: { host: devices }, steps: { count } });
   assert.deepEqual(deviceStateOf({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
     v: 'device',
     dd: 'all',

@@ -14,11 +14,11 @@ test('a path is nested in another by whole segments', () => {
 });
 
 test('a collapsed row hides its nested rows and nothing else', () => {
-  const shown = (closed) =>
-    shownRows(rows, new Set(closed)).map(({ row, hasNested }) => `${row.path}${hasNested ? '+' : ''}`);
-  assert.deepEqual(shown([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
-  assert.deepEqual(shown(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
-  assert.deepEqual(shown(['step', 'step/forward']), ['step+', 'other']);
+  const visiblePaths = (collapsed) =>
+    shownRows(rows, new Set(collapsed)).map(({ row, hasNested }) => `${row.path}${hasNested ? '+' : ''}`);
+  assert.deepEqual(visiblePaths([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
+  assert.deepEqual(visiblePaths(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
+  assert.deepEqual(visiblePaths(['step', 'step/forward']), ['step+', 'other']);
 });
 
 test('a row has times of one step, of the mean step, and of the whole capture', () => {
@@ -73,7 +73,7 @@ test('ribbons divide a host phase by device time and end at their runs', () => {
   );
 });
 
-test('phases of a step that is handed over keep their place within the host’s own interval', () => {
+test('the host strip covers the step, or its annotation if the host’s phases start outside the step', () => {
   const tree = [{ path: 'step', host_interval: [10, 50] }];
   const strips = { host: [{ start_ps: 20, end_ps: 45 }] };
   const step = (/** @type {number} */ start_ps) => ({ name: 'step', start_ps, duration_ps: 40 });

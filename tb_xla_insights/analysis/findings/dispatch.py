@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
-from tb_xla_insights.analysis.launches.executions import find_costs
+from tb_xla_insights.analysis.launches.executions import find_run_times
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.english import lower_first, mean_text
@@ -130,7 +130,7 @@ def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
     joined = joined[np.argsort(runs.start_ps[joined], kind="stable")]
     key = runs.program[joined].astype(np.int64) * (len(trace.devices) + 1) + runs.device[joined]
     first = np.unique(key, return_index=True)[1]
-    overhead = find_costs(trace).overhead_ps[joined]
+    overhead = find_run_times(trace).overhead_ps[joined]
     repeated = np.delete(overhead, first)
     usual = np.sort(repeated if len(repeated) else overhead)
     return len(usual), int(usual[(len(usual) - 1) // 2]) if len(usual) else None
@@ -156,6 +156,6 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
         advice += facts.words.steps_at_once
     else:
         advice = f"Launch one graph a step in place of {mean_text(per_step)}"
-    if reads_report(facts.trace)["every_step"]:
+    if reads_report(facts.trace)["most_steps"]:
         advice += ", and no reads in between that keep the host from running ahead"
     return f"{advice}."

@@ -99,8 +99,8 @@ def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
 def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
     """The reads, and the calls in which the program waits, if fewer than half of the steps have them."""
     early, no_rows = find_early_executions(trace), np.zeros(0, np.int32)
-    reads = no_rows if reads_report(trace)["every_step"] or len(early.launch) else early.reads
-    waits = no_rows if blocking_waits_report(trace)["every_step"] else find_blocking_waits(trace)
+    reads = no_rows if reads_report(trace)["most_steps"] or len(early.launch) else early.reads
+    waits = no_rows if blocking_waits_report(trace)["most_steps"] else find_blocking_waits(trace)
     return reads, waits
 
 

@@ -40,25 +40,25 @@ def sync_every_step(facts: Facts) -> Finding | None:
     starved gaps in which the host reads or waits in them. Gaps after an early execution count with that."""
     trace, ledger = facts.trace, facts.ledger
     reads, waits = reads_report(trace), blocking_waits_report(trace)
-    if not reads["every_step"] and not waits["every_step"]:
+    if not reads["most_steps"] and not waits["most_steps"]:
         return None
     taken_ps = np.zeros(len(ledger), np.int64)
-    if reads["every_step"]:
+    if reads["most_steps"]:
         taken_ps += ledger.take(("from_device",))
-    if waits["every_step"]:
+    if waits["most_steps"]:
         taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
-    idle_ps = _idle_in_reads_and_waits(facts, reads["every_step"], waits["every_step"])
+    idle_ps = _idle_in_reads_and_waits(facts, reads["most_steps"], waits["most_steps"])
     # The fixes of early executions remove their reads.
     early = find_early_executions(trace)
     has_other_reads = bool(np.setdiff1d(early.reads, early.read).size)
-    fixes_reads = reads["every_step"] and has_other_reads
+    fixes_reads = reads["most_steps"] and has_other_reads
     is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
     )
     causes = causes or "other findings"
     step_share = max(_share(reads, "reads"), _share(waits, "waits"))
-    reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
+    reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["most_steps"]]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
     frequency: Frequency = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
@@ -66,12 +66,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
     )
     mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
-    fix = _fix(trace, fixes_reads, waits["every_step"]) if has_other_reads or waits["every_step"] else None
+    fix = _fix(trace, fixes_reads, waits["most_steps"]) if has_other_reads or waits["most_steps"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
-        _title(step_share, reads["every_step"], waits["every_step"]),
-        _brief(step_share, reads["every_step"], delay_ps),
+        _title(step_share, reads["most_steps"], waits["most_steps"]),
+        _brief(step_share, reads["most_steps"], delay_ps),
         f"{counts} keep the host for {duration} each; "
         + _idle_text(
             lower_first(facts.core_subject),
@@ -80,13 +80,13 @@ def sync_every_step(facts: Facts) -> Finding | None:
             causes,
         )
         + _delay_text(delay_ps, fixes_reads),
-        _advice(facts, fixes_reads, waits["every_step"], causes),
+        _advice(facts, fixes_reads, waits["most_steps"], causes),
         int(taken_ps.sum()),
-        {key: value for key, value in reads.items() if key != "every_step"}
+        {key: value for key, value in reads.items() if key != "most_steps"}
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
-            for row in _read_and_wait_rows(trace, reads["every_step"], waits["every_step"])
+            for row in _read_and_wait_rows(trace, reads["most_steps"], waits["most_steps"])
         ),
         frequency,
         fix,
@@ -134,7 +134,7 @@ def _delay_text(delay_ps: int, reads: bool) -> str:
 
 def _share(report: dict[str, Any], key: str) -> float:
     """The share of the steps that read or wait; 0 if fewer than half of them do."""
-    return report[f"steps_with_{key}"] / report["steps"] if report["every_step"] else 0.0
+    return report[f"steps_with_{key}"] / report["steps"] if report["most_steps"] else 0.0
 
 
 def _count_text(report: dict[str, Any], key: str) -> str:

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.markers import advise_one_sync
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
-from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.launches.executions import find_run_times, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
@@ -52,8 +52,8 @@ class _SmallLaunches:
 
 def _find_small_launches(facts: Facts) -> _SmallLaunches:
     trace, ledger = facts.trace, facts.ledger
-    launches, costs = find_launches(trace), find_costs(trace)
-    overhead, device = launches.sums(costs.overhead_ps), launches.sums(costs.device_ps)
+    launches, times = find_launches(trace), find_run_times(trace)
+    overhead, device = launches.sums(times.overhead_ps), launches.sums(times.device_ps)
     idle = np.zeros(len(launches) + 1, np.int64)
     is_before_launch = ledger.before != ledger.after  # a gap inside a run is not idle time before a launch
     np.add.at(idle, ledger.after[is_before_launch], (ledger.end_ps - ledger.start_ps)[is_before_launch])

@@ -1,4 +1,4 @@
-"""Waits for the device that the program itself requests (`jax.block_until_ready`), without reads."""
+"""Explicit waits of the program for the device (`jax.block_until_ready`), without reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
+from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Trace
@@ -42,7 +42,7 @@ def blocking_intervals(trace: Trace) -> Intervals:
 
 
 def blocking_waits_report(trace: Trace) -> dict[str, Any]:
-    """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
+    """Whether the program waits for the device in most steps: `steps`, `steps_with_waits`, `most_steps` (at least half
     of the steps), `waits` and `duration_ps` (both without waits before the first step)."""
     rows, steps = find_blocking_waits(trace), len(find_steps(trace))
     step = last_steps_before(trace, rows)
@@ -52,5 +52,5 @@ def blocking_waits_report(trace: Trace) -> dict[str, Any]:
         "steps_with_waits": with_waits,
         "waits": int((step >= 0).sum()),
         "duration_ps": int(trace.duration_ps[rows[step >= 0]].sum()),
-        "every_step": with_waits > 0 and with_waits >= EVERY_STEP_READS_SHARE * steps,
+        "most_steps": with_waits > 0 and with_waits >= REGULAR_STEPS_SHARE * steps,
     }

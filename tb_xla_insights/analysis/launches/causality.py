@@ -22,13 +22,13 @@ from tb_xla_insights.analysis.codes import (
     DYNAMO,
     DYNAMO_PART,
     ENQUEUE,
-    HELPER,
     LAUNCH,
     MARKER,
     MAX_HOPS,
     READ,
     REGION_BEGINS,
     REGION_ENDS,
+    RUN_START,
     SCHEDULE,
     SYNC,
 )
@@ -40,7 +40,7 @@ from tb_xla_insights.trace.threads import host_planes
 
 _TAGS = {
     LAUNCH: "launch",
-    HELPER: "run_start",
+    RUN_START: "run_start",
     SYNC: "sync",
     MARKER: "step_marker",
     DYNAMO: "dynamo",
@@ -63,14 +63,14 @@ _NAMES = {
 class CausalPaths:
     """The events on the causal path of each of some events, as rows of the trace; -1: none.
 
-    `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
-    driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or dynamo call there.
-    `marker`: the step marker around `sync`. `dynamo`: whether the path contains a dynamo execution. `hops`: MAX_HOPS
-    columns, the events with which the path's threads took the work over, the last thread first.
+    `launch`: the outermost execute call. `run_start`: the first `ExecuteHelper`, which starts a run. `origin`: the
+    first event on the driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or
+    dynamo call there. `marker`: the step marker around `sync`. `dynamo`: whether the path contains a dynamo execution.
+    `hops`: MAX_HOPS columns, the events with which the path's threads took the work over, the last thread first.
     """
 
     launch: Int32
-    helper: Int32
+    run_start: Int32
     origin: Int32
     sync: Int32
     marker: Int32
@@ -150,7 +150,7 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     is_driving, is_host = _line_masks(trace)
     boundaries, open_after = _task_boundaries(trace)
     count = len(rows)
-    path = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
+    path = np.full((5, count), -1, np.int32)  # launch, run_start, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps, traces_with_step_offsets
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
+from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
@@ -195,7 +195,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
 
 
 def reads_report(trace: Trace) -> dict[str, Any]:
-    """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half of
+    """Whether the host reads from the device in most steps: `steps`, `steps_with_reads`, `most_steps` (at least half of
     the steps), `reads` and `duration_ps` (both without reads before the first step), and `idle_ps`, the part of starved
     gaps in which the host read."""
     early, gaps = find_early_executions(trace), find_gaps(trace)
@@ -208,5 +208,5 @@ def reads_report(trace: Trace) -> dict[str, Any]:
         "reads": int(per_step.sum()),
         "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
         "idle_ps": int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum()),
-        "every_step": with_reads > 0 and with_reads >= EVERY_STEP_READS_SHARE * len(per_step),
+        "most_steps": with_reads > 0 and with_reads >= REGULAR_STEPS_SHARE * len(per_step),
     }

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE, HELPER, LAUNCH
+from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE, LAUNCH, RUN_START
 from tb_xla_insights.analysis.launches.causality import causal_paths, execute_calls, rows_flagged
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
@@ -35,9 +35,9 @@ _RUN_ID_MASK = (1 << 27) - 1
 class Runs:
     """Device runs, ordered by device, in the order of `Device.runs`.
 
-    `device`: index into the trace's devices. `launch`: index into Launches,
-    -1: none. `enqueue_row`, `enqueue_ps`: the event that put the run into the device's queue and when, -1: none.
-    `join`: how that event was found, an index into JOINS. `program`: index into Launches.programs.
+    `device`: index into the trace's devices. `launch`: index into Launches, -1: none. `enqueue_row`, `enqueue_ps`: the
+    event that put the run into the device's queue and when, -1: none. `join`: how the run was matched to its launch,
+    the less exact of event and call, an index into JOINS. `program`: index into Launches.programs.
     """
 
     device: Int32
@@ -63,7 +63,7 @@ class Runs:
 
     @cached_property
     def free_ps(self) -> Int64:
-        """When each run's core had finished the runs before it; the smallest integer for the first run."""
+        """When each run's device had finished the runs before it; the smallest integer for the first run."""
         free = np.full(len(self), np.iinfo(np.int64).min)
         for device in np.unique(self.device).tolist():
             runs = self.of_device(device)
@@ -72,7 +72,7 @@ class Runs:
 
     @cached_property
     def own_start_ps(self) -> Int64:
-        """When each run began to have its core for itself: if runs overlap, the earlier one keeps the time."""
+        """When each run began to have its device for itself: if runs overlap, the earlier one keeps the time."""
         return np.clip(self.free_ps, self.start_ps, self.end_ps)
 
 
@@ -114,75 +114,72 @@ def _merge_joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
 
 
 def _cpu_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
-    """Returns, on a CPU, the `ExecuteHelper` of each run, found by its call's run id or by flow. Runs that had to queue
-    take the remaining ones in order."""
-    helpers = rows_flagged(trace, HELPER)
-    exact = _match_by_run_id(trace, device, start, helpers)
-    exact = np.where(exact >= 0, exact, causal_paths(trace, row).helper)
-    return _merge_joins(exact, _match_remaining_on_cores(trace, device, exact, helpers, start))
+    """Returns, on a CPU, the `ExecuteHelper` of each run, found by its call's run id or by flow. Runs with neither take
+    the remaining ones in order."""
+    run_starts = rows_flagged(trace, RUN_START)
+    exact = _match_by_run_id(trace, device, start, run_starts)
+    exact = np.where(exact >= 0, exact, causal_paths(trace, row).run_start)
+    return _merge_joins(exact, _match_remaining_by_call(trace, device, exact, run_starts, start))
 
 
-def _match_remaining_on_cores(
-    trace: Trace, device: Int32, exact: Int32, helpers: Int32, start: Int64
+def _match_remaining_by_call(
+    trace: Trace, device: Int32, exact: Int32, run_starts: Int32, start: Int64
 ) -> Int32:
-    """Matches a CPU's runs that are not joined exactly with the remaining helpers.
+    """Matches the remaining `run_starts` to those of a CPU's runs that have no exact match.
 
-    If each call has one helper per core, each core's runs take helpers in the order of their calls. Otherwise all runs
-    take all helpers in order of time, because nothing records the cores of a call.
+    If each call has one per device, each device's runs take them in the order of their calls. Otherwise all runs take
+    all of them in order of time, because nothing records the devices of a call.
     """
-    call = execute_calls(trace, helpers)
+    call = execute_calls(trace, run_starts)
     calls, count = np.unique(call[call >= 0], return_counts=True)
-    cores = np.unique(device).tolist()
-    if len(cores) == 1 or (count != len(cores)).any():
-        return _match_remaining(trace, exact, helpers, start)
+    devices = np.unique(device).tolist()
+    if len(devices) == 1 or (count != len(devices)).any():
+        return _match_remaining(trace, exact, run_starts, start)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     index_of_call = {row: index for index, row in enumerate(calls.tolist())}
-    call_index_of_helper = {
-        helper: index_of_call.get(row, -1)
-        for helper, row in zip(helpers.tolist(), call.tolist(), strict=True)
+    call_index_of_row = {
+        run_start: index_of_call.get(row, -1)
+        for run_start, row in zip(run_starts.tolist(), call.tolist(), strict=True)
     }
-    call_index = np.array([call_index_of_helper.get(helper, -1) for helper in exact.tolist()], np.int64)
-    free_helpers: dict[int, list[int]] = {}
-    for helper in np.setdiff1d(helpers, exact)[::-1].tolist():
-        free_helpers.setdefault(call_index_of_helper[helper], []).append(helper)
+    call_index = np.array([call_index_of_row.get(run_start, -1) for run_start in exact.tolist()], np.int64)
+    free_run_starts: dict[int, list[int]] = {}
+    for run_start in np.setdiff1d(run_starts, exact)[::-1].tolist():
+        free_run_starts.setdefault(call_index_of_row[run_start], []).append(run_start)
     matched = np.full(len(device), -1, np.int32)
-    for core in cores:
-        runs = np.flatnonzero(device == core)
-        indices = match_by_order(start[runs], call_index[runs], trace.start_ps[calls]).tolist()
-        for run, index in zip(runs.tolist(), indices, strict=True):
-            if index >= 0 and free_helpers.get(index):
-                matched[run] = free_helpers[index].pop()
+    for index in devices:
+        runs = np.flatnonzero(device == index)
+        calls_of_runs = match_by_order(start[runs], call_index[runs], trace.start_ps[calls]).tolist()
+        for run, matched_call in zip(runs.tolist(), calls_of_runs, strict=True):
+            if matched_call >= 0 and free_run_starts.get(matched_call):
+                matched[run] = free_run_starts[matched_call].pop()
     return matched
 
 
-def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int32:
-    """Returns each run's preparation with its run id and its core; of several the last one before the run. The run id
-    is the preparation's own or that of the execute call around it.
+def _match_by_run_id(trace: Trace, device_index: Int32, start: Int64, run_starts: Int32) -> Int32:
+    """Returns the `ExecuteHelper` with each run's id and device; of several, the last one that began before the run.
+    The run id is its own or that of the execute call around it.
 
     This is more reliable than flows: something other than its call may release a run, such as an argument that arrives.
     """
-    matched = np.full(len(device), -1, np.int32)
+    matched = np.full(len(device_index), -1, np.int32)
     run_ids = [
-        cpu.run_ids if cpu.run_ids is not None else np.zeros(len(cpu.runs), np.int64) for cpu in trace.devices
+        device.run_ids if device.run_ids is not None else np.zeros(len(device.runs), np.int64)
+        for device in trace.devices
     ]
     run_id = np.concatenate(run_ids)
     if not run_id.any():
         return matched
-    call = causal_paths(trace, helpers).launch
-    helper_id, call_id = (stat_at(trace, "run_id", rows, 0) for rows in (helpers, call))
-    core = stat_at(trace, "global_device_id", helpers, -1)
-    replica, partition = (stat_at(trace, name, helpers, 0) for name in ("replica", "partition"))
-    core = np.where(core >= 0, core, replica * (partition.max(initial=0) + 1) + partition)
+    call = causal_paths(trace, run_starts).launch
+    run_id_of_row, call_id = (stat_at(trace, "run_id", rows, 0) for rows in (run_starts, call))
+    ordinal = stat_at(trace, "global_device_id", run_starts, -1)
+    replica, partition = (stat_at(trace, name, run_starts, 0) for name in ("replica", "partition"))
+    ordinal = np.where(ordinal >= 0, ordinal, replica * (partition.max(initial=0) + 1) + partition)
     rows_of_key: dict[tuple[int, int], list[int]] = {}
-    for index in np.argsort(trace.start_ps[helpers], kind="stable").tolist():
-        id_ = int(helper_id[index]) or int(call_id[index])
-        rows_of_key.setdefault((id_, int(core[index])), []).append(int(helpers[index]))
-    candidates_of_key = {
-        key: _Candidates(trace, sorted(key_rows), key_rows[0])
-        for key, key_rows in rows_of_key.items()
-        if key[0]
-    }
-    ordinals = np.array([cpu.ordinal for cpu in trace.devices], np.int64)[device]
+    for index in np.argsort(trace.start_ps[run_starts], kind="stable").tolist():
+        id_ = int(run_id_of_row[index]) or int(call_id[index])
+        rows_of_key.setdefault((id_, int(ordinal[index])), []).append(int(run_starts[index]))
+    candidates_of_key = {key: _Candidates(trace, key_rows) for key, key_rows in rows_of_key.items() if key[0]}
+    ordinals = np.array([device.ordinal for device in trace.devices], np.int64)[device_index]
     keys = zip(run_id.tolist(), ordinals.tolist(), strict=True)
     for run, (key, start_ps) in enumerate(zip(keys, start.tolist(), strict=True)):
         if candidates := candidates_of_key.get(key):
@@ -191,23 +188,23 @@ def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) 
 
 
 class _Candidates:
-    """Rows that share a key, the preferred ones last. `first` is the row for an instant before all of them."""
+    """Rows that share a key, in ascending order of preference. The first one is returned if none has begun."""
 
-    def __init__(self, trace: Trace, rows: list[int], first: int) -> None:
+    def __init__(self, trace: Trace, rows: list[int]) -> None:
         start = trace.start_ps[rows].tolist()
         by_start = sorted(range(len(rows)), key=start.__getitem__)
-        self._rows, self._first = rows, first
+        self._rows = rows
         self._start = [start[index] for index in by_start]
         self._last_index = list(accumulate(by_start, max))
 
     def last_by(self, at_ps: int) -> int:
-        """Returns the last of the rows that have started by an instant."""
+        """Returns the most preferred of the rows that have begun by an instant."""
         count = bisect_right(self._start, at_ps)
-        return self._rows[self._last_index[count - 1]] if count else self._first
+        return self._rows[self._last_index[count - 1]] if count else self._rows[0]
 
 
 def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
-    """Matches the runs that are not joined exactly with the remaining candidates, in order of time."""
+    """Matches the remaining candidates, in order of time, to the runs that have no exact match."""
     candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
     index_of_row = {row: index for index, row in enumerate(candidates.tolist())}
     candidate_index = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
@@ -219,7 +216,7 @@ def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64
 
 def _device_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
     """Returns, on devices with planes, the event that put each run into its queue: found by flow, by key, or in order.
-    In captures without such events, execute calls stand for them."""
+    In captures without such events, those that end the dispatch stand for them; without these, execute calls."""
     exact = trace.flows.producers(row)
     candidates = rows_flagged(trace, ENQUEUE)
     candidates = candidates if candidates.size else rows_flagged(trace, DISPATCH_END)
@@ -229,23 +226,23 @@ def _device_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> t
     ordinal = np.full(len(candidates), -1, np.int64)
     if "device_ordinal" in trace.stats:
         ordinal = trace.stats["device_ordinal"].at(candidates, -1)
-    by_core = bool((ordinal >= 0).any())
-    if not by_core and len(trace.devices) > 1:
-        candidates = candidates[:0]  # each belongs to one core, but nothing records which one
+    has_ordinals = bool((ordinal >= 0).any())
+    if not has_ordinals and len(trace.devices) > 1:
+        candidates = candidates[:0]  # each belongs to one device, but nothing records which one
     if not candidates.size:
         calls = rows_flagged(trace, LAUNCH)
         candidates = calls[causal_paths(trace, calls).launch == calls]
     ordered = np.full(len(row), -1, np.int32)
-    for core in np.unique(device[exact < 0]).tolist():
-        runs = np.flatnonzero(device == core)
-        of_core = candidates[ordinal == trace.devices[core].ordinal] if by_core else candidates
-        ordered[runs] = _match_remaining(trace, exact[runs], of_core, start[runs])
+    for index in np.unique(device[exact < 0]).tolist():
+        runs = np.flatnonzero(device == index)
+        of_device = candidates[ordinal == trace.devices[index].ordinal] if has_ordinals else candidates
+        ordered[runs] = _match_remaining(trace, exact[runs], of_device, start[runs])
     return _merge_joins(exact, ordered)
 
 
-def _match_by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32:
-    """Returns the candidate that shares device, queue, run id and core type with each run; of several the last one
-    before the run."""
+def _match_by_key(trace: Trace, device_index: Int32, row: Int32, candidates: Int32) -> Int32:
+    """Returns the candidate that shares device, queue, run id and core type with each run; of several that began
+    before the run, the one that ended last."""
     matched = np.full(len(row), -1, np.int32)
     if "run_id" not in trace.stats or "device_ordinal" not in trace.stats:
         return matched
@@ -263,10 +260,8 @@ def _match_by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) ->
     candidate_keys = keys(rows, trace.stats["device_ordinal"].at(rows, -1))
     for candidate, key in zip(rows.tolist(), candidate_keys, strict=True):
         rows_of_key.setdefault(key, []).append(candidate)
-    candidates_of_key = {
-        key: _Candidates(trace, key_rows, key_rows[0]) for key, key_rows in rows_of_key.items()
-    }
-    ordinals = np.array([core.ordinal for core in trace.devices], np.int64)[device]
+    candidates_of_key = {key: _Candidates(trace, key_rows) for key, key_rows in rows_of_key.items()}
+    ordinals = np.array([device.ordinal for device in trace.devices], np.int64)[device_index]
     run_keys = zip(keys(row, ordinals), trace.start_ps[row].tolist(), strict=True)
     for run, (key, start_ps) in enumerate(run_keys):
         _, _, run_id, _ = key

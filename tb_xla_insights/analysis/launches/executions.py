@@ -1,4 +1,4 @@
-"""What each execution costs: host time, device time, queue time and overhead."""
+"""What each run takes: host time, device time, queue time and overhead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.common import Spread
     from tb_xla_insights.schema.launches import FixedCost, JoinedRuns, Launching, Lead, ProgramRuns, RunSums
 
-COST_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
+TIME_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
 _MIN_FITTED_RUNS = 3
 """The fewest runs to which a line is fitted."""
@@ -39,12 +39,12 @@ _MIN_RESIDUAL_PS = 1e-9
 
 
 @dataclass(frozen=True)
-class Costs:
-    """Costs per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
+class RunTimes:
+    """Times per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
 
-    `lead_ps` is how far the host runs ahead: the time from the instant the run was enqueued until its core finished its
-    earlier runs. It is negative if the core had nothing left to do. `has_lead` says whether it is known; it is not, and
-    `lead_ps` is 0, for a core's first run and if the enqueue instant is unknown.
+    `lead_ps` is how far the host runs ahead: the time from the instant the run was enqueued until its device finished
+    its earlier runs. It is negative if the device had nothing left to do. `has_lead` says whether it is known; it is
+    not, and `lead_ps` is 0, for a device's first run and if the enqueue instant is unknown.
     """
 
     host_ps: Int64
@@ -56,12 +56,12 @@ class Costs:
 
 
 @memoised
-def find_costs(trace: Trace) -> Costs:
-    """Returns the costs of each run. (docs/definitions.md, "Execution")
+def find_run_times(trace: Trace) -> RunTimes:
+    """Returns the times of each run. (docs/definitions.md, "Execution")
 
     Host time lasts from the execute call's start to the later of its end and the run's end. Queue time lasts from the
-    call's start until the core has finished what was launched before, but not past the run's start. Device time is the
-    run's own time.
+    call's start until the device has finished what was launched before, but not past the run's start. Device time is
+    the run's duration.
 
     A run cannot begin before its call does. If clocks that differ by some microseconds say so, host time starts with
     the run, so that overhead is never negative. If a run's call is unknown, its host time is its device time.
@@ -79,7 +79,7 @@ def find_costs(trace: Trace) -> Costs:
     device = runs.duration_ps
     has_lead = ~is_first & (runs.enqueue_row >= 0)
     lead = np.where(has_lead, free_ps - runs.enqueue_ps, 0)
-    return Costs(end - start, device, queue, end - start - device - queue, lead, has_lead)
+    return RunTimes(end - start, device, queue, end - start - device - queue, lead, has_lead)
 
 
 def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
@@ -128,29 +128,29 @@ class _ProgramRuns:
         self._ids: set[str] = set()
         self._kinds: Counter[LaunchKind] = Counter()
         self._launches = 0
-        self._costs = np.zeros((len(COST_COLUMNS), 0), np.int64)
+        self._times = np.zeros((len(TIME_COLUMNS), 0), np.int64)
 
     @property
     def count(self) -> int:
-        return self._costs.shape[1]
+        return self._times.shape[1]
 
-    def add(self, id_: str, kind: LaunchKind, launches: int, costs: Int64) -> None:
-        """Adds runs of one program id and kind; `costs` has a row per column of COST_COLUMNS."""
+    def add(self, id_: str, kind: LaunchKind, launches: int, times: Int64) -> None:
+        """Adds runs of one program id and kind; `times` has a row per column of TIME_COLUMNS."""
         self._ids |= {id_} if id_ else set()
-        self._kinds[kind] += costs.shape[1]
+        self._kinds[kind] += times.shape[1]
         self._launches += launches
-        self._costs = np.concatenate((self._costs, costs), axis=1)
+        self._times = np.concatenate((self._times, times), axis=1)
 
     def merge(self, other: _ProgramRuns) -> None:
         """Adds runs of the same program with another quality of the join."""
         self._ids |= other._ids
         self._kinds.update(other._kinds)
         self._launches += other._launches
-        self._costs = np.concatenate((self._costs, other._costs), axis=1)
+        self._times = np.concatenate((self._times, other._times), axis=1)
 
     def row(self) -> RunSums:
-        host, device, queue, overhead = self._costs.sum(axis=1).tolist()
-        spreads = [_spread(costs) for costs in self._costs]
+        host, device, queue, overhead = self._times.sum(axis=1).tolist()
+        spreads = [_spread(times) for times in self._times]
         return {
             "program_ids": sorted(self._ids, key=int),
             "kind": self._kinds.most_common(1)[0][0],
@@ -169,12 +169,12 @@ class _ProgramRuns:
         }
 
 
-def _spread(costs: Int64) -> Spread:
-    middle = (len(costs) - 1) // 2
+def _spread(times: Int64) -> Spread:
+    middle = (len(times) - 1) // 2
     return {
-        "min": int(costs.min()),
-        "median": int(np.partition(costs, middle)[middle]),
-        "max": int(costs.max()),
+        "min": int(times.min()),
+        "median": int(np.partition(times, middle)[middle]),
+        "max": int(times.max()),
     }
 
 
@@ -184,8 +184,8 @@ def _runs_by_program(
     """Returns the runs of each program and quality of the join, in order of first occurrence."""
     runs_by_program: dict[tuple[str, Join], _ProgramRuns] = {}
     for trace in session.traces:
-        launches, costs = find_launches(trace), find_costs(trace)
-        columns = np.stack([getattr(costs, column) for column in COST_COLUMNS])
+        launches, times = find_launches(trace), find_run_times(trace)
+        columns = np.stack([getattr(times, column) for column in TIME_COLUMNS])
         chosen = runs_on(trace, devices)
         counts_launch = _counted_runs(launches, chosen)
         for program, join, kind, group in _groups(launches):
@@ -230,15 +230,15 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     the overhead that each ps of device time adds, and `runs`, the number of runs that the fit uses. None for fewer than
     three such runs.
 
-    The result is a straight line through overhead over device time, fitted robustly against a few executions that took
-    long. It uses the runs with known calls that did not queue: in other runs the overhead hides behind the queue. If
-    most runs queue, the few others are the first ones and not typical; then it uses all runs.
+    The result is a straight line fitted to overhead as a function of device time, robustly, so that a few slow
+    executions do not move it. It uses the runs with known calls that did not queue: in other runs the overhead hides
+    behind the queue. If most runs queue, the few others are the first ones and not typical; then it uses all runs.
     """
     columns = [np.zeros((3, 0), np.int64)]
     for trace in session.traces:
-        costs = find_costs(trace)
+        times = find_run_times(trace)
         chosen = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
-        columns.append(np.stack((costs.device_ps, costs.overhead_ps, costs.queue_ps))[:, chosen])
+        columns.append(np.stack((times.device_ps, times.overhead_ps, times.queue_ps))[:, chosen])
     x, y, queue = np.concatenate(columns, axis=1).astype(np.float64)
     unqueued = queue == 0
     if 2 * unqueued.sum() >= len(queue):
@@ -254,8 +254,8 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
 def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:
     columns = [np.zeros(0, np.int64)]
     for trace in session.traces:
-        costs = find_costs(trace)
-        columns.append(costs.lead_ps[costs.has_lead & runs_on(trace, devices)])
+        times = find_run_times(trace)
+        columns.append(times.lead_ps[times.has_lead & runs_on(trace, devices)])
     leads = np.concatenate(columns)
     if not leads.size:
         return None

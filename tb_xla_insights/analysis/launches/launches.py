@@ -113,9 +113,9 @@ def find_launches(trace: Trace) -> Launches:
 def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: Int32) -> Int32:
     """Returns the execute call of each run in `enqueued`, the runs whose enqueuing is known.
 
-    That is the call on the causal path of the enqueuing; else a call matched by order, because a core's runs are
-    enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core with
-    most runs determines which program each call is for.
+    That is the call on the causal path of the enqueuing; else a call matched by order, because a device's runs are
+    enqueued in the order of their calls; else the enqueuing itself. Not every call is for every device: the device
+    with most runs determines which program each call is for.
     """
     enqueue = runs.enqueue_row[enqueued]
     call = execute_calls(trace, enqueue)
@@ -126,12 +126,12 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
     call_index = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
     device, program = runs.device[enqueued], runs.program[enqueued]
     program_of_call: Int32 | None = None
-    for core in np.argsort(-np.bincount(device), kind="stable").tolist():
-        of_core = np.flatnonzero(device == core)
+    for index in np.argsort(-np.bincount(device), kind="stable").tolist():
+        of_device = np.flatnonzero(device == index)
         groups = (
-            [of_core]
+            [of_device]
             if program_of_call is None
-            else [of_core[program[of_core] == id_] for id_ in np.unique(program[of_core])]
+            else [of_device[program[of_device] == id_] for id_ in np.unique(program[of_device])]
         )
         for group in groups:
             candidates = (
@@ -151,7 +151,7 @@ def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: In
             runs.join[enqueued[group[is_matched]]] = ORDERED
         if program_of_call is None:
             program_of_call = np.full(len(calls), -1, np.int32)
-            has_call = of_core[call_index[of_core] >= 0]
+            has_call = of_device[call_index[of_device] >= 0]
             program_of_call[call_index[has_call]] = program[has_call]
     return np.where(call >= 0, call, np.where(call_index >= 0, calls[call_index], enqueue)).astype(np.int32)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from tb_xla_insights.analysis.idle.gaps import MAX_LISTED_GAPS
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import COST_COLUMNS
+from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS
 from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 
@@ -76,7 +76,7 @@ class MergedPrograms(Generic[T]):
     @staticmethod
     def _merge(rows: Sequence[T]) -> T:
         merged: Row = {**rows[0]}
-        for name in ("launches", "count", *COST_COLUMNS):
+        for name in ("launches", "count", *TIME_COLUMNS):
             merged[name] = sum(row[name] for row in rows)
         merged["program_ids"] = sorted({id_ for row in rows for id_ in row["program_ids"]}, key=int)
         kinds: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class MergedPrograms(Generic[T]):
                 "median": weighted_median((row["spread"][column]["median"], row["count"]) for row in rows),
                 "max": max(row["spread"][column]["max"] for row in rows),
             }
-            for column in COST_COLUMNS
+            for column in TIME_COLUMNS
         }
         return cast(T, merged)  # a merged row has the keys of the first one
 
