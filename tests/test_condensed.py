@@ -60,11 +60,11 @@ class TestDevices:
     def test_cores_of_a_host_with_equal_duty_cycles_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
         (low,), rest = split_devices(devices, "ops")
-        assert (low.names, low.host, low.duty, low.busy_ps) == (
+        assert (low.names, low.host, low.duty_cycle, low.busy_ps) == (
             ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
         )  # fmt: skip
         assert rest is not None
-        assert (len(rest.names), rest.duty) == (60, 0.99)
+        assert (len(rest.names), rest.duty_cycle) == (60, 0.99)
         assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
 
     def test_equal_devices_are_not_named(self) -> None:
@@ -85,7 +85,7 @@ class TestDevices:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
         named, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
-        assert [(group.host, group.duty) for group in named] == [("w-9", 0.0)]
+        assert [(group.host, group.duty_cycle) for group in named] == [("w-9", 0.0)]
 
 
 class TestHosts:

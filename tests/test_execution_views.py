@@ -162,7 +162,7 @@ class TestCompileTexts:
         )
         grown = {"difference": "s64[1] became s64[2]", "nearest": {"different_count": 1}}
         assert compile_reason(self.row(**grown)) == "s64[1] became s64[2]."
-        assert compile_reason(self.row()) == "The trace does not say why the graph is new."
+        assert compile_reason(self.row()) == "The capture does not record why the graph is new."
         assert (
             compile_reason(self.row(warm_up=True))
             == "The first steps compile each graph once: nothing to fix."

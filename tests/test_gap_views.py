@@ -142,7 +142,7 @@ class TestGaps:
             "\u202f", " "
         )
         assert shown_sentence.endswith(
-            " All cores of the host are idle for 20.0 µs of it; in the rest, some of them work."
+            " All cores of the host are idle for 20.0 µs of it; for the rest, some of them work."
         )
         assert "are idle meanwhile." in gap_views.gap(capture_session, "vm/TPU:0", 100 * US)["sentence"]
         overlapping = session(
@@ -152,7 +152,7 @@ class TestGaps:
         assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
-        assert sentence.endswith(" Other cores of the host work all the while.")
+        assert sentence.endswith(" At least one other core of the host works throughout.")
         single = session(capture(first))
         assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
         assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ from tb_xla_insights.pod.instances import Instances
 from tb_xla_insights.pod.late_hosts import find_late_hosts
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding, straggler_row
+from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view import hosts_view
 
 HOSTS, STEPS = 8, 12
@@ -335,6 +337,32 @@ def test_a_cut_file_has_no_cause_and_is_not_the_median_host() -> None:
         assert comparison.median_host != cut_host
         assert host_rows(comparison)[cut_host]["difference"] == {"class": "unrecorded", "longer_ps": 0}
         assert (comparison.causes == (None,)) == (cut_host == 3)
+
+
+def test_the_wait_of_each_other_host_is_its_mean_over_the_steps() -> None:
+    """Four of eight hosts are late, the other four wait equally long for them."""
+    comparison = compare_pod(CASES["a class of hosts"][0])
+    mean_ms = re.search(r"for them, ([\d.]+)\s?ms each in a step\.$", verdict_text(comparison))
+    assert mean_ms is not None
+    for host in (0, 2, 4, 6):
+        waits_ps = int(comparison.arrivals.waits_ps[:, host].sum())
+        assert float(mean_ms[1]) == pytest.approx(waits_ps / STEPS / MS, abs=0.1)
+
+
+def test_hosts_with_collectives_but_without_steps() -> None:
+    """None of the captures has a whole step."""
+    hosts = []
+    for host in inputs(replace(POD, hosts=3)):
+        without_steps = replace(
+            host.collectives,
+            step_numbers=np.zeros(0, np.int64),
+            step_work_ps=host.collectives.step_work_ps[:0],
+            run_step=np.full_like(host.collectives.run_step, -1),
+        )
+        hosts.append(replace(host, document={**host.document, "steps": []}, collectives=without_steps))
+    comparison = compare_hosts(hosts)
+    assert (comparison.state, comparison.late_hosts.kind) == ("compared", "unknown")
+    assert hosts_view(comparison)["verdict"]["text"].endswith("no collective is in a whole step.")
 
 
 def test_hosts_without_devices_collectives_or_steps() -> None:

@@ -59,5 +59,5 @@ def parse_peaks(text: str) -> tuple[float, float]:
         return units.parse_peaks(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is not FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
+            f"{text[:40]!r} is not FLOP/s,bytes/s; give two numbers above 0, such as 918e12,1638e9"
         ) from error

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 """The exit code if some of the servers returned no trace."""
 _PROGRESS_INTERVAL_S = 0.25
+_ACTIVITIES = {"waiting": "Waiting for", "tracing": "Tracing"}
 _OPTIONS = {
     "duration_ms": "duration of the trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
@@ -97,9 +98,7 @@ def _progress_line(capture: SessionCapture, with_elapsed: bool) -> str:
     progress = capture.progress()
     addresses = [host["address"] for host in progress["hosts"]]
     servers = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"
-    activity = {"waiting": "Waiting for", "tracing": "Tracing", "collecting": "Collecting from"}.get(
-        progress["state"], ""
-    )
+    activity = _ACTIVITIES.get(progress["state"], "Collecting from")
     total = progress["duration_ms"] / 1000
     seconds = f"{progress['elapsed_ms'] / 1000:.1f} of {total:.1f}" if with_elapsed else f"{total:.1f}"
     line = f"{activity} {servers}"

@@ -84,7 +84,7 @@ def run(options: Any) -> int:
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
-        document["pairs"] = read_pairs(options.pairs, lambda path: _steps_to_time(options, path))
+        document["pairs"] = read_pairs(options.pairs, lambda path: _read_steps(options, path))
     with printing.ignore_closed_pipe():
         if options.json:
             printing.print_json(document)
@@ -114,7 +114,7 @@ def _read(options: Any, path: str, name: str | None) -> Any:
     return reading.read_session(argparse.Namespace(**session))
 
 
-def _steps_to_time(options: Any, path: str) -> SessionSteps:
+def _read_steps(options: Any, path: str) -> SessionSteps:
     from tb_xla_insights.compare.pairs import report_steps, session_steps
 
     session = _read(options, path, None)

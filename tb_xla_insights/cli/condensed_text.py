@@ -43,8 +43,6 @@ def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
             "hosts": step.hosts,
             "median_ps": step.median_ps,
         }
-        for step in sorted(
-            longest, key=lambda step: step.longest["index"] if step.number is None else step.number
-        )
+        for step in sorted(longest, key=lambda step: step.number)
     ]
     out.print(elements.table(STEPS_OF_HOSTS, rows, title=f"{title}{more})"))

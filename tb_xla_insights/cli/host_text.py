@@ -95,7 +95,8 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _same_name_graphs_text(row: Document) -> str:
-    """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
+    """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of
+    graphs that only ran in the capture."""
     graphs = row["graphs_of_same_name"]
     names = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
     return ", ".join([*names, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING

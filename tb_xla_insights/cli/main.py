@@ -121,18 +121,18 @@ def command() -> NoReturn:
     code = 0
     # Registered first, so that it runs last. After it Python would end threads wherever they are, on which NumPy's C++
     # code aborts (before Python 3.14).
-    atexit.register(lambda: code in signals.STOPPED and os._exit(code))
+    atexit.register(lambda: code in signals.STOPPED_CODES and os._exit(code))
     signals.raise_on_signal()
     try:
         code = main()
     except KeyboardInterrupt as stop:
         code = _fail("stopped", signals.exit_code(stop))
-    (signals.ignore_signals if code in signals.STOPPED else signals.exit_on_signal)()
+    (signals.ignore_signals if code in signals.STOPPED_CODES else signals.exit_on_signal)()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # the reader has closed the pipe
             stream.flush()
     logging.shutdown()
-    if code in signals.STOPPED:
+    if code in signals.STOPPED_CODES:
         # The other atexit handlers release semaphores shared with processes that have ended.
         sys.exit(code)
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Ends a command that a signal stops with one line and the exit code 128 + the signal's number, as shells do.
+"""Signals that stop a command: it prints one line and exits with 128 + the signal's number, as shells report it.
 
 This module imports little, as the command's process imports it first.
 """
@@ -14,7 +14,7 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _REPEAT_SECONDS = 1.0
 """A second signal within this time is ignored: launchers forward the signal that a terminal sends to all processes."""
 
-STOPPED = frozenset(128 + getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+STOPPED_CODES = frozenset(128 + getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 """The exit codes of stopped commands."""
 
 

@@ -26,7 +26,7 @@ _SHARE_SUFFIXES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
 """Suffixes of keys of shares from 0 to 1."""
 
 _IDENTIFIER_SUFFIXES = ("number", "index", "step")
-"""Suffixes of keys of numbers that identify something and count nothing."""
+"""Suffixes of keys of integers that identify something and count nothing."""
 
 _STYLE = """
 .xla-insights{font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums;
@@ -128,13 +128,16 @@ def _time(value: int | None, unit: str) -> str:
 def _number(key: str, value: float | None) -> str:
     if key.endswith(_SHARE_SUFFIXES):
         return units.share(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if key.endswith(_IDENTIFIER_SUFFIXES):
         return units.MISSING if value is None else str(value)
-    return f"{value:.4g}" if isinstance(value, float) else units.count(value)
+    return units.count(value)
 
 
 def _text(key: str, value: Any) -> str:
-    """The text of a value that is no number: of times by class or by device the largest ones, of lists the length."""
+    """The text of a value that is not a number: the largest of times by class or by device, the length of a list of
+    rows."""
     if value is None or value in ("", [], {}):
         return units.MISSING
     if isinstance(value, bool):

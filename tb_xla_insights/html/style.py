@@ -85,7 +85,7 @@ details summary{cursor:pointer;color:var(--accent)}
 
 
 def style() -> str:
-    """The style sheet. Its colours are those of the interface, dark if the system is."""
+    """The style sheet. Its colours are those of the interface, dark in the system's dark mode."""
     colours = {
         bool(dark): block for dark, block in _ROOT.findall((page_folder() / "styles.css").read_text("utf-8"))
     }

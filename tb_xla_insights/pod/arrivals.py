@@ -197,8 +197,9 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     """Returns `last_party`, `late_ps`, `waits_ps` and `charged_party` of `Arrivals`.
 
     A wait is charged to the last party. If that party itself lost time by waiting for another party, in a collective
-    without the now waiting one, the charge is passed on to the party that its own wait was charged to. No party is
-    charged if the last one waited for point-to-point data: stages of a pipeline arrive one after the other by design.
+    in which the now waiting one takes no part, the charge is passed on to the party that its own wait was charged to.
+    No party is charged if the last one waited for point-to-point data: stages of a pipeline arrive one after the other
+    by design.
     """
     present = instances.present
     begin = np.where(present, instances.begin_ps, INT64_MIN)
@@ -214,7 +215,7 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     if not present.all():
         charged_party = _pass_on_charges(present, last_party, waits, charged_party)
     if instances.point_to_point_ps is not None:
-        charged_party = _remove_charges_by_design(
+        charged_party = _remove_point_to_point_charges(
             present, instances.point_to_point_ps, last_party, waits, charged_party
         )
     return last_party, late_ps, waits, charged_party
@@ -246,15 +247,15 @@ def _pass_on_charges(
     return charged_party
 
 
-def _remove_charges_by_design(
+def _remove_point_to_point_charges(
     present: NDArray[np.bool_], point_to_point: Int64, last_party: Int32, waits: Int64, charged_party: Int32
 ) -> Int32:
     """Removes charges of parties that are late because they waited for point-to-point data since the last instance in
-    which all of the now waiting parties met."""
+    which all parties of this one met."""
     charged_party = charged_party.copy()
     earlier: list[int] = []
     for row in range(len(present)):
-        meeting = next((before for before in reversed(earlier) if present[before][present[row]].all()), None)
+        meeting = next((index for index in reversed(earlier) if present[index][present[row]].all()), None)
         last = int(last_party[row])
         waited = point_to_point[row, last] - (0 if meeting is None else point_to_point[meeting, last])
         charged_party[row, (charged_party[row] == last) & (2 * waited >= waits[row])] = NO_PARTY

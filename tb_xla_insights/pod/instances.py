@@ -21,7 +21,7 @@ NO_STEP = -1
 """The step of an instance outside of the common steps."""
 
 MAX_CELLS = 4_000_000
-"""Instances times parties that are compared at most: 200 MB of columns."""
+"""The most cells, instances times parties, that are compared: 200 MB of columns."""
 
 INT64_MIN, INT64_MAX = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -56,6 +56,7 @@ class Instances:
 
     def select(self, rows: NDArray[np.intp]) -> Instances:
         """Returns only these instances, in this order."""
+        # The last element stays -1: index -1, no instance, maps to itself.
         position = np.full(len(self) + 1, -1, np.int32)
         position[rows] = np.arange(len(rows), dtype=np.int32)
         return Instances(
@@ -77,20 +78,20 @@ def common_steps(
     """Returns, per party, the common step of each of its steps; the number of common steps; and the common step of each
     run.
 
-    The party with most steps sets the indices. The steps of each other party are shifted by what most of the runs that
-    it shares with earlier parties imply; if it shares none, by what most of the steps' numbers imply.
+    The aligned party with most steps sets the indices. The steps of each other party are shifted by the difference that
+    most of the runs that it shares with earlier parties imply; if it shares none, most of the steps' numbers.
     """
     step_of_run: dict[RunLabel, int] = {}
     step_of_number: dict[int, int] = {}
     shifts = np.zeros(len(parties), np.int64)
     started_components: set[int] = set()
     is_unaligned = alignment.component == UNALIGNED
-    waiting = sorted(
+    remaining = sorted(
         range(len(parties)), key=lambda party: (is_unaligned[party], -len(parties[party].step_numbers))
     )
-    while waiting:
+    while remaining:
         postponed: list[int] = []
-        for index in waiting:
+        for index in remaining:
             party, component = parties[index], int(alignment.component[index])
             labels = alignment.label[index].tolist()
             runs = [
@@ -102,7 +103,8 @@ def common_steps(
             differences = [step_of_run[run] - step for step, run in runs if run in step_of_run]
             is_aligned = component != UNALIGNED
             may_share_later = is_aligned and component in started_components
-            if not differences and may_share_later and len(postponed) + 1 < len(waiting):
+            # The last of them is not postponed, so that each round places at least one party.
+            if not differences and may_share_later and len(postponed) + 1 < len(remaining):
                 postponed.append(index)
                 continue
             differences = differences or [
@@ -115,7 +117,7 @@ def common_steps(
             for step, number in numbered:
                 if number >= 0:
                     step_of_number.setdefault(number, step + int(shift))
-        waiting = postponed
+        remaining = postponed
     counts = np.array([len(party.step_numbers) for party in parties], np.int64)
     has_steps = counts > 0
     first = int(shifts[has_steps].min()) if has_steps.any() else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tb_xla_insights.english import plural
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.comparison import HostComparison
@@ -31,16 +33,28 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
         return f"No {party} stands out: each is last in {low} – {high} of the {kinds}."
     if late_hosts.kind == "changing":
         highest = share(max(shares.values()))
-        head = f"Another {party} is last each time, none in more than {highest} of the {kinds}."
+        head = f"The {party} that arrives last varies: none is last in more than {highest} of the {kinds}."
         return f"{head} A {party} waits {brief_time(late_hosts.waits_ps)} a step for others."
     names, first = late_names(comparison), late_hosts.parties[0]
     summary = f"{plural(len(names), party)} hold up the others. " if len(names) > 1 else ""
     head = f"{summary}{names[0]} arrives last in {share(shares[first])} of the {kinds}"
     waits_ps = int(comparison.party_arrivals.others_wait_ps[late_hosts.parties].sum())
     pronoun = "it" if len(names) == 1 else "them"
-    mean_ps = waits_ps // (len(shares) - 1) // comparison.party_arrivals.step_count
+    # Two that hold up each other may be all that are compared.
+    others = [party for party in shares if party not in late_hosts.parties] or [*shares]
+    mean_ps = _mean_wait_of_others(comparison, others)
     waits = f"The others wait {brief_time(waits_ps)} for {pronoun}, {brief_time(mean_ps)} each in a step."
     return f"{head}{_reason(comparison)}. {waits}"
+
+
+def _mean_wait_of_others(comparison: HostComparison, others: list[int]) -> int:
+    """Returns how long each of these parties waits for the late ones in a step, in picoseconds: the mean over the
+    parties and the common steps."""
+    arrivals = comparison.party_arrivals
+    in_steps = arrivals.instances.step >= 0
+    is_late = np.isin(arrivals.charged_party[in_steps][:, others], comparison.late_hosts.parties)
+    waits_ps = int(arrivals.waits_ps[in_steps][:, others][is_late].sum())
+    return waits_ps // (len(others) * arrivals.step_count)
 
 
 def _last_shares(comparison: HostComparison) -> dict[int, float]:

@@ -117,13 +117,13 @@ def _hosts_with_row(comparison: HostComparison) -> list[int]:
     arrivals, late_hosts = comparison.arrivals, comparison.late_hosts
     if comparison.state != "compared" or late_hosts.kind == "none":
         return []
-    waits, max_late = arrivals.others_wait_ps, arrivals.max_late_ps()
+    waits, max_late = arrivals.others_wait_ps, arrivals.max_late_ps().max(axis=0, initial=-1)
     hosts_with_row = list(late_hosts.parties)[:MAX_HOST_ROWS]
     for host in _order(comparison):
         is_complete = hosts_with_row and waits[hosts_with_row].sum() >= _MIN_CHARGED_SHARE * waits.sum()
         if len(hosts_with_row) >= MAX_HOST_ROWS or is_complete:
             break
-        if host not in hosts_with_row and max_late[:, host].max() > clock_noise_ps(arrivals, host):
+        if host not in hosts_with_row and max_late[host] > clock_noise_ps(arrivals, host):
             hosts_with_row.append(host)
     return hosts_with_row
 

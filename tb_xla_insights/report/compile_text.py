@@ -29,7 +29,8 @@ def compile_state(row: Mapping[str, Any]) -> str:
 
 def difference_text(row: Mapping[str, Any]) -> str | None:
     """How the graph differs from the nearest one, as a phrase. It begins with a capital letter unless it begins with a
-    shape. None if the difference is unknown, and in warm-up without a near graph: everything is new then."""
+    shape. None if the difference is unknown, and in the warm-up without a nearest graph, when
+    every graph is new."""
     text = row["difference"]
     if text is None or (row["warm_up"] and row["nearest"] is None):
         return None
@@ -54,4 +55,4 @@ def compile_reason(row: Mapping[str, Any]) -> str:
         return " ".join(sentences)
     if row["warm_up"]:
         return "The first steps compile each graph once: nothing to fix."
-    return "The trace does not say why the graph is new."
+    return "The capture does not record why the graph is new."

@@ -34,7 +34,7 @@ class DeviceGroup:
     span_ps: int
     busy_ps: int
     stall_ps: int
-    duty: float
+    duty_cycle: float
 
 
 def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceGroup], DeviceGroup | None]:
@@ -52,7 +52,8 @@ def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceG
         (_device_group(members, definition, host), members) for (host, _), members in devices_by_duty.items()
     ]
     low_groups = sorted(
-        (pair for pair in groups if pair[0].duty < median - INFO_SHARE), key=lambda pair: pair[0].duty
+        (pair for pair in groups if pair[0].duty_cycle < median - INFO_SHARE),
+        key=lambda pair: pair[0].duty_cycle,
     )
     named_groups = low_groups[:MAX_NAMED_GROUPS]
     named_ids = {id(device) for _, members in named_groups for device in members}
@@ -70,7 +71,7 @@ def _duty_cycle(rows: Sequence[Row]) -> float:
 def _device_group(devices: Sequence[Row], definition: str, host: str) -> DeviceGroup:
     rows = [device["duty"][definition] for device in devices]
     means = {name: sum(row[name] for row in rows) // len(rows) for name in ("span_ps", "busy_ps", "stall_ps")}
-    return DeviceGroup([device["name"] for device in devices], host, **means, duty=_duty_cycle(rows))
+    return DeviceGroup([device["name"] for device in devices], host, **means, duty_cycle=_duty_cycle(rows))
 
 
 def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -119,7 +120,7 @@ def _group_row(name: str, group: DeviceGroup) -> Row:
     return {
         "name": name,
         "host": group.host,
-        "duty_cycle": group.duty,
+        "duty_cycle": group.duty_cycle,
         "span_ps": group.span_ps,
         "busy_ps": group.busy_ps,
         "idle_ps": group.span_ps - group.busy_ps,
@@ -136,14 +137,15 @@ class StepAcrossHosts:
     """The steps of many hosts with one number: the number of hosts that have it, the median time, the longest step."""
 
     name: str
-    number: int | None
+    number: int
     hosts: int
     median_ps: int
     longest: Row
 
 
 def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
-    """Steps of all hosts by name and number; steps without a number by their index on their host."""
+    """Steps of all hosts by name and number; a step without a number has its index on its host instead. Of a name with
+    arguments (`train#step_num=3#`), only the part before them counts."""
     groups: dict[tuple[str, int], list[Row]] = {}
     first_index: dict[str, int] = {}
     for step in steps:

@@ -25,8 +25,8 @@ _MIN_EXCESS_SHARE = 0.01
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one kind under one heading; findings that are no fault have no title. `gain`: the gain of fixing
-    all."""
+    """Findings of one kind under one heading; findings that are neither mistakes nor limits have no title. `gain`: the
+    gain of fixing all."""
 
     title: str
     note: str
@@ -52,7 +52,8 @@ class Gain:
 
 
 def finding_groups(report: Row) -> list[FindingGroup]:
-    """The findings of a report by kind: those that are no fault first, then in the report's order."""
+    """The findings of a report by kind: those that are neither mistakes nor limits first, then in the
+    report's order."""
     by_kind: dict[str | None, list[Row]] = {}
     for finding in report["findings"]:
         by_kind.setdefault(finding["kind"], []).append(finding)
@@ -86,7 +87,7 @@ def limit_text(limit: Row, mistakes: Row) -> str:
 
 
 def mean_steps_per_host(report: Row) -> int:
-    """The mean number of steps of a host: how often an event of each step occurs."""
+    """The mean number of steps of a host: how often an event occurs that every step has."""
     steps = report["steps"]
     return round(len(steps) / (len({step["host"] for step in steps}) or 1))
 
@@ -116,7 +117,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
       the mean step.
     - A limit: the share of the step that remains without all mistakes.
     - A finding that cannot be replayed: the share of the devices' spans that it explains.
-    - A finding that is no fault has no gain; it precedes those that have one.
+    - A finding that is neither a mistake nor a limit has no gain; it precedes those that have one.
     """
     gain = finding["gain"] or 0.0
     if finding["kind"] is None and any(candidate["gain"] for candidate in report["findings"]):
@@ -155,7 +156,7 @@ def _share_of_spans(finding: Row, report: Row) -> float:
 
 
 def _why_no_gain(finding: Row, report: Row) -> str:
-    """Why lost time cannot be gained: it is outside of the steps, or something else would take as long."""
+    """Why a fix gains nothing: the time is outside of the steps, or something else takes as long."""
     steps = report["steps"]
     start = min(step["start_ps"] for step in steps)
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)

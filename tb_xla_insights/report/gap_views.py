@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     )
 
 MAX_GAPS = 1000
-"""The most items, and for each device the most gaps that they are built from."""
+"""The most items. They are built from the longest gaps of the report, this many times the number of devices."""
+
+_MAX_RECENT_GROUPS = 9
+"""The most groups of one step and pair of programs that a gap is compared with: gaps come in order of start, so the
+same gap on another core is among the latest ones."""
 
 _BUCKETS = 1000
 """Buckets of the strip over the whole session, as in `data/session`."""
@@ -54,16 +58,16 @@ def gaps(session: SessionTrace) -> GapsAnswer:
 
 def _gaps(session: SessionTrace) -> GapsAnswer:
     report = whole_report(session)
-    hosts = {row["id"]: row["host"] for row in report["devices"]}
+    host_of_device = {row["id"]: row["host"] for row in report["devices"]}
     groups: list[GapItem] = []
-    recent_groups: dict[tuple[Any, ...], list[GapItem]] = {}
+    recent_groups: dict[tuple[Any, ...], deque[GapItem]] = {}
     multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
-    listed_gaps = report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
+    listed_gaps = report["gaps"]["items"][: MAX_GAPS * max(1, len(host_of_device))]
     for gap in sorted(listed_gaps, key=lambda gap: gap["start_ps"]):
-        host = hosts[gap["device"]]
+        host = host_of_device[gap["device"]]
         all_cores_idle_ps = gap["all_cores_idle_ps"] if host in multi_core_hosts else None
         key = host, gap["step"], gap["before"], gap["after"], gap["kind"]
-        candidates = reversed(recent_groups.get(key, []))
+        candidates = reversed(recent_groups.get(key, ()))
         group = next((candidate for candidate in candidates if _is_same_gap(candidate, gap)), None)
         if group is None:
             times_by_finding = findings_of_gap(gap, host, report)
@@ -72,7 +76,7 @@ def _gaps(session: SessionTrace) -> GapsAnswer:
                 gap, host, all_cores_idle_ps, times_by_finding, reason["id"] if reason else None
             )
             groups.append(group)
-            recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
+            recent_groups.setdefault(key, deque(maxlen=_MAX_RECENT_GROUPS)).append(group)
         group["cores"] += 1
         group["devices"].append(gap["device"])
         group["starts_ps"].append(gap["start_ps"])
@@ -134,14 +138,13 @@ def _strip(session: SessionTrace) -> list[DeviceStrip]:
         all_gaps = find_gaps(trace)
         for number, device in enumerate(trace.devices):
             mask = all_gaps.device == number
-            gaps = Segments(
-                all_gaps.start_ps[mask], all_gaps.end_ps[mask], all_gaps.cause[mask], all_gaps.run[mask]
-            )
-            times = class_times(gaps, start, end)
+            no_events = np.full(int(mask.sum()), -1, np.int32)
+            causes = Segments(all_gaps.start_ps[mask], all_gaps.end_ps[mask], all_gaps.cause[mask], no_events)
+            times = class_times(causes, start, end)
             # `class_times` counts the time outside of gaps as unrecorded.
-            times[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
-            cause = np.where(times.any(axis=1), times.argmax(axis=1), _NO_GAP)
-            rows.append({"id": device.id, "causes": "".join(f"{digit:x}" for digit in cause.tolist())})
+            times[:, UNRECORDED] -= end - start - covered_times(causes.start_ps, causes.end_ps, start, end)
+            digits = np.where(times.any(axis=1), times.argmax(axis=1), _NO_GAP)
+            rows.append({"id": device.id, "causes": "".join(f"{digit:x}" for digit in digits.tolist())})
     return rows
 
 
@@ -159,12 +162,12 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
 
     - `by_thread`: its time by class and thread.
     - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
-    - `sentence`: its causes; on a host with several cores also whether all were idle. `larger_limit`: how much more is
-      to gain without a limit that comes before the mistake in the sentence.
+    - `sentence`: its causes; on a host with several cores also whether all were idle. `larger_limit`: how
+      much more the largest limit gains than the mistake that the sentence names, if it comes before the mistakes.
     - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
-    - `gap_of_other_host`: the gap of the same step on another host (see `_gap_of_host`), if the argument `other_host`
-    is the index of a host in memory; None without one.
+    - `gap_of_other_host`: the gap of the same step on the host with the index `other_host` (see `_gap_of_host`); None
+      if no other host is requested, or it has no such gap.
 
     Raises InputError if no gap of the device begins at that instant."""
     all_gaps = cached_view(session, "gap", _gaps_by_start)
@@ -274,8 +277,8 @@ def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
     if together == duration:
         return " All cores of the host are idle meanwhile."
     if not gap["all_cores_idle_ps"]:
-        return " Other cores of the host work all the while."
-    return f" All cores of the host are idle for {together} of it; in the rest, some of them work."
+        return " At least one other core of the host works throughout."
+    return f" All cores of the host are idle for {together} of it; for the rest, some of them work."
 
 
 def _includes_gap(item: Mapping[str, Any], device: str, start_ps: int) -> bool:

@@ -1,4 +1,4 @@
-"""The report's `steps` as columns. They are most of the document of many hosts, and as dicts they would take six times
+"""The report's `steps` as columns. With many hosts they make up most of the document, and as dicts would take six times
 the memory."""
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class StepRows(Sequence["Step"]):
 
     @classmethod
     def joined(cls, parts: Sequence[StepRows]) -> StepRows:
-        """Concatenates several, without copies of their columns."""
+        """Concatenates tables without copying their columns."""
         return cls([host for part in parts for host in part._hosts])
 
     def shifted(self, steps: int = 0, by_ps: int = 0) -> StepRows:

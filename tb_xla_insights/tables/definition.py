@@ -39,9 +39,9 @@ LAST = 99
 class Column:
     """A column of a table.
 
-    `key` names the value in a row of the document, the column of a CSV file, and the order in a link of the page; for a
-    `derived` column there is no such value, and the views compute it. Columns with a low `priority` are left out first
-    where space is short. `unit_basis` says what the unit of a time fits:
+    `key` names the value in a row of the document, the column of a CSV file, and the sort order in the page's links;
+    for a `derived` column there is no such value, and the views compute it. Columns with a low `priority` are left out
+    first where space is short. `unit_basis` says what the unit of a time fits:
 
     - `table`, the largest time of all such columns;
     - `column`, the largest time of this column;
@@ -60,8 +60,8 @@ class Column:
         return self.unit in TEXT_UNITS
 
     def text(self, row: Row, time_unit: str) -> str:
-        """The text of a cell, with times in `time_unit`: a dash for an unknown value, empty if the row has none. Values
-        other than classes that are texts already stay as they are."""
+        """The text of a cell, with times in `time_unit`: a dash for an unknown value, empty if the row has none.
+        Strings are returned unchanged, except for classes."""
         if self.key not in row:
             return ""
         value = row[self.key]

@@ -62,7 +62,7 @@ WINDOW_OPS = Definition(
         Column("count", "Count", "number"),
         Column("self_ps", "Own time", "time"),
     ),
-    note="the longest, mean of a core",
+    note="the longest; mean per core",
 )
 
 WINDOW_EVENTS = Definition(

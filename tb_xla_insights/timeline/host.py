@@ -36,7 +36,8 @@ class HostTimeline:
             if self.has_scopes:
                 return
             scope_track_of_device = {
-                track.number: track for track in scope_tracks(self.number, self.trace, self._duration_ps)
+                track.device_number: track
+                for track in scope_tracks(self.number, self.trace, self._duration_ps)
             }
             tracks: dict[str, Track] = {}
             for track in self._rows.tracks:

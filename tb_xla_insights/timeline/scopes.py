@@ -46,7 +46,7 @@ class ScopeTrack(Track):
     """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
     path on the host, and `recorded_scopes` the scope with the positions that distinguish repetitions."""
 
-    number: int = 0
+    device_number: int = 0
     paths: list[str] = field(default_factory=list)
     recorded_scopes: list[str] = field(default_factory=list)
 
@@ -58,7 +58,7 @@ class ScopeTrack(Track):
     def step_of(self, event: RowEvent) -> int:
         """The index of the step whose launch started the run of a slice, -1: none."""
         launches = find_launches(self.trace)
-        runs = launches.runs.of_device(self.number)
+        runs = launches.runs.of_device(self.device_number)
         index = int(np.searchsorted(launches.runs.start_ps[runs], event.start_ps, "right")) - 1
         return int(launches.step_of_run[runs][index]) if index >= 0 else -1
 
@@ -80,9 +80,9 @@ class ScopeTrack(Track):
         return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items()]
 
     def _reasons(self, event: RowEvent) -> dict[str, str]:
-        ops, spans = find_ops(self.trace), self.trace.devices[self.number].ops
+        ops, spans = find_ops(self.trace), self.trace.devices[self.device_number].ops
         low, high = np.searchsorted(spans.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
-        keys = ops.devices[self.number].key[low:high].tolist()
+        keys = ops.devices[self.device_number].key[low:high].tolist()
         reasons = {}
         for state in range(BARE, len(STATES)):
             kinds = Counter(op_kind(ops, key) for key in keys if ops.state[key] == state)
@@ -122,20 +122,20 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     return [{"name": name, "value": value, "kind": "text"} for name, value in facts.items() if value]
 
 
-def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
+def scope_tracks(host_number: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
     """The rows of scopes of one host's devices, without devices that store their own or whose ops have no scopes."""
     tracks = []
     for number, device in enumerate(trace.devices):
         if not any(name in device.lines for name in STORED) and len(device.ops):
-            track = _track(host, trace, number, duration_ps)
+            track = _track(host_number, trace, number, duration_ps)
             if track is not None:
                 tracks.append(track)
     return tracks
 
 
-def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack | None:
-    ops, device = find_ops(trace), trace.devices[number]
-    device_ops, spans = ops.devices[number], device.ops
+def _track(host_number: int, trace: Trace, device_number: int, duration_ps: int) -> ScopeTrack | None:
+    ops, device = find_ops(trace), trace.devices[device_number]
+    device_ops, spans = ops.devices[device_number], device.ops
     labels = _Labels(trace, ops)
     if not (labels.of_part[0][_used_parts(ops, device_ops.key)] >= 0).any():
         return None
@@ -159,11 +159,20 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
         return None
     has_scope = lanes[0].name >= 0
     busy_ps = int(kernels.covered_ps(lanes[0].start[has_scope], lanes[0].end[has_scope]))
-    row_id = str(RowId(host, SCOPES.removeprefix("."), number))
+    row_id = str(RowId(host_number, SCOPES.removeprefix("."), device_number))
     head = RowHead(row_id, "scopes", "scopes", trace.host, device.id)
     busy_share = busy_ps / duration_ps if duration_ps else None
     return ScopeTrack(
-        head, host, trace, lanes, labels.names, busy_share, None, number, labels.paths, labels.recorded_scopes
+        head,
+        host_number,
+        trace,
+        lanes,
+        labels.names,
+        busy_share,
+        None,
+        device_number,
+        labels.paths,
+        labels.recorded_scopes,
     )
 
 
@@ -185,20 +194,22 @@ class _Labels:
         self.recorded_scopes: list[str] = []
         self._label_ids: dict[tuple[str, str], int] = {}
         nodes = find_nodes(trace)
-        chains: list[list[int]] = []
+        labels_of_part: list[list[int]] = []
         scopes = ops.scope.tolist()
-        chain_of_scope: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
+        labels_of_scope: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
         for scope, node in zip(scopes, nodes.of_part.tolist(), strict=True):
-            if scope not in chain_of_scope:
-                chain_of_scope[scope] = self._chain(nodes.path[node], ops.scopes[scope])
-            chains.append(chain_of_scope[scope])
-        depths = max(map(len, chains), default=1)
+            if scope not in labels_of_scope:
+                labels_of_scope[scope] = self._nested_labels(nodes.path[node], ops.scopes[scope])
+            labels_of_part.append(labels_of_scope[scope])
+        depths = max(map(len, labels_of_part), default=1)
         self.of_part = [
-            np.array([chain[depth] if depth < len(chain) else _NOTHING for chain in chains], np.int32)
+            np.array(
+                [labels[depth] if depth < len(labels) else _NOTHING for labels in labels_of_part], np.int32
+            )
             for depth in range(depths)
         ]
 
-    def _chain(self, path: str, scope: str) -> list[int]:
+    def _nested_labels(self, path: str, scope: str) -> list[int]:
         """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
         recorded scope."""
         outer, inner = path.split("/"), scope.split("/")

@@ -52,7 +52,7 @@ class Timeline:
 
     @property
     def _tracks(self) -> dict[str, Track]:
-        return {row: track for host in self.hosts.values() for row, track in host.tracks.items()}
+        return {row_id: track for host in self.hosts.values() for row_id, track in host.tracks.items()}
 
     def head(self) -> TimelineHead:
         """The data that the page needs before it draws: phases, overview strip, and `rows`."""
@@ -96,16 +96,16 @@ class Timeline:
             f"{self._session.path}: no event {event_id} in this session; select one in the timeline"
         )
 
-    def event_at(self, row: str, start_ps: int, depth: int | None = None) -> EventDetails:
+    def event_at(self, row_id: str, start_ps: int, depth: int | None = None) -> EventDetails:
         """The details of the event of a row that starts at an instant, within a nanosecond: the outermost one, or the
         one at a depth."""
-        row_event = self._event_at(row, start_ps, depth)
+        row_event = self._event_at(row_id, start_ps, depth)
         return self.hosts[row_event.track.host_number].details.full(row_event)
 
-    def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
+    def annotation_at(self, row_id: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
         """The annotation of an event in a row of annotations or scopes: `path` (None: no annotation), `step` (index
         over all hosts' steps, None: unknown) and `device` (None: unknown)."""
-        row_event = self._event_at(row, start_ps, depth)
+        row_event = self._event_at(row_id, start_ps, depth)
         track = row_event.track
         step_offset = next(
             offset for trace, offset in traces_with_step_offsets(self._session) if trace is track.trace
@@ -124,8 +124,8 @@ class Timeline:
             step = row_event.index
         return {"path": path, "step": step_offset + step if step >= 0 else None, "device": track.head.device}
 
-    def _event_at(self, row: str, start_ps: int, depth: int | None) -> RowEvent:
-        track = self._row(row)
+    def _event_at(self, row_id: str, start_ps: int, depth: int | None) -> RowEvent:
+        track = self._row(row_id)
         depths = range(len(track.lanes)) if depth is None else [depth] if depth < len(track.lanes) else []
         candidates: list[tuple[int, int, RowEvent]] = []
         for lane_depth in depths:
@@ -138,18 +138,18 @@ class Timeline:
         nearest = min(candidates, key=lambda item: item[:2], default=None)
         if nearest is None or nearest[0] > _MAX_DISTANCE_PS:
             raise InputError(
-                f"{self._session.path}: no event of {row} starts at {start_ps} ps; select one there"
+                f"{self._session.path}: no event of {row_id} starts at {start_ps} ps; select one there"
             )
         return nearest[2]
 
-    def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Neighbor:
+    def neighbor(self, row_id: str, depth: int, start_ps: int, direction: str) -> Neighbor:
         """The next event at a depth of a row after an instant, or the previous one before it, by their starts."""
-        track = self._row(row)
+        track = self._row(row_id)
         if direction not in ("next", "previous"):
             raise InputError(f"{self._session.path}: no direction {direction}; ask for next or previous")
         if not 0 <= depth < max(1, len(track.lanes)):
             raise InputError(
-                f"{self._session.path}: {row} has {len(track.lanes)} depths; ask for a lower one"
+                f"{self._session.path}: {row_id} has {len(track.lanes)} depths; ask for a lower one"
             )
         if not track.lanes:
             return {"event": None}
@@ -185,18 +185,18 @@ class Timeline:
             "items": [self.hosts[item.track.host_number].details.summary(item) for item in row_events],
         }
 
-    def _row(self, row: str) -> Track:
-        track = self._find_row(row)
-        if track is None and row.endswith(SCOPES):
+    def _row(self, row_id: str) -> Track:
+        track = self._find_row(row_id)
+        if track is None and row_id.endswith(SCOPES):
             # The page knows the row from before the session was released and read again.
             self.find_scopes()
-            track = self._find_row(row)
+            track = self._find_row(row_id)
         if track is not None:
             return track
-        raise InputError(f"{self._session.path}: no row {row[:80]} in this session; reload the page")
+        raise InputError(f"{self._session.path}: no row {row_id[:80]} in this session; reload the page")
 
-    def _find_row(self, row: str) -> Track | None:
-        return next((host.tracks[row] for host in self.hosts.values() if row in host.tracks), None)
+    def _find_row(self, row_id: str) -> Track | None:
+        return next((host.tracks[row_id] for host in self.hosts.values() if row_id in host.tracks), None)
 
     def _check_window(self, start_ps: int, end_ps: int) -> None:
         if end_ps <= start_ps:

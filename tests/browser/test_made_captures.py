@@ -88,7 +88,7 @@ def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     expect(column(table, "Whole host idle")).to_have_text(["50.0\u202f%", "100.0\u202f%"])
     column(table, "Start").first.get_by_role("button").click()
     expect(page.get_by_test_id("gap-sentence")).to_contain_text(
-        "All cores of the host are idle for 20.0\u202fms of it; in the rest, some of them work."
+        "All cores of the host are idle for 20.0\u202fms of it; for the rest, some of them work."
     )
 
 
