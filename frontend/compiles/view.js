@@ -344,7 +344,7 @@ const OPERATION_LABELS = {
 
 /** @typedef {import('../lib/routes').CountedMetrics['rows'][number]} MetricsRow */
 
-/** The counters of a metrics report beside the trace. @param {import('../lib/routes').CountedMetrics|null} metrics */
+/** The counters of a metrics report beside the capture. @param {import('../lib/routes').CountedMetrics|null} metrics */
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached_compiles: compiled, cached_compiles: cached, fallbacks } = metrics;

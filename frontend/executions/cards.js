@@ -69,7 +69,7 @@ export function causesCard({ executions }) {
   return items.length
     ? tableCard(
         'Why programs run',
-        { note: 'from the debug log beside the trace' },
+        { note: 'from the debug log beside the capture' },
         {
           testid: 'causes-table',
           items,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from tb_xla_insights.device_work.joined_rows import OpRows, add_known
+from tb_xla_insights.device_work.merged_rows import OpRows, add_known
 from tb_xla_insights.device_work.peaks import join_peaks
 from tb_xla_insights.device_work.roofline import (
     BOUNDS,

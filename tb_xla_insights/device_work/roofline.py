@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 Bound = Literal["compute", "memory", "link", "wait", "neither", "unknown"]
-"""`link`: collectives and transfers; `wait`: waits for an asynchronous op or a function on the host; `neither`: far
-from both roofs; `unknown`: too little is known."""
+"""`link`: collectives and transfers; `wait`: starts or waits for an asynchronous op, or waits for a function on
+the host; `neither`: far from both roofs; `unknown`: too little is known."""
 
 BOUNDS: tuple[Bound, ...] = get_args(Bound)
 
@@ -23,7 +23,7 @@ _SECONDS_PER_PS = 1e-12
 
 
 class Roof(NamedTuple):
-    """The peaks of one device, None where not known."""
+    """The roofs of one device: its peak FLOP/s and memory bandwidth, None where not known."""
 
     flops_per_s: float | None = None
     bytes_per_s: float | None = None

@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.propagation.lost import op_source
 from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
-from tb_xla_insights.device_work.activity import execution_counts, op_categories, op_kinds, op_metadata
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.codes import HAS_BYTES, HAS_FLOPS, IS_WORK
-from tb_xla_insights.device_work.joined_rows import OpRows
+from tb_xla_insights.device_work.merged_rows import OpRows
+from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories, op_kinds, op_metadata
 from tb_xla_insights.trace.model import Int64, Trace
 
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
-    is known). `kind`: one of activity.KINDS. `flops_source`: the source of the FLOPs. `count`: number of ops;
+    is known). `kind`: one of op_kinds.KINDS. `flops_source`: the source of the FLOPs. `count`: number of ops;
     `executions`: number of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work),
     `flops_known_ps` and `bytes_known_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`,
     `model_flops`, `bytes`, `hbm_bytes` (None: not known).

@@ -23,7 +23,8 @@ Key = tuple[str, str, str | None]
 
 class OpTimes(NamedTuple):
     """`ops`: times of each op, per step; beyond MAX_CELLS only of the ops with most time. `rest`: times of all other
-    ops, by annotation. Together they are the own time of all ops that steps launched. `cores`: those of the host."""
+    ops, by annotation. Together they are the own time of all ops that steps launched. `cores`: the number of the
+    host's cores."""
 
     cores: int
     ops: dict[Key, Int64]

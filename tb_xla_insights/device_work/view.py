@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.propagation.tree import capture_rows
-from tb_xla_insights.device_work.activity import execution_counts, op_categories
 from tb_xla_insights.device_work.document import work_document
-from tb_xla_insights.device_work.joined_rows import OpRows
+from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
+from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
-    HOW_TO_RECORD_CAUSES,
+    HOW_TO_LOG_COMPILATIONS,
     Tracer,
     advise_change,
     advise_unknown_change,
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import Metrics
 
 _MAX_GRAPHS = 100
-_CAUSES_SOURCE = "from the debug log beside the trace"
+_CAUSES_SOURCE = "from the debug log beside the capture"
 
 
 def compiles(session: SessionTrace) -> Compiles:
     """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
     warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
-    steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
-    and how to record them."""
+    steps]` in the order of steps); the counts of a metrics report beside the capture; the source of the causes
+    (`note`), and how to record them."""
     return cached_view(session, "compiles", _compiles)
 
 
@@ -66,7 +66,7 @@ def _compiles(session: SessionTrace) -> Compiles:
         ],
         "metrics": _metrics_counts(report["metrics"]),
         "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
-        "how_to_record_causes": HOW_TO_RECORD_CAUSES[tracer],
+        "how_to_record_causes": HOW_TO_LOG_COMPILATIONS[tracer],
     }
 
 
@@ -95,7 +95,7 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
 
 
 def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
-    """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
+    """The counts of a metrics report beside the capture, next to the trace's own; None without a report."""
     figures = metrics["figures"] if metrics is not None else None
     if metrics is None or metrics["file"] is None or figures is None:
         return None

@@ -52,9 +52,9 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     """The collectives of one device (an index into the trace's devices).
 
     A collective is hidden while another op of the same core computes: on another stream of a GPU, on another thread of
-    a CPU, or, for an asynchronous collective of a TPU, between its start and done ops. Ops that only wait do not
-    compute. A container (a loop or call) computes only while none of its recorded parts runs. All other ops have no
-    parts: an op within the time of another one runs beside it.
+    a CPU, or, for an asynchronous collective of a TPU, between its start and done ops, whose own time is exposed. Ops
+    that only wait do not compute. A container (a loop or call) computes only while none of its inner ops runs. All
+    other ops have no inner ops: an op within the time of another one runs beside it.
     """
     ops, kinds = trace.devices[device].ops, collective_kinds(trace, device)
     computes, is_container_op = _compute_flags(trace, device, kinds)

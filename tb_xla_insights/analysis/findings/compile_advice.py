@@ -121,18 +121,18 @@ def advise_unknown_change(location: str, step: str, variants: int) -> str:
 
 
 _PT_XLA_DEBUG = (
-    "No frames. Run with PT_XLA_DEBUG=1 and save its stderr output beside the trace to see the cause and the frames "
-    "here."
+    "No frames. Run with PT_XLA_DEBUG=1 and save its stderr output beside the capture to see the cause and the "
+    "frames here."
 )
 
-HOW_TO_RECORD_CAUSES: _TextOfTracer = {
+HOW_TO_LOG_COMPILATIONS: _TextOfTracer = {
     "lazy": _PT_XLA_DEBUG,
     "dynamo": _PT_XLA_DEBUG,
     "jax": "No frames. With jax.config.update('jax_explain_cache_misses', True) JAX logs why it traces a function "
     "again.",
     "other": "No frames.",
 }
-"""How to record where a graph was requested, if no log beside the trace shows it."""
+"""How to record why and where a graph was compiled again, if no log beside the capture shows it."""
 
 CAPTURE_AGAIN = "Capture from before it begins until it ends, to see which graph it is and what is new in it."
 """Advice on a compilation that the capture cuts and about which nothing else is known."""

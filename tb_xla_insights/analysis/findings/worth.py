@@ -34,8 +34,8 @@ NO_FAULT = frozenset(("device_bound",))
 _MIN_GAIN = dict.fromkeys(LIMITS | {"sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE) | {
     "input_bound": WARNING_SHARE
 }
-"""The minimum gain of a finding to be reported; for limits, the share of the devices' spans suffices as well. Loading
-has a higher threshold because every step includes some. All other findings are always reported."""
+"""The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
+spans. Loading has a higher threshold because every step includes some. All other findings are always reported."""
 
 
 def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
@@ -109,20 +109,22 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
 
 
 def _gains(step_ps: int, fixed_ps: int, fixed_at_worst_ps: int) -> tuple[float, float]:
-    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_at_worst_ps` are the step after
-    it, `step_ps` the step before it at best."""
+    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_at_worst_ps` are the step with
+    the fix, `step_ps` is the step without it, at best."""
     # At worst, host and devices take turns, which may use up what the other fixes save at best.
     fixed_at_worst_ps = max(fixed_ps, min(fixed_at_worst_ps, step_ps))
     return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_at_worst_ps) / step_ps
 
 
 def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[int, int]:
-    """The mean step after a fix at best and at worst, in addition to `base_fixes`, in ps. Requires a schedule."""
+    """The mean step after a fix at best and at worst, in addition to `base_fixes`, in ps. Requires a
+    capture that can be replayed."""
     best_ps = step_without(trace, *base_fixes, fix)
     worst_ps = step_without(trace, *base_fixes, at_worst=[fix])
     assert best_ps is not None
     assert worst_ps is not None
-    # Device time that remains only at worst shortens the replay's mean idle time, and so the first step's lead.
+    # At worst more device time remains. It shortens the mean idle time, and with it the lead that the replay starts
+    # with, so the replayed step may come out shorter than at best.
     return best_ps, max(best_ps, worst_ps)
 
 

@@ -54,12 +54,12 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 
 
 def idle(trace: Trace, device: Device, min_ps: int = 1) -> Intervals:
-    """When the device is idle within its span: its gaps of at least `min_ps`."""
+    """When the device is idle within its span: its pauses of at least `min_ps`."""
     return busy(trace, device).gaps(*device.span_ps, min_ps)
 
 
 def idle_ps(trace: Trace, device: Device) -> int:
-    """The total length of the device's gaps, including the shortest ones."""
+    """The device's idle time within its span, including the shortest pauses."""
     start, end = device.span_ps
     return end - start - busy(trace, device).clipped(start, end).total_ps
 
@@ -117,8 +117,8 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     if by_modules or not len(device.ops):
         intervals = device.runs if len(device.runs) else device.ops
         return union(intervals.start_ps, intervals.end_ps)
-    counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _EXCLUDED_FLAG == 0)
-    return union(device.ops.start_ps, device.ops.end_ps, counts)
+    is_counted = (device.ops.parent < 0) & (_op_flags(trace, index) & _EXCLUDED_FLAG == 0)
+    return union(device.ops.start_ps, device.ops.end_ps, is_counted)
 
 
 @memoised

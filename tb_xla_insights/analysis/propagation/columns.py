@@ -23,8 +23,8 @@ _NONE = -1
 
 
 class PropertyColumns(NamedTuple):
-    """Per op: its program's number, and its name, `tf_op` and stored scope (indices into the trace's strings); -1:
-    none. The latter two are None if no op has them."""
+    """Per op: its program's number, and its name, `tf_op` and stored scope (`stored_scopes`), as indices into the
+    trace's strings; -1: none. The latter two are None if no op has them."""
 
     program: Int32
     name: Int32
@@ -175,7 +175,7 @@ def texts_of_ops(trace: Trace, columns: PropertyColumns, first: Int32, programs:
         f"{trace.strings[text_index]}/" if text_index >= 0 else ""
         for text_index in _values_at(columns.scope, first)
     ]
-    # A stored row holds only the scope; the op's name completes it to an op name.
+    # A stored scope lacks the last segment of an `op_name`; the instruction's name takes its place.
     op_names = [
         op_name or (f"{scope}{op}" if scope else "")
         for op_name, scope, op in zip(from_metadata, scopes, name, strict=True)

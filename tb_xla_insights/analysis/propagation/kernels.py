@@ -89,34 +89,34 @@ def _number_values(
 
 
 def own_times(
-    start_ps: Int64, end_ps: Int64, nested_ps: Int64, key: Int32, caller: Int32, in_program: Bools
+    start_ps: Int64, end_ps: Int64, own_by_nesting_ps: Int64, key: Int32, caller: Int32, in_program: Bools
 ) -> NDArray[np.int64]:
-    """Each op's time without its recorded parts, on a device that runs ops side by side.
+    """Each op's time without its inner ops, on a device that runs ops side by side.
 
     Ops are sorted by start. Per distinct op, `caller` is the distinct op whose called computations contain it (-1:
-    none), and `in_program` whether its program is known to have it. Ops not found in a program keep `nested_ps`, their
-    time without the ops nested in it.
+    none), and `in_program` whether its program is known to have it. Ops not found in a program keep
+    `own_by_nesting_ps`, their time without the ops nested in them.
     """
     result = np.empty(len(start_ps), np.int64)
-    self_ps: OutInt64 = result
+    own_ps: OutInt64 = result
     latest: OutInt32 = np.full(len(caller), -1, np.int32)  # the last op of each distinct op
-    covered: OutInt64 = np.array(start_ps)  # until when each op is covered by its parts
+    covered: OutInt64 = np.array(start_ps)  # until when each op is covered by its inner ops
     with cython.nogil:
         for i in range(len(start_ps)):
             k = key[i]
-            self_ps[i] = end_ps[i] - start_ps[i] if in_program[k] else nested_ps[i]
+            own_ps[i] = end_ps[i] - start_ps[i] if in_program[k] else own_by_nesting_ps[i]
             latest[k] = i
             parent: int32_t = latest[caller[k]] if caller[k] >= 0 else -1
             if parent >= 0 and end_ps[parent] > start_ps[i]:
                 until = min(end_ps[i], end_ps[parent])
                 if until > covered[parent]:
-                    self_ps[parent] -= until - max(start_ps[i], covered[parent])
+                    own_ps[parent] -= until - max(start_ps[i], covered[parent])
                     covered[parent] = until
     return result
 
 
 def sum_by_part(
-    key: Int32, self_ps: Int64, first_part: Int32, cumulative_weights: Int64, time: OutInt64, count: OutInt64
+    key: Int32, own_ps: Int64, first_part: Int32, cumulative_weights: Int64, time: OutInt64, count: OutInt64
 ) -> None:
     """Sums ops: adds own time to `time` per part of each distinct op, and the number of ops to `count` per distinct op.
 
@@ -130,12 +130,12 @@ def sum_by_part(
             count[k] += 1
             low, high = first_part[k], first_part[k + 1]
             if high - low == 1:
-                time[low] += self_ps[i]
+                time[low] += own_ps[i]
                 continue
             total = cumulative_weights[high - 1]
             previous: int64_t = 0
             for part in range(low, high):
-                accumulated = self_ps[i] * cumulative_weights[part] // total
+                accumulated = own_ps[i] * cumulative_weights[part] // total
                 time[part] += accumulated - previous
                 previous = accumulated
 
@@ -151,8 +151,8 @@ def phase_segments(
     phase: Int32,
 ) -> tuple[NDArray[Any], ...]:
     """Consecutive ops of one device, joined while run and phase stay the same: run, phase, time, start, end, number of
-    ops, and whether a later phase began before in that run. `first_part` and `cumulative_weights` as in `sum_by_part`;
-    `phase` per part, -1: none. The parts of one op follow each other in time."""
+    ops, and whether a later phase had already begun in that run. `first_part` and `cumulative_weights` as in
+    `sum_by_part`; `phase` per part, -1: none. The parts of one op follow each other in time."""
     columns = empty_columns(
         _count_segments(key, own_ps, run, first_part, phase), "i4", "i4", "i8", "i8", "i8", "i4", "?"
     )
@@ -160,13 +160,13 @@ def phase_segments(
     return columns
 
 
-def _count_segments(key: Int32, self_ps: Int64, run: Int32, first_part: Int32, phase: Int32) -> int:
+def _count_segments(key: Int32, own_ps: Int64, run: Int32, first_part: Int32, phase: Int32) -> int:
     count: cython.Py_ssize_t = 0
     current_run: int32_t = -1
     current_phase: int32_t = -2
     with cython.nogil:
         for i in range(len(key)):
-            if self_ps[i] > 0 and run[i] >= 0:
+            if own_ps[i] > 0 and run[i] >= 0:
                 for part in range(first_part[key[i]], first_part[key[i] + 1]):
                     count += run[i] != current_run or phase[part] != current_phase
                     current_run, current_phase = run[i], phase[part]
@@ -174,7 +174,7 @@ def _count_segments(key: Int32, self_ps: Int64, run: Int32, first_part: Int32, p
 
 
 def _fill_segments(
-    key: Int32, self_ps: Int64, start: Int64, end: Int64, run: Int32,
+    key: Int32, own_ps: Int64, start: Int64, end: Int64, run: Int32,
     first_part: Int32, cumulative_weights: Int64, phase: Int32,
     out_run: OutInt32, out_phase: OutInt32, out_time: OutInt64, out_start: OutInt64, out_end: OutInt64,
     out_ops: OutInt32, out_inverted: OutBools,
@@ -184,7 +184,7 @@ def _fill_segments(
     latest_phase: int32_t = -1
     with cython.nogil:
         for i in range(len(key)):
-            if self_ps[i] <= 0 or run[i] < 0:
+            if own_ps[i] <= 0 or run[i] < 0:
                 continue
             if run[i] != current_run:
                 current_run, latest_phase = run[i], -1
@@ -193,9 +193,9 @@ def _fill_segments(
             previous: int64_t = 0
             weight_before: int64_t = 0
             for part in range(low, high):
-                begin, until, accumulated = start[i], end[i], self_ps[i]
+                begin, until, accumulated = start[i], end[i], own_ps[i]
                 if high - low > 1:
-                    accumulated = self_ps[i] * cumulative_weights[part] // total
+                    accumulated = own_ps[i] * cumulative_weights[part] // total
                     begin = start[i] + (end[i] - start[i]) * weight_before // total
                     weight_before = cumulative_weights[part]
                     until = start[i] + (end[i] - start[i]) * weight_before // total

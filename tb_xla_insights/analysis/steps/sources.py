@@ -20,12 +20,12 @@ from tb_xla_insights.trace.nesting import outermost_rows
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
 _MIN_EQUAL_SHARE = 0.75
-"""The share of the intervals between two runs of a program with at least half of the time in which the same programs
-must run."""
+"""For a program that takes at least half of the time: the share of the intervals between its runs in which the same
+programs must run."""
 
 _MIN_EQUAL_INTERVALS = 2
-"""The minimum number of intervals between two runs of any other program, which must all be equal: a loop repeats more
-than once."""
+"""For any other program: the minimum number of such intervals, all of which must be equal. A loop repeats more than
+once."""
 
 _STEP_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
@@ -49,8 +49,8 @@ class Step:
 
     @property
     def on_device(self) -> bool:
-        """Whether the step comes from a device: it then lasts from work to work there, whatever the host did
-        meanwhile."""
+        """Whether the step comes from a device: its times are then those of the device's work, whatever the
+        host did meanwhile."""
         return self.source in ("steps_line", "modules")
 
 
@@ -58,7 +58,8 @@ class Step:
 def recorded_steps(trace: Trace) -> list[Step]:
     """Returns one host's recorded steps in order of time, all from one source; empty if the capture has no source.
 
-    What belongs to a step follows from these times; `find_steps` has the time that a step takes.
+    Use these times to assign events to steps, and `find_steps` for how long a step takes: they differ if the host only
+    hands work over.
 
     Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others); a `Steps` line
     of a device; step markers on the driving thread except torch.compile's, where a step lasts from one marker's end to
@@ -169,7 +170,8 @@ def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
 
     The same programs run between any two runs of such a program: in all intervals, or in most if the program takes half
     of the time or more, because a loop may evaluate or save now and then. Of several such programs, the one with most
-    time marks the loop. In a program that runs op by op, an op that occurs in several places marks nothing.
+    time marks the loop. If the framework runs op by op, each op is a program; one that occurs in several places marks
+    nothing.
     """
     runs_of_name: dict[str, list[int]] = {}
     for index, name in enumerate(names):

@@ -17,7 +17,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
 """`wait`: only waits for an asynchronous op (`copy-done`); `start`: only starts one (`copy-start`); `transfer`: moves
-data between host and device; `container`: a loop or call, whose own time is the time between its parts."""
+data between host and device; `container`: a loop or call, whose own time is the time between its inner ops."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -83,7 +83,7 @@ def op_kinds(trace: Trace) -> list[Kind]:
     ]
 
 
-def _kind(ops: Ops, op: int, category: str, is_collective: bool, has_parts: bool) -> Kind:
+def _kind(ops: Ops, op: int, category: str, is_collective: bool, has_inner_ops: bool) -> Kind:
     name, code = ops.name[op], ops.origin[op].opcode
     if is_collective:
         return "collective"
@@ -94,7 +94,7 @@ def _kind(ops: Ops, op: int, category: str, is_collective: bool, has_parts: bool
         return "transfer"
     if is_wait(name) or is_wait(code) or words.endswith(" done"):
         return "wait"
-    if code == "call" and not has_parts:  # without recorded parts, all of its time is work
+    if code == "call" and not has_inner_ops:  # without recorded inner ops, all of its time is work
         return "work"
     if opcode(name).endswith("-start") or code.endswith("-start") or words.endswith(" start"):
         return "start"

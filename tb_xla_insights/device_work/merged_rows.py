@@ -1,4 +1,4 @@
-"""Joins rows of ops: of several parts of an op, of programs with the same name, of several hosts."""
+"""Merges rows of ops: of several parts of an op, of programs with the same name, of several hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Row = dict[str, Any]
 
 KEY = ("program", "op", "annotation")
 PROPERTIES = ("category", "source", "shape", "product", "kind", "flops_source")
-"""Properties of an op; if joined rows differ, those with most time count."""
+"""Properties of an op; if merged rows differ, those with most time count."""
 SUMS = (
     "count", "executions", "self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps",
     "flops", "model_flops", "bytes", "hbm_bytes",
@@ -22,7 +22,7 @@ def add_known(a: int | None, b: int | None) -> int | None:
 
 
 class OpRows:
-    """Joins rows of equal program, op and annotation; the result does not depend on the order of the rows."""
+    """Merges rows of equal program, op and annotation; the result does not depend on the order of the rows."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -42,7 +42,7 @@ class OpRows:
         times[properties] = times.get(properties, 0) + row["self_ps"]
 
     def rows(self) -> list[Row]:
-        """Returns the joined rows, those with most time first."""
+        """Returns the merged rows, those with most time first."""
         rows = []
         for key, sums in self._sums.items():
             times = self._property_times[key]
