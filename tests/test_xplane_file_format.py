@@ -92,7 +92,7 @@ def tar_bytes(data: bytes) -> bytes:
         (base64.b64encode, "is base64 text; decode it (base64 -d)"),
         (base64.encodebytes, "is base64 text; decode it (base64 -d)"),
         (lambda data: bytes(len(data)), "begins with zeros only, as after a full disk or an interrupted transfer"),
-        (lambda _: b'{"displayTimeUnit":"ns","traceEvents":[]}', "is JSON; name the .xplane.pb file of the profile"),
+        (lambda _: b'{"displayTimeUnit":"ns","traceEvents":[]}', "is JSON; specify the .xplane.pb file of the profile"),
         (lambda _: b"\n<!DOCTYPE html><html>", "is a web page, such as a server's login page;"),
         (lambda _: b'<?xml version="1.0"?><Error><Code>AccessDenied', "is XML, such as a store's refusal;"),
         (lambda _: b"version https://git-lfs.github.com/spec/v1\n", "is a Git LFS pointer, not the file itself"),

@@ -6,14 +6,14 @@ let waiting = [];
 /** @type {Set<(busy: boolean) => void>} */
 const listeners = new Set();
 
-/** Registers an activity. @returns {() => void} ends it */
+/** Registers an activity. @returns {() => void} the function that ends it */
 export function beginActivity() {
   pending += 1;
   if (pending === 1) listeners.forEach((listener) => listener(true));
-  let over = false;
+  let hasEnded = false;
   return () => {
-    if (over) return;
-    over = true;
+    if (hasEnded) return;
+    hasEnded = true;
     pending -= 1;
     if (pending === 0) setTimeout(settle, 0);
   };
@@ -43,20 +43,20 @@ export function onActivity(listener) {
   listeners.add(listener);
 }
 
-/** Schedules `draw` for the next frame, once per frame. @param {() => void} draw */
+/** Returns a function that schedules `draw` for the next frame, at most once per frame. @param {() => void} draw */
 export function oncePerFrame(draw) {
   /** @type {(() => void)|null} */
-  let done = null;
+  let endActivity = null;
   return () => {
-    if (done) return;
-    done = beginActivity();
+    if (endActivity) return;
+    endActivity = beginActivity();
     requestAnimationFrame(() => {
-      const drawn = done;
-      done = null;
+      const endThisActivity = endActivity;
+      endActivity = null;
       try {
         draw();
       } finally {
-        drawn?.();
+        endThisActivity?.();
       }
     });
   };

@@ -81,7 +81,7 @@ const presentEntries = (values) => Object.entries(values).filter(([, value]) => 
  * @param {RequestInit} options
  */
 async function request(url, options) {
-  const done = beginActivity();
+  const endActivity = beginActivity();
   try {
     const response = await fetch(url, options);
     const body = await response.json().catch(() => null);
@@ -94,7 +94,7 @@ async function request(url, options) {
     if (error instanceof RequestError || options.signal?.aborted) throw error;
     throw new RequestError('The server cannot be reached. Check that TensorBoard still runs.', 0);
   } finally {
-    done();
+    endActivity();
   }
 }
 

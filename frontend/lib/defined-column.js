@@ -16,13 +16,13 @@ const MAX_NAME_LETTERS = 40;
  * @param {ColumnDefinition} definition
  * @param {Partial<import('./table.js').Column<T>> & {
  *   field?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} [options]
- *   `field` has the value of an item, by default the field with the definition's key; `timeUnit` is the unit of columns
- *   of times, except those that are always in ms; the rest replaces properties of the column
+ *   `field` selects the value of an item, by default the field with the definition's key; `timeUnit` is the unit of
+ *   columns of times, except those that are always in ms; all other options replace properties of the column
  * @returns {import('./table.js').Column<T>}
  */
-export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms, ...more } = {}) {
+export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms, ...overrides } = {}) {
   const value = field === undefined ? (/** @type {any} */ item) => item[key] : accessor(field);
-  const options = { key: key.replace(/_ps$/, ''), ...more };
+  const options = { key: key.replace(/_ps$/, ''), ...overrides };
   switch (unit) {
     case 'time':
     case 'change':

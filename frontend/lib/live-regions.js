@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { escapeInvisible } from './escapes.js';
 
-const POLITE_MS = 2000;
+const MIN_POLITE_INTERVAL_MS = 2000;
 
 export function createLiveRegions() {
   const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
@@ -19,7 +19,7 @@ export function createLiveRegions() {
   /** @param {string} text */
   const announce = (text) => {
     nextText = text;
-    if (!timer) timer = window.setTimeout(flush, Math.max(0, lastFlush + POLITE_MS - performance.now()));
+    if (!timer) timer = window.setTimeout(flush, Math.max(0, lastFlush + MIN_POLITE_INTERVAL_MS - performance.now()));
   };
   return {
     elements: [polite, urgent],

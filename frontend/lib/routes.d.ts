@@ -158,9 +158,9 @@ export interface Between {
   after: string | null;
   /** Number of occurrences. */
   count: number;
-  /** Sum. */
+  /** Sum of the idle times. */
   total_ps: number;
-  /** Mean. */
+  /** Mean idle time. */
   mean_ps: number;
   /** The cause with most time; `null` without idle time. */
   cause: ClassName | null;
@@ -304,7 +304,7 @@ export interface ClassDifference {
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
   verdict: TestVerdict | null;
 }
 
@@ -492,7 +492,7 @@ export interface ComparedOp {
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
   verdict: TestVerdict | null;
   /** The difference over A's mean step. */
   of_step: number | null;
@@ -576,7 +576,7 @@ export interface ComparedWork {
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
   verdict: TestVerdict | null;
   /** The difference over A's mean step. */
   of_step: number | null;
@@ -1198,7 +1198,7 @@ export interface GapAnswer {
   occurrences: number;
 }
 
-/** Idle time per step and core while the host did one thing. */
+/** Idle time per step and core during which the host was in one class. */
 export interface GapClass {
   /** What the host does. */
   class: ClassName;
@@ -1660,7 +1660,7 @@ export interface JudgedTimePair {
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
   verdict: TestVerdict | null;
 }
 
@@ -1692,11 +1692,11 @@ export interface KindExecutions {
   b: KindExecution[];
 }
 
-/** A step of one session. */
+/** The mean step of one session. */
 export interface KindStep {
   /** Number of steps. */
   steps: number;
-  /** IR tracing in a step; `null` where nothing was traced. */
+  /** IR tracing in a step; `null` if nothing was traced. */
   tracing_ps: number | null;
   /** Device time of a step, per core. */
   device_ps: number | null;
@@ -1744,7 +1744,7 @@ export interface LazyDynamo {
   dynamo: "a" | "b";
   /** What a step takes. */
   step: KindSteps;
-  /** Lazy over dynamo. */
+  /** Times of the lazy session over those of the other one. */
   speedup: Speedup;
   /** What each execution costs. */
   executions: KindExecutions;
@@ -1848,7 +1848,7 @@ export interface LostAnnotation {
   advice: string;
 }
 
-/** What the means of the tree are over. */
+/** The numbers of steps and devices that the tree's means cover. */
 export interface MeanCounts {
   /** Number of steps. */
   steps: number;
@@ -1900,7 +1900,7 @@ export interface Measure {
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
   verdict: TestVerdict | null;
   /** Name of the figure. */
   name: string;
@@ -2220,7 +2220,7 @@ export interface PairValue {
   a_ps: number;
   /** Median step of B. */
   b_ps: number;
-  /** Number of steps behind each; `null` where both are given times. */
+  /** Number of steps behind each; `null` if the file gives both times. */
   steps: (number | null)[] | null;
   /** Probability that chance alone causes such a difference. */
   p: number | null;
@@ -2338,7 +2338,7 @@ export interface PhaseRun {
   end_ps: number;
 }
 
-/** The device time of one phase in the step; from its first begin to its last end. */
+/** The device time of one phase in the step. */
 export interface PhaseTime {
   /** Index into `phases`; `null` for ops without a phase. */
   phase: number | null;
@@ -2412,9 +2412,9 @@ export interface PropagationAnswer {
   device: DeviceName | null;
   /** Own time of ops of the step on the device by the source of their scope. */
   coverage: Coverage;
-  /** The same of the whole session, on all hosts, and the order of phases by program. */
+  /** The same for the whole session, on all hosts, and the order of phases by program. */
   total: AnnotationOrder;
-  /** What the means of the tree are over. */
+  /** The numbers of steps and devices that the tree's means cover. */
   means: MeanCounts;
   /** The paths with most time, each before those inside it. */
   tree: AnnotationNode[];
@@ -2434,7 +2434,7 @@ export interface PropagationAnswer {
   hosts: string[];
   /** Path of the requested annotation or scope; `null` for none. */
   requested_path: string | null;
-  /** Whether there is no event at the requested place. */
+  /** Whether there is no event at the requested row, start and depth. */
   stale: boolean;
 }
 
@@ -2732,7 +2732,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Lazy over dynamo. */
+/** Times of the lazy session over those of the other one. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;

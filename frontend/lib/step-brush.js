@@ -15,7 +15,7 @@ export function createStepBrush(testid, onMove) {
     class: 'brush none',
     role: 'slider',
     tabindex: 0,
-    'aria-label': 'Steps in sight',
+    'aria-label': 'Visible steps',
     'data-testid': testid,
   });
   /** @type {number[]} */

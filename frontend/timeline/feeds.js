@@ -1,6 +1,6 @@
 /**
- * The slices to draw. While device rows are aligned, their slices are fetched separately, for the true time of what is
- * drawn.
+ * The slices to draw. While device rows are aligned, their slices are fetched separately: they are drawn shifted, so
+ * the lanes show other times of them than of host rows.
  */
 
 import { alignedSlices, realSpan } from './align.js';
@@ -11,8 +11,8 @@ import { createFeed } from './columns.js';
 /**
  * @param {ReturnType<typeof import('./model.js').createModel>} model
  * @param {object} on
- * @param {(host: boolean) => void} on.arrived called after slices have arrived; `host` is false for those of aligned
- *   device rows alone
+ * @param {(hasHostRows: boolean) => void} on.arrived called after slices have arrived; `hasHostRows` is false for those
+ *   of aligned device rows alone
  * @param {(error: Error) => void} on.failed
  */
 export function createFeeds(model, { arrived, failed }) {

@@ -17,7 +17,7 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {import('../lib/routes').EventDetails|null} detail of the selected event
  * @property {Span|null} preview the window that is being dragged
  * @property {DrawnSlice|null} hover the slice under the pointer
- * @property {number|null} pointer x of the hair line at the pointer
+ * @property {number|null} pointer x of the vertical line at the pointer
  * @property {DrawnSlice|null} cursor the slice that the arrow keys have reached
  * @property {Map<string, boolean>} open whether folds are open, if that differs from their initial state
  * @property {boolean} flows whether arrows are drawn
@@ -33,7 +33,7 @@ const MIN_VISIBLE_PX = 4;
 /** Browsers limit how often an address may change. */
 const LINK_DELAY_MS = 250;
 
-/** State that a new selection or session resets. */
+/** State that the opening of a session resets. */
 const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
 
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
@@ -52,8 +52,8 @@ export function createModel(link, lanesPx) {
   /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
   const listeners = [];
   let timer = 0;
-  /** Number of sessions left so far. */
-  let sessionsLeft = 0;
+  /** Number of sessions closed so far. */
+  let closedSessionCount = 0;
 
   function writeWindow() {
     timer = 0;
@@ -101,17 +101,17 @@ export function createModel(link, lanesPx) {
     },
     /** Leaves the session: pending answers become stale. */
     leave() {
-      sessionsLeft += 1;
+      closedSessionCount += 1;
       set({ align: null });
     },
     /**
-     * Returns a function that tells whether the session and the selection are still those of this call. Answers that
+     * Returns a function that reports whether the session and the selection are still those of this call. Answers that
      * arrive after a change are ignored.
      * @returns {() => boolean}
      */
     trackSelection() {
-      const [sessions, selected] = [sessionsLeft, selectionText(state.selection)];
-      return () => sessionsLeft === sessions && selectionText(state.selection) === selected;
+      const [sessionCount, selected] = [closedSessionCount, selectionText(state.selection)];
+      return () => closedSessionCount === sessionCount && selectionText(state.selection) === selected;
     },
     /** Moves the window to a span, as far as the session and the limit of zooming permit. @param {Span} span */
     setWindow(span) {

@@ -27,7 +27,7 @@ import { rulerTicks } from './scale.js';
  * @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
  * @property {number[]} hits start times of search hits, ps
  * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
- * @property {number|null} pointer x of the hair line at the pointer
+ * @property {number|null} pointer x of the vertical line at the pointer
  */
 
 /** Height of the ruler. */
@@ -35,7 +35,7 @@ export const RULER_PX = 20;
 const MAX_ARROWS = 32;
 /** Edges of steps that are closer to the last drawn one are not drawn. */
 const MIN_EDGE_DISTANCE_PX = 8;
-/** Arrows that cover a shorter time go straight up or down. */
+/** Arrows narrower than this are straight lines if they are higher than wide. */
 const MIN_CURVE_PX = 24;
 /** Distances between the ruler's ticks, for windows of more or less than 100 ns per pixel. */
 const TICK_PX = { coarse: 40, fine: 60 };
@@ -124,7 +124,7 @@ export function paint(
   clipped(left, 0, width - left, RULER_PX + 1, drawRuler);
   drawLabels();
 
-  /** @param {Lane} lane @param {number} [onlyName] draws only the slices with this index of a name */
+  /** @param {Lane} lane @param {number} [onlyName] draws only the slices whose name has this index */
   function drawLane(lane, onlyName) {
     const y = laneTop(scene, lane);
     const { kind } = lane.row;

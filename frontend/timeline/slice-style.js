@@ -85,7 +85,7 @@ export function textsOf(kind, { start, end, name: ids, classIndex }, i, names) {
   return [kind === 'classes' ? LABELS[CLASSES[classIndex[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name];
 }
 
-/** Whether the class index of a slice in this lane is one of the thirteen. @param {import('./layout.js').Lane} lane */
+/** Whether the class index of a slice in this lane is a class of the host. @param {import('./layout.js').Lane} lane */
 export const hasClass = ({ row: { kind } }) => kind === 'thread' || kind === 'classes' || kind === 'gaps';
 
 const KIND_WORDS = {
@@ -98,7 +98,7 @@ const KIND_WORDS = {
 };
 
 /**
- * The label of a slice: its class on host lanes, otherwise the kind of its row.
+ * The label of a slice: its class in rows of threads, classes, gaps and ops, otherwise the kind of its row.
  * @param {import('./scene.js').DrawnSlice} slice
  */
 function kindLabel({ lane, classIndex }) {

@@ -35,7 +35,7 @@ def compare(
     a: SessionTrace, b: SessionTrace, samples_per_step: tuple[float | None, float | None] = (None, None)
 ) -> Comparison:
     """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
-    numbers that their recordings were given.
+    recorded numbers.
 
     `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: one or two sentences on the steps.
     `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
@@ -81,7 +81,7 @@ def _program_order(view: Executions) -> list[str]:
 
 def comparison_view(a: SessionTrace, b: SessionTrace) -> CompareAnswer:
     """Returns `data/compare`: the document with the usual step of both on one axis (`step`). Its long tables are cut to
-    _MAX_ROWS rows; `count` is the length of `steps` before."""
+    _MAX_ROWS rows; `count` is the full length of `steps`."""
     document = compare(a, b)
     steps, work = document["steps"], document["device_work"]
     return {

@@ -177,7 +177,7 @@ def _pair_value(
 
 def _check_unique(path: str, line: int, speedups: _Speedups, model: str, column: str) -> None:
     if (model, column) in speedups:
-        raise InputError(f"{path}, line {line}: {model} has a pair in {column} already; name another column")
+        raise InputError(f"{path}, line {line}: {model} has a pair in {column} already; use another column")
 
 
 def _parse_speedup(path: str, line: int, cell: str) -> Fraction:

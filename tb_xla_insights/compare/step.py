@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.compare_route import StepClass, StepGap, StepPhase, StepRun, UsualStep
 
 _PIECE_COUNT = 480
-"""Equal pieces of a step, each drawn with the class that takes most of it: two pixels of a screen."""
+"""The number of equal pieces of a step, each drawn with the class that takes most of it; about two pixels wide."""
 
 _MAX_ROWS = 200
 
@@ -53,7 +53,7 @@ def usual_step_view(session: SessionTrace) -> UsualStep | None:
 
 
 def _phases(trace: Trace, step: int) -> list[StepPhase]:
-    """Returns the children of the step's annotation; the outermost annotations if steps are no annotations."""
+    """Returns the children of the step's annotation; the outermost annotations if steps are not annotations."""
     host = host_annotations(trace)
     depth = np.array([name.count("/") for name in host.names], np.int32)[host.path]
     phase_depth = int(find_steps(trace)[step].source == "annotation")
@@ -77,9 +77,9 @@ def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
         {
             "class": CLASSES[main_class[first]],
             "start_ps": int(edges[first]),
-            "duration_ps": int(edges[until] - edges[first]),
+            "duration_ps": int(edges[last] - edges[first]),
         }
-        for first, until in zip(changes[:-1].tolist(), changes[1:].tolist(), strict=True)
+        for first, last in zip(changes[:-1].tolist(), changes[1:].tolist(), strict=True)
     ]
 
 
@@ -103,14 +103,14 @@ def _gaps(trace: Trace, start: int, end: int) -> list[StepGap]:
     if not trace.devices:
         return []
     gaps = find_gaps(trace)
-    begin = np.maximum(gaps.start_ps, max(start, trace.devices[0].span_ps[0]))
-    until = np.minimum(gaps.end_ps, end)
-    rows = np.flatnonzero((gaps.device == 0) & (until > begin))
-    rows = np.sort(rows[np.argsort(begin[rows] - until[rows], kind="stable")[:_MAX_ROWS]])
+    gap_start = np.maximum(gaps.start_ps, start)
+    gap_end = np.minimum(gaps.end_ps, end)
+    rows = np.flatnonzero((gaps.device == 0) & (gap_end > gap_start))
+    rows = np.sort(rows[np.argsort(gap_start[rows] - gap_end[rows], kind="stable")[:_MAX_ROWS]])
     return [
         {
-            "start_ps": int(begin[row]),
-            "duration_ps": int(until[row] - begin[row]),
+            "start_ps": int(gap_start[row]),
+            "duration_ps": int(gap_end[row] - gap_start[row]),
             "cause": CLASSES[gaps.cause[row]],
         }
         for row in rows.tolist()

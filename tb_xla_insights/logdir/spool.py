@@ -32,7 +32,7 @@ class Spool(AbstractContextManager["Spool"]):
             self._extents[name] = self._file.seek(0, 2), self._file.write(value)
         except OSError as error:
             raise InputError(
-                f"temporary files: {error.strerror}; free some space for them, or name another folder with TMPDIR"
+                f"temporary files: {error.strerror}; free some space for them, or specify another folder with TMPDIR"
             ) from error
 
     def take(self, name: str) -> Any:

@@ -38,7 +38,7 @@ class Judged(TypedDict):
     chance: float | None
     """Largest difference, as a share of A's value, that may be chance; `null` if this one is not."""
     verdict: TestVerdict | None
-    """`same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested."""
+    """`same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested."""
 
 
 class JudgedTimePair(TimePair, Judged):
@@ -78,4 +78,4 @@ class ClassDifference(ClassKey, JudgedTimePair):
 
 
 class GapClass(ClassKey, TimePair):
-    """Idle time per step and core while the host did one thing."""
+    """Idle time per step and core during which the host was in one class."""

@@ -54,7 +54,7 @@ class DeviceName(TypedDict):
 
 
 class MeanCounts(TypedDict):
-    """What the means of the tree are over."""
+    """The numbers of steps and devices that the tree's means cover."""
 
     steps: int
     """Number of steps."""
@@ -185,7 +185,7 @@ class Ribbon(TypedDict):
 
 
 class PhaseTime(TypedDict):
-    """The device time of one phase in the step; from its first begin to its last end."""
+    """The device time of one phase in the step."""
 
     phase: int | None
     """Index into `phases`; `null` for ops without a phase."""
@@ -267,9 +267,9 @@ class PropagationView(StepPhases):
     coverage: Coverage
     """Own time of ops of the step on the device by the source of their scope."""
     total: AnnotationOrder
-    """The same of the whole session, on all hosts, and the order of phases by program."""
+    """The same for the whole session, on all hosts, and the order of phases by program."""
     means: MeanCounts
-    """What the means of the tree are over."""
+    """The numbers of steps and devices that the tree's means cover."""
     tree: list[AnnotationNode]
     """The paths with most time, each before those inside it."""
     unannotated: UnannotatedWork
@@ -294,4 +294,4 @@ class PropagationAnswer(PropagationView):
     requested_path: str | None
     """Path of the requested annotation or scope; `null` for none."""
     stale: bool
-    """Whether there is no event at the requested place."""
+    """Whether there is no event at the requested row, start and depth."""

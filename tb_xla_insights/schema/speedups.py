@@ -12,12 +12,12 @@ from tb_xla_insights.schema.differences import TestVerdict
 
 
 class KindStep(TypedDict):
-    """A step of one session."""
+    """The mean step of one session."""
 
     steps: int
     """Number of steps."""
     tracing_ps: int | None
-    """IR tracing in a step; `null` where nothing was traced."""
+    """IR tracing in a step; `null` if nothing was traced."""
     device_ps: int | None
     """Device time of a step, per core."""
     wall_ps: int | None
@@ -36,7 +36,7 @@ class KindSteps(TypedDict):
 
 
 class Speedup(TypedDict):
-    """Lazy over dynamo."""
+    """Times of the lazy session over those of the other one."""
 
     tracing: float | None
     """IR tracing."""
@@ -86,9 +86,9 @@ class Between(TypedDict):
     count: int
     """Number of occurrences."""
     total_ps: int
-    """Sum."""
+    """Sum of the idle times."""
     mean_ps: int
-    """Mean."""
+    """Mean idle time."""
     cause: ClassName | None
     """The cause with most time; `null` without idle time."""
     queued: bool
@@ -114,7 +114,7 @@ class LazyDynamo(TypedDict):
     step: KindSteps
     """What a step takes."""
     speedup: Speedup
-    """Lazy over dynamo."""
+    """Times of the lazy session over those of the other one."""
     executions: KindExecutions
     """What each execution costs."""
     between: BetweenBoth
@@ -133,7 +133,7 @@ class PairValue(TypedDict):
     b_ps: int
     """Median step of B."""
     steps: list[int | None] | None
-    """Number of steps behind each; `null` where both are given times."""
+    """Number of steps behind each; `null` if the file gives both times."""
     p: float | None
     """Probability that chance alone causes such a difference."""
     verdict: TestVerdict | None

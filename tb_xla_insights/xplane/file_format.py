@@ -22,7 +22,7 @@ _FORMATS = (
     (rb"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch that (git lfs pull)"),
     (rb"\s*<(!doctype html|html)", f"is a web page, such as a server's login page; {_LOG_IN}"),
     (rb"\s*<(\?xml|Error)", f"is XML, such as a store's refusal; {_LOG_IN}"),
-    (rb"\s*[\[{]\s*[\[{\"]", "is JSON; name the .xplane.pb file of the profile"),
+    (rb"\s*[\[{]\s*[\[{\"]", "is JSON; specify the .xplane.pb file of the profile"),
     (rb"\xff\xfe|\xfe\xff", _LOSSY_TRANSFER.format("was written as UTF-16 text, as PowerShell redirects it")),
     (rb"[A-Za-z0-9+/]{60}[A-Za-z0-9+/=\r\n]*\Z", "is base64 text; decode it (base64 -d)"),
 )
