@@ -150,32 +150,6 @@ export interface BelowRoof {
   op: number;
 }
 
-/** Idle time between two programs that follow each other. */
-export interface Between {
-  /** Program before. */
-  before: string | null;
-  /** Program after. */
-  after: string | null;
-  /** Number of occurrences. */
-  count: number;
-  /** Sum of the idle times. */
-  total_ps: number;
-  /** Mean idle time. */
-  mean_ps: number;
-  /** The cause with most time; `null` without idle time. */
-  cause: ClassName | null;
-  /** Whether the cause is `wait` because the gaps are queued: the device waits, not the host. */
-  queued: boolean;
-}
-
-/** Idle time between programs, in both sessions. */
-export interface BetweenBoth {
-  /** A. */
-  a: Between[];
-  /** B. */
-  b: Between[];
-}
-
 /** One server's part of a capture. */
 export interface CapturedHost {
   /** Address of the server. */
@@ -435,7 +409,7 @@ export interface ComparedAnnotation {
   /** Its row in B's report. */
   b: Annotation | null;
   /** Host time per step. */
-  host: JudgedTimePair;
+  host: TestedTimePair;
   /** Device time per step. */
   device: TimePair;
 }
@@ -1031,7 +1005,7 @@ export interface Executions {
   /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
   /** Idle time between programs that follow each other on a core; most time first. */
-  between: Between[];
+  between: IdleBetweenPrograms[];
   /** How far the host runs ahead of the device; `null` where launches are not known. */
   lead: Lead | null;
   /** The hosts that the answer covers; absent once all hosts are read. */
@@ -1614,6 +1588,32 @@ export interface HostsVerdict {
   steps: number[];
 }
 
+/** Idle time between two programs that follow each other. */
+export interface IdleBetweenPrograms {
+  /** Program before. */
+  before: string | null;
+  /** Program after. */
+  after: string | null;
+  /** Number of occurrences. */
+  count: number;
+  /** Sum of the idle times. */
+  total_ps: number;
+  /** Mean idle time. */
+  mean_ps: number;
+  /** The cause with most time; `null` without idle time. */
+  cause: ClassName | null;
+  /** Whether the cause is `wait` because the gaps are queued: the device waits, not the host. */
+  queued: boolean;
+}
+
+/** Idle time between programs, in both sessions. */
+export interface IdleBetweenProgramsOfBoth {
+  /** A. */
+  a: IdleBetweenPrograms[];
+  /** B. */
+  b: IdleBetweenPrograms[];
+}
+
 /** How batches reach the device, and whether it waits for them. */
 export interface InputPipeline {
   /** How batches are loaded; `null` if unknown. */
@@ -1642,76 +1642,6 @@ export interface InputPipeline {
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
   /** Hosts that hold up the others by loading. */
   late_hosts: string[];
-}
-
-/** A time in both sessions, and the result of the significance test for the difference. */
-export interface JudgedTimePair {
-  /** In A; `null` if there is none. */
-  a_ps: number | null;
-  /** In B. */
-  b_ps: number | null;
-  /** Difference. */
-  difference_ps: number | null;
-  /** Ratio. */
-  ratio: number | null;
-  /** Which direction is better; `null` if neither is. */
-  better: BetterDirection | null;
-  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
-  p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
-  chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
-  verdict: TestVerdict | null;
-}
-
-/** A program, in the order of execution on the device; times are means of a run. */
-export interface KindExecution {
-  /** Name of the program. */
-  program: string;
-  /** What launched it. */
-  kind: ExecutionKind;
-  /** Number of runs. */
-  count: number;
-  /** Number of runs per step. */
-  per_step: number | null;
-  /** Host time. */
-  host_ps: number;
-  /** Device time. */
-  device_ps: number;
-  /** Queue time. */
-  queue_ps: number;
-  /** Overhead. */
-  overhead_ps: number;
-}
-
-/** The programs of both sessions. */
-export interface KindExecutions {
-  /** A. */
-  a: KindExecution[];
-  /** B. */
-  b: KindExecution[];
-}
-
-/** The mean step of one session. */
-export interface KindStep {
-  /** Number of steps. */
-  steps: number;
-  /** IR tracing in a step; `null` if nothing was traced. */
-  tracing_ps: number | null;
-  /** Device time of a step, per core. */
-  device_ps: number | null;
-  /** Duration of a step. */
-  wall_ps: number | null;
-  /** Launches in a step. */
-  executions: number | null;
-}
-
-/** The step of both sessions. */
-export interface KindSteps {
-  /** A. */
-  a: KindStep;
-  /** B. */
-  b: KindStep;
 }
 
 /** The slices of one lane of a row as columns, by start. Neighbours below 2 px are merged. */
@@ -1743,13 +1673,63 @@ export interface LazyDynamo {
   /** The session that launched through dynamo. */
   dynamo: "a" | "b";
   /** What a step takes. */
-  step: KindSteps;
+  step: LazyDynamoSteps;
   /** Times of the lazy session over those of the other one. */
   speedup: Speedup;
   /** What each execution costs. */
-  executions: KindExecutions;
+  executions: LazyDynamoPrograms;
   /** Idle time between executions. */
-  between: BetweenBoth;
+  between: IdleBetweenProgramsOfBoth;
+}
+
+/** A program, in the order of execution on the device; times are means of a run. */
+export interface LazyDynamoProgram {
+  /** Name of the program. */
+  program: string;
+  /** What launched it. */
+  kind: ExecutionKind;
+  /** Number of runs. */
+  count: number;
+  /** Number of runs per step. */
+  per_step: number | null;
+  /** Host time. */
+  host_ps: number;
+  /** Device time. */
+  device_ps: number;
+  /** Queue time. */
+  queue_ps: number;
+  /** Overhead. */
+  overhead_ps: number;
+}
+
+/** The programs of both sessions. */
+export interface LazyDynamoPrograms {
+  /** A. */
+  a: LazyDynamoProgram[];
+  /** B. */
+  b: LazyDynamoProgram[];
+}
+
+/** The mean step of one session. */
+export interface LazyDynamoStep {
+  /** Number of steps. */
+  steps: number;
+  /** IR tracing in a step; `null` if nothing was traced. */
+  tracing_ps: number | null;
+  /** Device time of a step, per core. */
+  device_ps: number | null;
+  /** Duration of a step. */
+  wall_ps: number | null;
+  /** Launches in a step. */
+  executions: number | null;
+}
+
+/** The step of both sessions. */
+export interface LazyDynamoSteps {
+  /** A. */
+  a: LazyDynamoStep;
+  /** B. */
+  b: LazyDynamoStep;
 }
 
 /** How far the host runs ahead of the device: from a run's launch until its core has done all earlier work; negative where the core had nothing left to do. */
@@ -2960,6 +2940,26 @@ export interface Sums {
   queue_ps: number;
   /** The rest of `host_ps`. */
   overhead_ps: number;
+}
+
+/** A time in both sessions, and the result of the significance test for the difference. */
+export interface TestedTimePair {
+  /** In A; `null` if there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: BetterDirection | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
 }
 
 /** Time of a gap by class and thread. */

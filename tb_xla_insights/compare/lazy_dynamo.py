@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.compare.session_totals import SessionTotals
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.speedups import Between, KindExecution, KindStep, KindSteps, LazyDynamo
+    from tb_xla_insights.schema.speedups import (
+        IdleBetweenPrograms,
+        LazyDynamo,
+        LazyDynamoProgram,
+        LazyDynamoStep,
+        LazyDynamoSteps,
+    )
 
 
 def compare_lazy_dynamo(
     a: SessionTotals,
     b: SessionTotals,
-    between: Mapping[str, Sequence[Between]],
+    between: Mapping[str, Sequence[IdleBetweenPrograms]],
     order: Mapping[str, Sequence[str]],
 ) -> LazyDynamo | None:
     """Returns the tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
@@ -27,7 +33,7 @@ def compare_lazy_dynamo(
     """
     if {a.kind, b.kind} != {"lazy", "dynamo"}:
         return None
-    step: KindSteps = {"a": _step(a), "b": _step(b)}
+    step: LazyDynamoSteps = {"a": _step(a), "b": _step(b)}
     lazy, dynamo = (step["a"], step["b"]) if a.kind == "lazy" else (step["b"], step["a"])
     return {
         "lazy": "a" if a.kind == "lazy" else "b",
@@ -47,7 +53,7 @@ def _speedup(lazy_ps: int | None, dynamo_ps: int | None) -> float | None:
     return lazy_ps / dynamo_ps if lazy_ps and dynamo_ps else None
 
 
-def _step(session: SessionTotals) -> KindStep:
+def _step(session: SessionTotals) -> LazyDynamoStep:
     """Returns the times of a step; `tracing_ps` is None if nothing was traced."""
     return {
         "steps": len(session.steps),
@@ -58,11 +64,11 @@ def _step(session: SessionTotals) -> KindStep:
     }
 
 
-def _executions(session: SessionTotals, order: Sequence[str]) -> list[KindExecution]:
+def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamoProgram]:
     position = {name: index for index, name in reversed(list(enumerate(order)))}
     names = sorted(session.programs, key=lambda name: position.get(name, len(position)))
     total_count, runs = session.totals["executions"]["count"], session.runs_per_step
-    rows: list[KindExecution] = []
+    rows: list[LazyDynamoProgram] = []
     for name in names:
         totals = session.programs[name]
         count = totals["count"]

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.differences import (
         BetterDirection,
         ClassDifference,
-        Judged,
-        JudgedTimePair,
         Measure,
         MeasureUnit,
+        Tested,
+        TestedTimePair,
         TestVerdict,
         TimePair,
     )
@@ -32,12 +32,12 @@ def time_pair(a: int | None, b: int | None) -> TimePair:
 
 def judged_time_pair(
     a: int | None, b: int | None, better: BetterDirection | None, result: PermutationResult | None
-) -> JudgedTimePair:
+) -> TestedTimePair:
     """Returns the pair with its judgement."""
     return {**time_pair(a, b), **judgement(a, b, better, result)}
 
 
-def judgement(a: Value, b: Value, better: BetterDirection | None, result: PermutationResult | None) -> Judged:
+def judgement(a: Value, b: Value, better: BetterDirection | None, result: PermutationResult | None) -> Tested:
     """Returns the judgement of two values. `result`: of the permutation test, None if they have no values per step.
 
     `p` is the test's. `chance`: the largest difference that may be chance, as a share of A's value; None if this

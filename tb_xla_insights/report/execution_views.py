@@ -30,7 +30,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ExecutionKind
     from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
-    from tb_xla_insights.schema.speedups import Between as BetweenRow
+    from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
 _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MAX_RUNS = 2000
@@ -127,7 +127,7 @@ def _core_steps(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
     return runs * whole_core_steps / in_steps if in_steps else None
 
 
-def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
+def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBetweenPrograms]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
     in the gaps there; the pair with most time first. `queued`: the cause is `wait`, and queued gaps have most of its
     time."""

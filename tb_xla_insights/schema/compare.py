@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
-from tb_xla_insights.schema.differences import ClassDifference, GapClass, JudgedTimePair, Measure, TimePair
+from tb_xla_insights.schema.differences import ClassDifference, GapClass, Measure, TestedTimePair, TimePair
 from tb_xla_insights.schema.feeding import TransfersByDirection
 from tb_xla_insights.schema.session import Environment, SessionHead
 from tb_xla_insights.schema.speedups import LazyDynamo, Pairs
@@ -194,13 +194,13 @@ class ComparedAnnotation(TypedDict):
     """Its row in A's report."""
     b: Annotation | None
     """Its row in B's report."""
-    host: JudgedTimePair
+    host: TestedTimePair
     """Host time per step."""
     device: TimePair
     """Device time per step."""
 
 
-class WorkDifference(JudgedTimePair):
+class WorkDifference(TestedTimePair):
     """Own time of ops per step and core."""
 
     of_step: float | None

@@ -28,7 +28,7 @@ class TimePair(TypedDict):
     """Ratio."""
 
 
-class Judged(TypedDict):
+class Tested(TypedDict):
     """Result of the significance test for a difference."""
 
     better: BetterDirection | None
@@ -41,11 +41,11 @@ class Judged(TypedDict):
     """`same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested."""
 
 
-class JudgedTimePair(TimePair, Judged):
+class TestedTimePair(TimePair, Tested):
     """A time in both sessions, and the result of the significance test for the difference."""
 
 
-class Measure(Judged):
+class Measure(Tested):
     """A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`."""
 
     name: str
@@ -73,7 +73,7 @@ class Measure(Judged):
 ClassKey = TypedDict("ClassKey", {"class": ClassName})
 
 
-class ClassDifference(ClassKey, JudgedTimePair):
+class ClassDifference(ClassKey, TestedTimePair):
     """Mean host time per step of one class; all rows add up to the mean step."""
 
 

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from tb_xla_insights.schema.common import ExecutionKind, Join, Sums
 from tb_xla_insights.schema.launches import FixedCost, Lead, Program
 from tb_xla_insights.schema.route_parts import PartialAnswer
-from tb_xla_insights.schema.speedups import Between
+from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
 
 class ExecutionRow(Program):
@@ -55,7 +55,7 @@ class ExecutionSums(TypedDict):
     """The divisor of sums over runs for one step and core; `null` without steps."""
     fixed: FixedCost | None
     """Cost of an execution without device time; `null` where there are fewer than three runs to fit."""
-    between: list[Between]
+    between: list[IdleBetweenPrograms]
     """Idle time between programs that follow each other on a core; most time first."""
     lead: Lead | None
     """How far the host runs ahead of the device; `null` where launches are not known."""

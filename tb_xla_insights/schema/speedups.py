@@ -11,7 +11,7 @@ from tb_xla_insights.schema.common import ExecutionKind
 from tb_xla_insights.schema.differences import TestVerdict
 
 
-class KindStep(TypedDict):
+class LazyDynamoStep(TypedDict):
     """The mean step of one session."""
 
     steps: int
@@ -26,12 +26,12 @@ class KindStep(TypedDict):
     """Launches in a step."""
 
 
-class KindSteps(TypedDict):
+class LazyDynamoSteps(TypedDict):
     """The step of both sessions."""
 
-    a: KindStep
+    a: LazyDynamoStep
     """A."""
-    b: KindStep
+    b: LazyDynamoStep
     """B."""
 
 
@@ -46,7 +46,7 @@ class Speedup(TypedDict):
     """Duration of a step."""
 
 
-class KindExecution(TypedDict):
+class LazyDynamoProgram(TypedDict):
     """A program, in the order of execution on the device; times are means of a run."""
 
     program: str
@@ -67,16 +67,16 @@ class KindExecution(TypedDict):
     """Overhead."""
 
 
-class KindExecutions(TypedDict):
+class LazyDynamoPrograms(TypedDict):
     """The programs of both sessions."""
 
-    a: list[KindExecution]
+    a: list[LazyDynamoProgram]
     """A."""
-    b: list[KindExecution]
+    b: list[LazyDynamoProgram]
     """B."""
 
 
-class Between(TypedDict):
+class IdleBetweenPrograms(TypedDict):
     """Idle time between two programs that follow each other."""
 
     before: str | None
@@ -95,12 +95,12 @@ class Between(TypedDict):
     """Whether the cause is `wait` because the gaps are queued: the device waits, not the host."""
 
 
-class BetweenBoth(TypedDict):
+class IdleBetweenProgramsOfBoth(TypedDict):
     """Idle time between programs, in both sessions."""
 
-    a: list[Between]
+    a: list[IdleBetweenPrograms]
     """A."""
-    b: list[Between]
+    b: list[IdleBetweenPrograms]
     """B."""
 
 
@@ -111,13 +111,13 @@ class LazyDynamo(TypedDict):
     """The session that launched lazily."""
     dynamo: Literal["a", "b"]
     """The session that launched through dynamo."""
-    step: KindSteps
+    step: LazyDynamoSteps
     """What a step takes."""
     speedup: Speedup
     """Times of the lazy session over those of the other one."""
-    executions: KindExecutions
+    executions: LazyDynamoPrograms
     """What each execution costs."""
-    between: BetweenBoth
+    between: IdleBetweenProgramsOfBoth
     """Idle time between executions."""
 
 
