@@ -69,11 +69,11 @@ def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     return _rows(trace, device.ops)
 
 
-def _rows(trace: Trace, spans: NestedIntervals) -> list[tuple[str, int, int]]:
+def _rows(trace: Trace, intervals: NestedIntervals) -> list[tuple[str, int, int]]:
     return [
         (trace.strings[name], start, end)
         for name, start, end in zip(
-            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
+            intervals.name.tolist(), intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True
         )
     ]
 

@@ -52,11 +52,11 @@ def gpu(*kernels: Event, number: int = 0, streams: Mapping[str, list[Event]] | N
 
 def runs(trace: Trace, device: int = 0) -> list[tuple[str, float, float]]:
     """Program, start and end of a device's runs, in microseconds from the first event."""
-    spans = trace.devices[device].runs
+    intervals = trace.devices[device].runs
     return [
         (trace.strings[name], start / US, end / US)
         for name, start, end in zip(
-            spans.name.tolist(), spans.start_ps.tolist(), spans.end_ps.tolist(), strict=True
+            intervals.name.tolist(), intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True
         )
     ]
 

@@ -36,9 +36,9 @@ def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
     ops, nodes, modules = find_ops(trace), find_nodes(trace), module_names(trace)
     occurrences: dict[Key, Occurrence] = {}
     for index, mask in host_ops.ops:
-        spans = trace.devices[index].ops
-        rows = np.arange(len(spans))[mask]
-        key, start, end = ops.devices[index].key[rows], spans.start_ps[rows], spans.end_ps[rows]
+        intervals = trace.devices[index].ops
+        rows = np.arange(len(intervals))[mask]
+        key, start, end = ops.devices[index].key[rows], intervals.start_ps[rows], intervals.end_ps[rows]
         order = np.lexsort((start, start - end, key))  # the longest run of each op first
         group_starts = np.flatnonzero(np.diff(key[order], prepend=-1))
         longest = order[group_starts]
@@ -46,7 +46,7 @@ def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
         first_start = np.minimum.reduceat(start[order], group_starts) if len(longest) else start
         timeline_row = str(RowId(host_ops.host, "ops", index))
         columns = (
-            key[longest], end[longest] - start[longest], start[longest], spans.depth[rows[longest]],
+            key[longest], end[longest] - start[longest], start[longest], intervals.depth[rows[longest]],
             first_start, last_end,
         )  # fmt: skip
         for op, duration_ps, start_ps, depth, first_ps, last_ps in zip(

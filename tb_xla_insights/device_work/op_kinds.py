@@ -105,15 +105,15 @@ def _kind(ops: Ops, op: int, category: str, is_collective: bool, has_inner_ops: 
 def starts_execution(trace: Trace, device: int) -> NDArray[np.bool_]:
     """Returns, per op of a device (an index), whether an execution starts with it. On a GPU an op may be several
     kernels: adjacent ones on a stream, in the same run, are one execution. Elsewhere each event is an execution."""
-    ops, spans = find_ops(trace).devices[device], trace.devices[device].ops
-    if trace.devices[device].kind != "gpu" or not len(spans):
-        return np.ones(len(spans), np.bool_)
-    stream = trace.lines_of(spans.row)
+    ops, intervals = find_ops(trace).devices[device], trace.devices[device].ops
+    if trace.devices[device].kind != "gpu" or not len(intervals):
+        return np.ones(len(intervals), np.bool_)
+    stream = trace.lines_of(intervals.row)
     order = np.argsort(stream, kind="stable")  # by start within a stream
-    is_same_op = np.ones(len(spans) - 1, np.bool_)
+    is_same_op = np.ones(len(intervals) - 1, np.bool_)
     for column in (stream[order], ops.key[order], ops.run[order]):
         is_same_op &= column[1:] == column[:-1]
-    starts = np.empty(len(spans), np.bool_)
+    starts = np.empty(len(intervals), np.bool_)
     starts[order] = np.append(True, ~is_same_op)
     # A kernel without a run has no program, so it is not known whether two kernels are one op.
     starts |= ops.run < 0

@@ -80,8 +80,8 @@ class ScopeTrack(Track):
         return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items()]
 
     def _reasons(self, event: RowEvent) -> dict[str, str]:
-        ops, spans = find_ops(self.trace), self.trace.devices[self.device_number].ops
-        low, high = np.searchsorted(spans.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
+        ops, intervals = find_ops(self.trace), self.trace.devices[self.device_number].ops
+        low, high = np.searchsorted(intervals.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
         keys = ops.devices[self.device_number].key[low:high].tolist()
         reasons = {}
         for state in range(BARE, len(STATES)):
@@ -135,13 +135,13 @@ def scope_tracks(host_number: int, trace: Trace, duration_ps: int) -> list[Scope
 
 def _track(host_number: int, trace: Trace, device_number: int, duration_ps: int) -> ScopeTrack | None:
     ops, device = find_ops(trace), trace.devices[device_number]
-    device_ops, spans = ops.devices[device_number], device.ops
+    device_ops, intervals = ops.devices[device_number], device.ops
     labels = _Labels(trace, ops)
     if not (labels.of_part[0][_used_parts(ops, device_ops.key)] >= 0).any():
         return None
     columns = (
-        spans.start_ps,
-        spans.end_ps,
+        intervals.start_ps,
+        intervals.end_ps,
         device_ops.key,
         device_ops.run,
         ops.first_part,

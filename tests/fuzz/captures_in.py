@@ -152,14 +152,14 @@ def _check_trace(trace: Trace) -> None:
     assert (trace.start_ps >= 0).all()
     assert (trace.duration_ps >= 0).all()
     for device in trace.devices:
-        _check_spans(device.runs)
-        _check_spans(device.ops)
+        _check_intervals(device.runs)
+        _check_intervals(device.ops)
 
 
-def _check_spans(spans: NestedIntervals) -> None:
-    assert (np.diff(spans.start_ps) >= 0).all()
-    assert (spans.end_ps >= spans.start_ps).all()
-    assert (spans.own_ps >= 0).all()
+def _check_intervals(intervals: NestedIntervals) -> None:
+    assert (np.diff(intervals.start_ps) >= 0).all()
+    assert (intervals.end_ps >= intervals.start_ps).all()
+    assert (intervals.own_ps >= 0).all()
 
 
 TARGETS = [

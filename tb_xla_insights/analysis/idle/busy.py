@@ -54,12 +54,12 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 
 
 def idle(trace: Trace, device: Device, min_ps: int = 1) -> Intervals:
-    """When the device is idle within its span: its pauses of at least `min_ps`."""
+    """When the device is idle within its span: its gaps of at least `min_ps`."""
     return busy(trace, device).gaps(*device.span_ps, min_ps)
 
 
 def idle_ps(trace: Trace, device: Device) -> int:
-    """The device's idle time within its span, including the shortest pauses."""
+    """The device's idle time within its span, including the shortest gaps."""
     start, end = device.span_ps
     return end - start - busy(trace, device).clipped(start, end).total_ps
 

@@ -1,1 +1,1 @@
-"""Which execute call each run on a device comes from, and what each execution costs."""
+"""Which execute call each run on a device comes from, and what each run takes."""

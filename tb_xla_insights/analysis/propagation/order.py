@@ -190,11 +190,12 @@ def device_phase_segments(trace: Trace, device: int, runs: NDArray[np.bool_] | N
     """The phase segments of one device in order of time, of all its runs or of those that a mask over Launches.runs
     selects."""
     ops, phases = find_ops(trace), find_phases(trace)
-    spans, device_ops = trace.devices[device].ops, ops.devices[device]
+    intervals, device_ops = trace.devices[device].ops, ops.devices[device]
     selected = slice(None) if runs is None else np.append(runs, False)[device_ops.run]
     return PhaseSegments(
         *phase_segments(
-            device_ops.key[selected], device_ops.own_ps[selected], spans.start_ps[selected], spans.end_ps[selected],
+            device_ops.key[selected], device_ops.own_ps[selected],
+            intervals.start_ps[selected], intervals.end_ps[selected],
             device_ops.run[selected], ops.first_part, ops.cumulative_weights, phases.of_part,
         )
     )  # fmt: skip

@@ -112,8 +112,8 @@ def device_intervals(trace: Trace, selection: OpSelection) -> dict[str, Interval
     nodes, ops = find_nodes(trace), find_ops(trace)
     intervals: dict[int, Interval] = {}
     for device, rows in selection:
-        spans = trace.devices[device].ops
-        start, end = spans.start_ps[rows], spans.end_ps[rows]
+        device_ops = trace.devices[device].ops
+        start, end = device_ops.start_ps[rows], device_ops.end_ps[rows]
         key_of_op = ops.devices[device].key[rows]
         for key, (begin, until) in _first_to_last(len(ops.name), key_of_op, start, end).items():
             innermost = set(nodes.of_part[ops.first_part[key] : ops.first_part[key + 1]].tolist()) - {-1}

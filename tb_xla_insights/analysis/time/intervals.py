@@ -107,11 +107,11 @@ def _union_of_two(a: Intervals, b: Intervals) -> Intervals:
 
 
 def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
-    """Returns the parts of each span that its children do not cover, as columns: index of the span, start, end.
+    """Returns the parts of each interval that its children do not cover, as columns: its index, start, end.
 
-    Spans are sorted by start; `parents` holds indices of spans, -1 for none. Spans may overlap without being nested.
+    Intervals are sorted by start; `parents` holds their indices, -1 for none. They may overlap without being nested.
     """
-    span, start, end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
-    count = kernels.own_time(starts, ends, parents, starts.copy(), span, start, end)
-    span, start, end = trim_columns(count, span, start, end)
-    return span, start, end
+    index, start, end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
+    count = kernels.own_time(starts, ends, parents, starts.copy(), index, start, end)
+    index, start, end = trim_columns(count, index, start, end)
+    return index, start, end
