@@ -126,6 +126,8 @@ def _compute_flags(
     if trace.devices[device].from_host_events:
         by_opcode = _classify_opcodes(trace, device, is_container)
         containers = np.where(by_opcode != _NO_OPCODE, by_opcode > 0, containers)
+    else:  # sends to the host compute nothing either
+        waits |= np.isin(trace.map_texts(names, _kind_index), _POINT_TO_POINT)
     return (kinds < 0) & ~(waits | containers), containers
 
 
