@@ -206,6 +206,6 @@ def test_a_full_disk_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with (
         Spool() as spool,
-        pytest.raises(InputError, match=r"^temporary files: .*; free some space for them, or name"),
+        pytest.raises(InputError, match=r"^temporary files: .*; free some space for them, or specify"),
     ):
         spool.put("a", b"more than a byte")
