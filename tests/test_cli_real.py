@@ -70,7 +70,7 @@ def test_classes_add_up_in_every_window(sessions: list[xi.Session]) -> None:
                 assert device["busy_ps"] + device["idle_ps"] <= end - start
 
 
-def test_a_text_report_of_everything_is_printed(
+def test_every_session_is_printed_as_text(
     sessions: list[xi.Session], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for session in sessions:

@@ -1,4 +1,4 @@
-"""How the page's files are served: under addresses that change with the content, in an encoding of the client."""
+"""How the page's files are served: under addresses that change with the content, encoded as the client accepts."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_an_installation_without_the_page_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_serving_writes_no_files(folder: Path, method: str) -> None:
+def test_other_methods_are_refused(folder: Path, method: str) -> None:
     assets = Assets(folder)
     answer = client(assets).open(assets.entry_url(), method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")

@@ -1,4 +1,7 @@
-/** The capture dialog: takes the servers' addresses, shows progress, and closes when the new session opens. */
+/**
+ * The capture dialog: takes the servers' addresses, shows progress, and closes when the new session opens, unless there
+ * is a message to read.
+ */
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { delay } from '../lib/activity.js';

@@ -11,7 +11,7 @@ import { ratioCell } from './cells.js';
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 
-/** The table of the times of a step of each. @param {LazyDynamo} answer */
+/** The table of the times of a lazy step and of a dynamo step. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
   const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
   const { kind: kindDefinition, tracing_ps, device_ps, wall_ps, executions } = TABLES.lazy_dynamo_steps;
@@ -38,7 +38,7 @@ export function lazySteps(answer) {
 }
 
 /**
- * The card: a step of each, its executions, and the times between these. Null unless dynamo launched
+ * The card: a lazy and a dynamo step, the executions of both, and the times between these. Null unless dynamo launched
  * in exactly one of the sessions.
  * @param {LazyDynamo|null} answer
  */
@@ -58,7 +58,7 @@ export function lazyCard(answer) {
       testid: 'compare-runs',
       fixed: true,
       group: groupOf,
-      items: groupRows(answer.executions, 'executions in the order of the device'),
+      items: groupRows(answer.executions, 'executions in the order in which the device ran them'),
       columns: [
         definedColumn(program, { title: undefined, cell: (row) => codeCell(row.program, 26) }),
         definedColumn(host_ps),

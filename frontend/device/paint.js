@@ -29,8 +29,8 @@ const MAX_LABELLED_DOTS = 80;
 const SECOND_ROOF_SHARE = 0.5;
 /** Positions of a roof's label along its line, 0 to 1, the best first. */
 const ROOF_LABEL_POSITIONS = [0.62, 0.3, 0.85, 0.15];
-/** A dot's label is at most this far from it, px. */
-const MAX_LABEL_DISTANCE = 90;
+/** Dots farther than this from a roof's label do not matter for its position, px. */
+const MAX_DOT_DISTANCE = 90;
 const AREA_NOTE = 'area of a dot: own time';
 
 /**
@@ -137,12 +137,12 @@ export function paintRoofline(
     const compute = `${digits(teraflops, teraflops < 100 ? 1 : 0)} TFLOP/s${precision ? ` ${precision}` : ''}`;
     write(palette.ink, compute, right - 4 - textWidth(compute), corner[1] - 10);
     occupied.push({ x: right - 4 - textWidth(compute), y: corner[1] - 17, w: textWidth(compute), h: 14 });
-    const slope = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
+    const angle = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
     const memory = `HBM ${digits((roof.bytes ?? 0) / 1e9)} GB/s`;
     if (Math.hypot(corner[0] - low[0], corner[1] - low[1]) > textWidth(memory) * 1.6) {
       const position = freestPosition(low, corner, textWidth(memory) / 2);
-      writeAlong(memory, low, corner, position, slope, -9, palette.ink);
-      writeAlong('50 % of it', low, corner, position, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
+      writeAlong(memory, low, corner, position, angle, -9, palette.ink);
+      writeAlong('50 % of it', low, corner, position, angle, 9 + (y(1) - y(2)) * Math.cos(angle), palette.ink3);
     }
     const [text, labelY] = [ridgeText(intensity), bottom - 11];
     const plateWidth = textWidth(text) + 8;
@@ -164,7 +164,7 @@ export function paintRoofline(
   }
 
   /**
-   * The position for a text on a line, 0 to 1, that is farthest from the labelled dots.
+   * The position for a text on a line, 0 to 1, that is farthest from the largest dots.
    * @param {[number, number]} from
    * @param {[number, number]} to
    * @param {number} halfWidth of the text
@@ -175,7 +175,7 @@ export function paintRoofline(
       const [px, py] = pointOn(from, to, position);
       return minimum(
         dots.slice(0, LABELLED_DOTS).map((dot) => Math.hypot(px - dot.x, py - dot.y)),
-        MAX_LABEL_DISTANCE,
+        MAX_DOT_DISTANCE,
       );
     };
     return ROOF_LABEL_POSITIONS.filter((position) => Math.min(position, 1 - position) * length > halfWidth).reduce(
@@ -190,23 +190,23 @@ export function paintRoofline(
    * @param {[number, number]} from
    * @param {[number, number]} to
    * @param {number} position 0 to 1
-   * @param {number} slope
+   * @param {number} angle of the line, in radians
    * @param {number} offset from the line, px
    * @param {string} color
    */
-  function writeAlong(text, from, to, position, slope, offset, color) {
+  function writeAlong(text, from, to, position, angle, offset, color) {
     const [px, py] = pointOn(from, to, position);
     g.save();
     g.translate(px, py);
-    g.rotate(slope);
+    g.rotate(angle);
     write(color, text, -textWidth(text) / 2, offset);
     g.restore();
     // The slanted text is covered by several boxes.
     const half = textWidth(text) / 2;
     for (let at = -half; at < half; at += 14) {
       occupied.push({
-        x: px + Math.cos(slope) * at - Math.sin(slope) * offset - 7,
-        y: py + Math.sin(slope) * at + Math.cos(slope) * offset - 7,
+        x: px + Math.cos(angle) * at - Math.sin(angle) * offset - 7,
+        y: py + Math.sin(angle) * at + Math.cos(angle) * offset - 7,
         w: 14,
         h: 14,
       });

@@ -139,9 +139,9 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
       : '',
     fit && fit.runs > 2
       ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
-        `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
+        `${briefTime(Math.max(0, fit.fixed_ps))} per run${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
-          : ', however long it runs'}.`
+          : ', however long it is'}.`
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +

@@ -38,7 +38,7 @@ export function rowOf(gaps, parent = null) {
 }
 
 /**
- * One row per gap of the program: the gaps on several cores that are the same gap to the server.
+ * One row per gap that the server lists; a gap on several cores is one row.
  * @param {GapItem[]} items from `eachCore`, possibly filtered
  * @param {string[]} devices ids of all devices, in their order
  * @returns {GapRow[]} longest first

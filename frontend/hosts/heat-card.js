@@ -261,7 +261,7 @@ export function createHeatCard(on) {
           state === 'compared' &&
             h(
               'span',
-              { class: 'segments', role: 'group', 'aria-label': 'What is input', 'data-testid': 'heat-measure' },
+              { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' },
               measures,
             ),
         ],

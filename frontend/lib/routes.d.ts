@@ -1138,7 +1138,7 @@ export interface GapAnswer {
   after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
-  /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
+  /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
   /** The class with most time until the work was queued; `wait` where it had been queued before. */
   cause: ClassName;
@@ -1204,7 +1204,7 @@ export interface GapItem {
   after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
-  /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
+  /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
   /** The class with most time until the work was queued; `wait` where it had been queued before. */
   cause: ClassName;
@@ -1591,9 +1591,9 @@ export interface HostsVerdict {
 /** Idle time between two programs that follow each other. */
 export interface IdleBetweenPrograms {
   /** Program before. */
-  before: string | null;
+  before: string;
   /** Program after. */
-  after: string | null;
+  after: string;
   /** Number of occurrences. */
   count: number;
   /** Sum of the idle times. */
@@ -1690,7 +1690,7 @@ export interface LazyDynamoProgram {
   kind: ExecutionKind;
   /** Number of runs. */
   count: number;
-  /** Number of runs per step. */
+  /** Number of launches per step. */
   per_step: number | null;
   /** Host time. */
   host_ps: number;

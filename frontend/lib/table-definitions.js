@@ -234,7 +234,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     program: { key: 'program', head: 'Program', unit: 'code' },
     executions: { key: 'executions', head: 'Executions', unit: 'count' },
     device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },
-    runs: { key: 'runs', head: 'Runs', unit: 'count' },
+    runs: { key: 'runs', head: 'Runs of phases', unit: 'count' },
     phases: { key: 'phases', head: 'Phases', unit: 'count' },
     inversion_share: { key: 'inversion_share', head: 'Inverted', unit: 'share' },
   },

@@ -44,7 +44,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   /**
-   * Opens the gaps that a class causes; without gaps, the first step.
+   * Opens the gaps that a class causes; if it causes none, the first step, if there is one.
    * @param {ClassName} name
    */
   const showClass = (name) =>
@@ -57,7 +57,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const showsFirstStep = !counts.gaps && start !== undefined;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   /**
-   * A link to the gaps that a class causes or, without gaps, to the first step; plain text if there is neither.
+   * A link to the gaps that a class causes or, if the session has no gaps, to the first step; otherwise plain text.
    * @param {ClassName} name
    * @param {string} text
    */

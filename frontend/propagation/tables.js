@@ -112,7 +112,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
     omittedNote(left_out.unannotated_ops),
     shared_ops.length
       ? [
-          h('h3', null, 'Ops with several annotations: their time is divided by the shares of their parts'),
+          h('h3', null, 'Ops with several annotations: their time is divided among their parts'),
           opsTable(
             'Ops with several annotations',
             'shared-ops-table',
@@ -122,7 +122,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
               head: partsDefinition.head,
               cell: ({ parts, unscoped_share }) => [
                 ...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]),
-                unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : '',
+                unscoped_share ? `(${share(unscoped_share)} of its instructions have none)` : '',
               ],
             },
           ),

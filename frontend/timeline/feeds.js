@@ -16,6 +16,7 @@ import { createFeed } from './columns.js';
  * @param {(error: Error) => void} on.failed
  */
 export function createFeeds(model, { arrived, failed }) {
+  /** Slices of host rows; while device rows are not aligned, of all rows. */
   const host = createFeed(() => arrived(true), failed);
   const device = createFeed(() => arrived(false), failed);
   /** The last aligned slices and their sources. @type {{sources: unknown[], slices: Slices|null}} */

@@ -32,8 +32,9 @@ export function devicesLabel(names) {
 export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
- * Lays out the groups. The host of the gap that was selected last, or else the first host, shows all its rows and one
- * device. For comparison, the others show their classes and the runs of the same device. All can be unfolded.
+ * Lays out the groups. The host of the device whose gap was selected, or whose gaps were revealed, last, or else the
+ * first host, shows all its rows and one device. For comparison, the others show their classes and the runs of the same
+ * device. All can be unfolded.
  * @param {import('./layout.js').Stack} stack
  * @param {Row[]} rows
  * @param {import('./layout.js').LayoutOptions} options

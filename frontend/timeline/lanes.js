@@ -57,7 +57,7 @@ export function createLanes(model, on) {
   let listedKey = '';
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
-  /** The device of the gap that was selected last. @type {string|null} */
+  /** The device whose gap was selected, or whose gaps were revealed, last. @type {string|null} */
   let focus = null;
   /** The device whose gaps are scrolled into view once they are loaded. @type {string|null} */
   let revealing = null;

@@ -42,7 +42,7 @@ import { gapRow } from './selection.js';
  * @property {string[]} [lastHosts] names of the hosts at the bottom
  * @property {Map<string, string>} [shortNames] by the hosts' names
  * @property {Map<string, string>} [rankLabels] labels beside the hosts' names
- * @property {string|null} [focus] the device of the gap that was selected last
+ * @property {string|null} [focus] the device whose gap was selected, or whose gaps were revealed, last
  */
 
 const ANNOTATION_DEPTHS = 5;

@@ -43,8 +43,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="worse[=PERCENT]",
         type=_worse_share,
-        help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
-        "(default: 3 %%, up to which they count as equal)",
+        help="exit with 1 if B is worse than A: if its steps (its time per sample, if steps differ in size) are "
+        "longer, beyond chance, by more than PERCENT of A's (default: 3 %%, up to which they count as equal)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a JSON file with further host event names")
     arguments.add_scheduler(parser)
@@ -96,7 +96,8 @@ def run(options: Any) -> int:
 
 
 def _is_worse(document: dict[str, Any], share: float) -> bool:
-    """Whether B's steps are longer by more than the share; prints the result, or why there is none, to stderr."""
+    """Whether B's steps are longer by more than the share; prints to stderr that they are, or why that cannot be
+    judged."""
     from tb_xla_insights.compare.sentences import step_increase, unjudged_reason
 
     if reason := unjudged_reason(document):
@@ -105,7 +106,9 @@ def _is_worse(document: dict[str, Any], share: float) -> bool:
     increase = step_increase(document)
     if increase <= share:
         return False
-    printing.print_note(f"B is worse than A: its steps are {units.share(increase)} longer, beyond chance")
+    is_per_sample = document["chance"]["measure"] == "samples_median"
+    subject = "its time per sample is" if is_per_sample else "its steps are"
+    printing.print_note(f"B is worse than A: {subject} {units.share(increase)} longer, beyond chance")
     return True
 
 

@@ -60,14 +60,14 @@ def _step(session: SessionTotals) -> LazyDynamoStep:
         "tracing_ps": session.class_means.get("tracing") or None,
         "device_ps": session.per_step(session.totals["executions"]["device_ps"]),
         "wall_ps": session.step_ps,
-        "executions": session.runs_per_step,
+        "executions": session.launches_per_step,
     }
 
 
 def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamoProgram]:
     position = {name: index for index, name in reversed(list(enumerate(order)))}
     names = sorted(session.programs, key=lambda name: position.get(name, len(position)))
-    total_count, runs = session.totals["executions"]["count"], session.runs_per_step
+    total_count, runs = session.totals["executions"]["count"], session.launches_per_step
     rows: list[LazyDynamoProgram] = []
     for name in names:
         totals = session.programs[name]

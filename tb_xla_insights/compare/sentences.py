@@ -109,7 +109,7 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
 
 def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
     """Returns `; but B compiled in 1 of 6 steps, for 1.79 s`: time that is in the means but not in the test. Empty if
-    it makes no more difference between the sessions than steps differ from run to run."""
+    it makes no more difference between the sessions than steps differ from one training run to another."""
     mean_a, mean_b = (sum(session.rare_compile_times_ps) / len(session.steps) for session in (a, b))
     if abs(mean_a - mean_b) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
         return ""
@@ -181,7 +181,8 @@ def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) 
 
 
 def _is_notable(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
-    """Whether a row's difference is significant, above _MIN_REASON_SHARE, and more than that from run to run."""
+    """Whether a row's difference is significant, above _MIN_REASON_SHARE, and more than that from one
+    training run to another."""
     min_ps = max(a.median_ps or 0, b.median_ps or 0) * _MIN_REASON_SHARE
     is_significant = row["p"] is not None and row["p"] <= SIGNIFICANCE_LEVEL
     return is_significant and abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])
@@ -211,7 +212,11 @@ def _step_count_text(session: SessionTotals, name: str) -> str:
         f"{count(len(session.steps))}{NARROW_SPACE}{'step' if len(session.steps) == 1 else 'steps'} in {name}"
     )
     blocks = session.sample.block_count
-    return steps if blocks == len(session.steps) else f"{steps} ({count(blocks)} with all hosts together)"
+    return (
+        steps
+        if blocks == len(session.steps)
+        else f"{steps} ({count(blocks)} if each step counts once for all hosts)"
+    )
 
 
 def _percent(value: float) -> str:

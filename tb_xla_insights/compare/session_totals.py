@@ -114,14 +114,14 @@ class SessionTotals:
         return {name: {"kind": rows[0]["kind"], **execution_sums(rows)} for name, rows in groups.items()}
 
     @cached_property
-    def runs_per_step(self) -> float | None:
+    def launches_per_step(self) -> float | None:
         """Launches per step, without launches outside of steps."""
         return sum(self.values(lambda step: step["executions"])) / len(self.steps) if self.steps else None
 
     def per_step(self, total_ps: int) -> int | None:
         """Converts a total over all device runs to a time per step and core. Runs of steps that the capture cuts count
         in the mean of a run, but not in the number of runs per step."""
-        count, runs = self.totals["executions"]["count"], self.runs_per_step
+        count, runs = self.totals["executions"]["count"], self.launches_per_step
         return round(total_ps / count * runs) if count and runs is not None else None
 
     @cached_property

@@ -43,8 +43,9 @@ class Amounts:
 
 @memoised
 def find_amounts(trace: Trace) -> Amounts:
-    """Returns the amounts of all distinct ops of a host. Containers have none, as their parts have them. Ops that only
-    start or await an asynchronous op have the capture's bytes but are no work: the transfer runs beside them."""
+    """Returns the amounts of all distinct ops of a host. Containers have none, as the ops inside them have them. Ops
+    that only start or await an asynchronous op have the capture's bytes but are no work: the transfer runs beside
+    them."""
     ops = find_ops(trace)
     flags: NDArray[np.uint8] = np.zeros(len(ops.name), np.uint8)
     flops_sources: list[FlopsSource | None] = []
@@ -76,13 +77,13 @@ def find_amounts(trace: Trace) -> Amounts:
 
 def _count(stats: dict[str, StatValue], name: str) -> int | None:
     value = stats.get(name)
-    # The compiler's -1 for "not known" may be written without its sign.
+    # The compiler's -1 for "not known" may be written as the unsigned number 2**64 - 1.
     return int(value) if isinstance(value, (int, float)) and 0 <= value < MAX_AMOUNT else None
 
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
     """Returns an execution's bytes to and from the main memory; all of its bytes if the capture does not split them by
-    memory, or into more than any device moves. A copy between other memories has 0."""
+    memory, or if the main memory's share is impossible (MAX_AMOUNT or more). A copy between other memories has 0."""
     breakdown = stats.get("memory_access_breakdown")
     if nbytes is None or not isinstance(breakdown, bytes):
         return nbytes

@@ -88,8 +88,8 @@ def inspect_path(path: str) -> PathContents | None:
             in_sessions = [capture for capture in captures if is_session_directory(parent(capture.path))]
             return PathContents("logdir", in_sessions, tuple(remote.unreadable))
         info = remote.info()
-        is_page = info is not None and info.get("mimetype") == "text/html"
-        if info is None or is_page or info.get("type") == "directory":
+        is_html_listing = info is not None and info.get("mimetype") == "text/html"
+        if info is None or is_html_listing or info.get("type") == "directory":
             return PathContents("logdir", [], tuple(remote.unreadable)) if info else None
         return PathContents("capture", [_remote_info(path, info)])
 

@@ -51,8 +51,9 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 class AllowedHosts:
-    """The host names that one TensorBoard accepts: the `listed` ones, those of its `host` (None: the loopback
-    interface) and, if `bind_all` makes it serve the network, those of this machine there."""
+    """The host names that one TensorBoard accepts: the `listed` ones, this machine's and `host` (None: the loopback
+    interface) and, if `bind_all` or `host` makes it serve the network, also the name that TensorBoard prints, names
+    without a dot, and names of local networks."""
 
     def __init__(self, listed: Iterable[str] = (), host: str | None = None, bind_all: bool = False) -> None:
         self._listed = tuple(listed)

@@ -26,13 +26,14 @@ MAX_CELLS = 4_000_000
 INT64_MIN, INT64_MAX = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 RunLabel = tuple[int, int]
-"""A run that several parties share: its component and its label (see `Alignment`)."""
+"""The runs that belong together on several parties: their component and their label (see `Alignment`)."""
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Collectives that several parties took part in together, in order of time: a row per instance, a column per party,
-    valid where `present`. Times are on the common clock.
+    """Collectives that several parties took part in together: a row per instance, a column per party, valid where
+    `present`. Times are on each party's own clock from `find_instances`, and on the common clock, in order of time,
+    from `place_on_common_clock`.
 
     `begin_ps`: the party's arrival, when its last core joins. `wait_start_ps`: when it starts to wait. `end_ps`: when
     its first core is done. `instruction`: index into `SharedInstructions.instructions`. `step`: index into the common
@@ -79,7 +80,8 @@ def common_steps(
     run.
 
     The aligned party with most steps sets the indices. The steps of each other party are shifted by the difference that
-    most of the runs that it shares with earlier parties imply; if it shares none, most of the steps' numbers.
+    most of the runs that it shares with earlier parties imply; if it shares none, by the difference that most of
+    the steps' numbers imply.
     """
     step_of_run: dict[RunLabel, int] = {}
     step_of_number: dict[int, int] = {}

@@ -147,16 +147,16 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
 
 def _steps(comparison: HostComparison) -> HostsSteps:
     table, arrivals = comparison.table, comparison.arrivals
-    last = most_charged_parties(arrivals)
+    most_charged = most_charged_parties(arrivals)
     max_late = arrivals.max_late_ps()
     is_late = [
         host in comparison.late_hosts.parties and int(max_late[step, host]) > clock_noise_ps(arrivals, host)
-        for step, host in enumerate(last.tolist())
+        for step, host in enumerate(most_charged.tolist())
     ]
     return {
         "number": table.number,
         "name": table.name,
-        "last_host": last.tolist(),
+        "last_host": most_charged.tolist(),
         "is_last_host_late": is_late if not comparison.core_arrivals else [False] * arrivals.step_count,
         "step_us": _median_steps_us(table),
     }

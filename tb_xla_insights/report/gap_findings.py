@@ -54,9 +54,9 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
 def reason_of_gap(
     gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
-    """The finding that explains most of a gap, if that is a mistake and explains at least _MIN_REASON_SHARE of the gap;
-    else None. A limit would only repeat what the host did. If the launch waited for most of the gap, what the host did
-    meanwhile is no reason. `times_by_finding`: those of `findings_of_gap`."""
+    """The finding that explains the largest part of a gap, if that is a mistake and explains at least _MIN_REASON_SHARE
+    of the gap; else None. A limit would only repeat what the host did. If the launch waited for most of the gap, what
+    the host did meanwhile is no reason. `times_by_finding`: those of `findings_of_gap`."""
     waiting_ps = sum(link["duration_ps"] for link in gap.get("chain", ()) if link["meanwhile"])
     if not times_by_finding or 2 * waiting_ps > gap["duration_ps"]:
         return None

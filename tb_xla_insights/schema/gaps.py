@@ -61,7 +61,7 @@ class GapInterval(TypedDict):
     inside_run: bool
     """Whether it is inside one run of a program."""
     kind: GapKind
-    """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
+    """`starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`."""
     cause: ClassName
     """The class with most time until the work was queued; `wait` where it had been queued before."""
     by_class_ps: ByClass

@@ -56,7 +56,7 @@ class LazyDynamoProgram(TypedDict):
     count: int
     """Number of runs."""
     per_step: float | None
-    """Number of runs per step."""
+    """Number of launches per step."""
     host_ps: int
     """Host time."""
     device_ps: int
@@ -79,9 +79,9 @@ class LazyDynamoPrograms(TypedDict):
 class IdleBetweenPrograms(TypedDict):
     """Idle time between two programs that follow each other."""
 
-    before: str | None
+    before: str
     """Program before."""
-    after: str | None
+    after: str
     """Program after."""
     count: int
     """Number of occurrences."""

@@ -24,11 +24,11 @@ PHASES = Definition(
         Column("program", "Program", "code"),
         Column("executions", "Executions", "count", priority=3),
         Column("device_ps", "Device", "time"),
-        Column("runs", "Runs", "count", priority=1),
+        Column("runs", "Runs of phases", "count", priority=1),
         Column("phases", "Phases", "count", priority=2),
         Column("inversion_share", "Inverted", "share"),
     ),
-    note="all cores; runs and phases of an execution",
+    note="all cores; in an execution: runs of phases, and phases",
 )
 
 UNANNOTATED_OPS = Definition(

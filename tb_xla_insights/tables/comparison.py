@@ -73,7 +73,7 @@ LAZY_DYNAMO_STEPS = Definition(
 )
 
 LAZY_DYNAMO_EXECUTIONS = Definition(
-    "Executions in the order of the device, means of a run",
+    "Executions in the order in which the device ran them, means of a run",
     (
         Column("program", "Program", "code"),
         Column("kind", "Kind"),

@@ -76,7 +76,7 @@ def run_on_cluster(
             except KilledWorker:
                 yield Failure(
                     host,
-                    f"{host.path}: the workers that read it ended, often because it ran out of memory; "
+                    f"{host.path}: the workers that read it ended, often because they ran out of memory; "
                     "give workers more, or fewer threads each",
                 )
             except (CancelledError, OSError, TimeoutError) as error:

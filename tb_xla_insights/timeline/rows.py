@@ -4,9 +4,10 @@ Per host: steps, annotations, the partition of host time by class, the threads (
 the others); per device its modules, its ops and its other lines.
 
 Threads do not show plumbing: events that mark handed-over tasks (`ThreadpoolListener::…`) and the ends of device ops.
-These have no duration to speak of, are half of the events of a CPU capture, and would merge the work into groups. Their
-content is shown elsewhere: the link between threads as a flow between the events around them, an op's end as the length
-of the op in its device's row. Search finds them by the start of their names, and they have details like any event.
+These have no duration to speak of, are half of the events of a CPU capture, and would be drawn with the work as slices
+of several events. Their content is shown elsewhere: the link between threads as a flow between the events around them,
+an op's end as the length of the op in its device's row. Search finds them by the start of their names, and they have
+details like any event.
 """
 
 from __future__ import annotations

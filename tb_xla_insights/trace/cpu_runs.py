@@ -1,9 +1,10 @@
 """Devices of captures without a device plane: PyTorch/XLA on a CPU records its ops on host threads.
 
-A *run* begins with the region around a `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
-`ExecuteHelper` itself for small programs, which run inline. It ends with that event: all ops are complete by then, even
-if the thread leaves the region only after the next runs. An op on a pool thread belongs to the run that its region's
-flow reaches first, and ends no later (`cpu_ops`).
+A *run* begins with the region (`regions.LineRegions`) around a `ThunkExecutor::Execute (wait for completion)`: a region
+of a client thread, or `ExecuteHelper` itself for small programs, which run inline. It ends when the `(wait for
+completion)` event ends: all ops are complete by then, even if the thread leaves the region only after the next runs. An
+op on a pool thread belongs to the run that its region's flow reaches first, and ends no later than that run
+(`cpu_ops`).
 
 If events record their run and core (`run_keys`), an op that no flow ties to a run belongs to the recorded run.
 """

@@ -27,14 +27,14 @@ def file_name(answer: Response) -> str:
 
 def refuse_view_scripts(page: Page) -> list[str]:
     """Refuses the scripts of views, as after an upgrade while the page is open. Returns the names requested so far."""
-    urls: list[str] = []
+    names: list[str] = []
 
     def refuse(route: Route) -> None:
-        urls.append(route.request.url.rpartition("/")[2])
+        names.append(route.request.url.rpartition("/")[2])
         route.fulfill(status=404, body="{}")
 
     page.route(lambda url: "/packed/" in url and not url.endswith(("index.js", "index.css")), refuse)
-    return urls
+    return names
 
 
 def test_the_first_view_takes_one_script_and_one_style_sheet(
@@ -85,14 +85,14 @@ def test_a_missing_script_is_reported_and_retry_reloads_the_page(
     xi: Xi, case_study: str, complaints: list[str]
 ) -> None:
     page = xi.page
-    urls = refuse_view_scripts(page)
+    names = refuse_view_scripts(page)
     xi.open(case_study, v="overview")
     page.get_by_test_id("tab-gaps").click()
     main = page.get_by_test_id("view-gaps")
     expect(main).to_have_attribute("data-state", "error")
     expect(main.get_by_role("heading")).to_have_text("Gaps cannot be shown")
     expect(main).to_contain_text("The page’s files have changed since it was opened")
-    assert "gaps.js" in urls
+    assert "gaps.js" in names
     page.get_by_test_id("tab-overview").click()
     expect(page.get_by_test_id("verdict")).to_be_visible()
     page.get_by_test_id("tab-gaps").click()

@@ -21,8 +21,8 @@ _BUCKETS: _TextOfTracer = {
 }
 
 _SAME_HLO: _TextOfTracer = {
-    "lazy": "Create what the step calls{location} (a lambda, a custom function) once, outside of the loop, and keep "
-    "numbers that change in tensors: the program is the same, but PyTorch/XLA's cache did not know it, or is full "
+    "lazy": "Create what the step calls{location} (a lambda, a custom function) once, outside of the loop, and pass "
+    "numbers that change as tensors: the program is the same, but PyTorch/XLA's cache did not know it, or is full "
     "(XLA_COMPILATION_CACHE_SIZE).",
     "dynamo": "Create functions{location} once, outside of the loop, and pass Python floats that change as tensors: "
     "the program is the same, but torch.compile guards on them (TORCH_LOGS=recompiles names the guard).",
@@ -33,13 +33,13 @@ _SAME_HLO: _TextOfTracer = {
 }
 
 _CONSTANTS: _TextOfTracer = {
-    "lazy": "Keep the Python number that changes{location} in a tensor on the device: now it is a constant of the "
+    "lazy": "Keep the Python number that changes{location} in a tensor on the device: so far it is a constant of the "
     "graph.",
-    "dynamo": "Pass the Python number that changes{location} as a tensor: now it is a constant of the graph, and "
+    "dynamo": "Pass the Python number that changes{location} as a tensor: so far it is a constant of the graph, and "
     "torch.compile guards on it.",
     "jax": "Pass the Python number that changes{location} as an array argument: from static_argnums, a closure or a "
     "global it becomes a constant of the graph.",
-    "other": "Pass the number that changes{location} as an argument: now it is a constant of the graph.",
+    "other": "Pass the number that changes{location} as an argument: so far it is a constant of the graph.",
 }
 
 _BRANCH: _TextOfTracer = {

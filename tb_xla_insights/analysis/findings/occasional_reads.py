@@ -35,7 +35,7 @@ _WAIT_NOUNS = "wait for the device", "waits for the device"
 def sync_some_steps(facts: Facts) -> Finding | None:
     """Reads, or calls in which the program waits for the device, in fewer than half of the steps, and before the last
     launch: later ones delay nothing. While the host waits it launches nothing, so the device idles until the next
-    launch. Reads count only if none cuts a graph (`early_sync`)."""
+    launch. Reads count only if there is no early execution (`early_sync`)."""
     trace, ledger = facts.trace, facts.ledger
     reads, waits = (_delaying_rows(trace, rows) for rows in _occasional_rows(trace))
     has_reads, has_waits = len(reads) > 0, len(waits) > 0
@@ -63,7 +63,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
         f"{events} the device {where}",
         f"{' and '.join(counts)} {where} "
-        + (f"keeps the host for {duration}" if len(all_rows) == 1 else f"keep the host for {duration} each")
+        + (f"blocks the host for {duration}" if len(all_rows) == 1 else f"block the host for {duration} each")
         + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
         + ". It launches nothing meanwhile: "
         f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
@@ -105,7 +105,7 @@ def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
 
 
 def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
-    """The rows in or after steps that end before the program launches for the last time."""
+    """The rows that begin in or after a step and end before the last launch begins."""
     origins = find_launches(trace).origin
     last_ps = int(trace.start_ps[origins[origins >= 0]].max(initial=0))
     return rows[(trace.end_ps[rows] <= last_ps) & (last_steps_before(trace, rows) >= 0)]
@@ -114,7 +114,7 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 def _advice(facts: Facts, has_waits: bool) -> str:
     printing = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
     measure = (
-        f", and do not measure by {facts.words.waits} inside the loop"
+        f", and do not measure times with {facts.words.waits} inside the loop"
         if has_waits and facts.words.waits
         else ""
     )

@@ -72,7 +72,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
         "sync_every_step",
         _title(step_share, reads["most_steps"], waits["most_steps"]),
         _brief(step_share, reads["most_steps"], delay_ps),
-        f"{counts} keep the host for {duration} each; "
+        f"{counts} block the host for {duration} each; "
         + _idle_text(
             lower_first(facts.core_subject),
             f"{idle}{mean.unit}" if mean.ps else "",

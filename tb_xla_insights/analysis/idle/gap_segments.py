@@ -39,7 +39,8 @@ def find_gap_segments(trace: Trace, gap_indices: NDArray[np.int64]) -> GapSegmen
 
     In order:
     - The driving thread, until it hands the work over: until the end of the event from which the flow starts, at most
-      until the next thread takes up the work. A driving thread that launches itself hands over when its call returns.
+      until the next thread takes up the work. If the driving thread makes the launch, it hands over when its call
+      returns.
     - For each thread that carries the launch: a wait for that thread until it takes up the work, then the thread itself
       until it hands over in turn, or until the end of its outermost event.
     - The launch enqueued, until the run begins.

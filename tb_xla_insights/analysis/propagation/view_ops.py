@@ -38,7 +38,7 @@ def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[Unannotat
 
 def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
     """Selected ops whose parts have several annotations: `op`, `name`, `source`, `device_ps`, `parts` (path and share
-    of the op's time), `unscoped_share` (the share of its parts without a scope); the longest first."""
+    of the op's time), `unscoped_share` (the share of its instructions without a scope); the longest first."""
     ops, paths = find_ops(trace), host_annotations(trace).paths
     sums = ops.sums(selection)
     rows: list[SharedOp] = []
