@@ -23,7 +23,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 """uv's resolution for each end of the ranges. Dependencies of dependencies are always the newest, as users get them."""
 
-TOOLS = ("hypothesis", "pytest")
+TOOLS = ("hypothesis", "pydantic", "pytest")
 TOOLS_OF_EXTRAS = ("gcp-storage-emulator", "ipykernel", "moto[server]", "nbclient")
 REPLACEABLE = ("typing-extensions==", "werkzeug==")
 """Releases that `TOOLS_OF_EXTRAS` may replace: no recent moto supports the oldest of these libraries. The tests without
