@@ -38,16 +38,16 @@ def propagation_view(
     step: int | None = None,
     device: str | None = None,
     step_number: str | None = None,
-    usual_step: int | None = None,
+    default_step: int | None = None,
 ) -> PropagationView:
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
-    numbers), or else the step `usual_step`, also an index (see `_find_step`). Raises InputError if the session has no
+    numbers), or else the step `default_step`, also an index (see `_find_step`). Raises InputError if the session has no
     such step or device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
-    host, step_index = _find_step(session, step, device, step_number, usual_step)
+    host, step_index = _find_step(session, step, device, step_number, default_step)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
     has_ops = any(len(device.ops) for device in session.devices)
@@ -100,10 +100,10 @@ def _find_step(
     step: int | None,
     device: str | None,
     step_number: str | None,
-    usual_step: int | None,
+    default_step: int | None,
 ) -> tuple[int, int | None]:
-    """The host and the index within it, of a step index over all hosts, or of a step number. Without either, the
-    step `usual_step` if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
+    """The host and the index within it, of a step index over all hosts, or of a step number. Without either, the step
+    `default_step` if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
     those with recorded work on the first host that has any; None if no step's work is known."""
     all_hosts = [
         (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
@@ -124,7 +124,7 @@ def _find_step(
             if step_number == str(offset + index if candidate.number is None else candidate.number):
                 return host, index
     for host, trace, offset in hosts:
-        index = -1 if usual_step is None else usual_step - offset
+        index = -1 if default_step is None else default_step - offset
         if 0 <= index < len(find_steps(trace)) and (find_launches(trace).step == index).any():
             return host, index
     for host, trace, _ in hosts:
