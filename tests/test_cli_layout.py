@@ -14,8 +14,8 @@ import termios
 import pytest
 from report_texts import (
     CASE_STUDY,
-    console,
     column_headings,
+    console,
     printed_text,
     section,
     single_spaced,

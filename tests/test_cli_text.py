@@ -11,8 +11,8 @@ import pytest
 from captures import Core, capture, session, thread
 from report_texts import (
     CASE_STUDY,
-    console,
     column_headings,
+    console,
     printed,
     printed_text,
     report,
