@@ -122,7 +122,7 @@ class TestGaps:
         for item in gap_views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
                 gap = gap_views.gap(case_study, device, item["start_ps"])
-                assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+                assert sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
