@@ -150,7 +150,7 @@ def _track(host_number: int, trace: Trace, device_number: int, duration_ps: int)
     start, end, part, run = kernels.op_pieces(*map(np.ascontiguousarray, columns))
     lanes = []
     for label_of_part in labels.of_part:
-        slice_start, slice_end, label = kernels.join_pieces(start, end, part, run, label_of_part)
+        slice_start, slice_end, label = kernels.merge_pieces(start, end, part, run, label_of_part)
         if not (label >= 0).any():
             break
         no_class, no_event = np.zeros(len(label), np.int8), np.full(len(label), -1, np.int32)

@@ -36,16 +36,16 @@ def propagation_view(
     step: int | None = None,
     device: str | None = None,
     step_number: str | None = None,
-    usual_step: int | None = None,
+    default_step: int | None = None,
 ) -> PropagationView:
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
-    numbers), or else the step `usual_step`, also an index (see `_find_step`). Raises InputError if the session has no
+    numbers), or else the step `default_step`, also an index (see `_find_step`). Raises InputError if the session has no
     such step or device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
-    host, step_index = _find_step(session, step, device, step_number, usual_step)
+    host, step_index = _find_step(session, step, device, step_number, default_step)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
     has_ops = any(len(device.ops) for device in session.devices)
@@ -98,11 +98,11 @@ def _find_step(
     step: int | None,
     device: str | None,
     step_number: str | None,
-    usual_step: int | None,
+    default_step: int | None,
 ) -> tuple[int, int | None]:
     """A host, and the index of one of its steps: of the step with the index `step` over all hosts. Without an index, of
     the first of these on the hosts with the device: the step with the number `step_number`; the step with the index
-    `usual_step` over all hosts, if it launched something; the step of median duration among those that did, on the
+    `default_step` over all hosts, if it launched something; the step of median duration among those that did, on the
     first host that has any. The index is None if there is no such step."""
     all_hosts = [
         (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
@@ -123,7 +123,7 @@ def _find_step(
             if step_number == str(offset + index if candidate.number is None else candidate.number):
                 return host, index
     for host, trace, offset in hosts:
-        index = -1 if usual_step is None else usual_step - offset
+        index = -1 if default_step is None else default_step - offset
         if 0 <= index < len(find_steps(trace)) and (find_launches(trace).step == index).any():
             return host, index
     for host, trace, _ in hosts:
