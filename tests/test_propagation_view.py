@@ -21,7 +21,7 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.session import load
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
 
 ROOT = Path(__file__).parents[1]
@@ -122,7 +122,7 @@ def test_means_of_hosts_with_different_numbers_of_steps_and_devices(tmp_path: Pa
         real_trace(space.write(tmp_path / name / f"{name}.xplane.pb").parent)
         for name, space in spaces.items()
     ]
-    view = propagation_view(join_hosts("session", "session", traces, []))
+    view = propagation_view(build_session("session", "session", traces, []))
     assert view["means"] == {"steps": 7, "devices": 3}
     device_ps = sum(device_ps_in_steps(trace)["Training_Step"] for trace in traces)
     (root,) = (row for row in view["tree"] if row["path"] == "Training_Step")
