@@ -15,8 +15,8 @@ LAUNCH = 700
 
 
 def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
-    """Steps that each launch once. The device is idle for the rest of a step: the host is in the step marker for 6 us of
-    it, and otherwise only in the step's annotation."""
+    """Steps that each launch once. The device is idle for the rest of a step: the host is in the step marker for 6 us
+    of it, and otherwise only in the step's annotation."""
     tpu = Tpu()
     for i in range(steps):
         tpu.step(i * STEP, STEP, first + i)
