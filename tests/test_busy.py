@@ -20,7 +20,9 @@ HOST = thread("python", ("step", 0, 100, {"_r": 1}))
 
 def instants(intervals: Intervals) -> set[int]:
     return {
-        t for a, b in zip(intervals.start_ps, intervals.end_ps, strict=True) for t in range(int(a), int(b))
+        instant
+        for start, end in zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
+        for instant in range(start, end)
     }
 
 
@@ -130,9 +132,9 @@ intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size
 
 def as_union(intervals: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
     """The union of intervals, given as (start, duration), and the instants in it."""
-    starts = np.array([a for a, _ in intervals], np.int64)
-    return union(starts, starts + np.array([d for _, d in intervals], np.int64)), {
-        t for a, d in intervals for t in range(a, a + d)
+    starts, lengths = np.array(intervals, np.int64).reshape(-1, 2).T.copy()
+    return union(starts, starts + lengths), {
+        instant for start, length in intervals for instant in range(start, start + length)
     }
 
 
@@ -151,14 +153,14 @@ def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], lo
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), max_size=7))
 def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
-    trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(intervals)]))
+    trace = capture(HOST, Core(ops=[(f"op{i}", *interval) for i, interval in enumerate(intervals)]))
     if not trace.devices:
         return
     ops = trace.devices[0].ops
     own_instants: dict[int, set[int]] = {i: set() for i in range(len(ops))}
-    for i, a, b in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
-        assert not own_instants[int(i)] & set(range(int(a), int(b)))
-        own_instants[int(i)] |= set(range(int(a), int(b)))
+    for i, start, end in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
+        assert not own_instants[int(i)] & set(range(int(start), int(end)))
+        own_instants[int(i)] |= set(range(int(start), int(end)))
     for i in range(len(ops)):
         remaining = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
         for child in range(len(ops)):
@@ -171,10 +173,10 @@ def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
 def test_a_real_tpu_capture_looks_busy_but_mostly_waits(shared_traces: Path) -> None:
     """86.5 % over its four cores; of core 0's 79 s, 76 s are copy-done."""
     cores = device_summaries(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
-    busy_ps, span_ps = sum(c["busy_ps"] for c in cores), sum(c["span_ps"] for c in cores)
+    busy_ps, span_ps = sum(core["busy_ps"] for core in cores), sum(core["span_ps"] for core in cores)
     assert (len(cores), round(busy_ps / span_ps, 3)) == (4, 0.865)
     assert (round(cores[0]["busy_ps"] / 1e12), round(cores[0]["stall_ps"] / 1e12)) == (79, 76)
-    assert all(c["busy_ps"] + c["idle_ps"] == c["span_ps"] for c in cores)
+    assert all(core["busy_ps"] + core["idle_ps"] == core["span_ps"] for core in cores)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
     return [(piece["name"], piece["class"], piece["thread"], piece["duration_ps"] / US) for piece in chain]
 
 
-def test_the_case_studys_gap() -> None:
+def test_the_gap_of_the_case_study_has_its_true_chain() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     gaps = find_gaps(trace)
     indices = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))

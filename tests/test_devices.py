@@ -72,14 +72,14 @@ def test_lines_that_profilers_derive_are_not_work() -> None:
         "TensorFlow Ops",
     ]
     lines = {name: [("forward", 0, 90)] for name in derived}
-    more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
-    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
+    other_lines = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
+    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **other_lines}))
     device = only_device(trace)
     assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
     assert len(device.runs) == 0
     assert {trace.lines[line].name for line in device.lines.values()} == {
         *lines,
-        *more,
+        *other_lines,
         "XLA Ops",
         "XLA Modules",
     }
