@@ -87,7 +87,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
 
 # 20 % of the FLOP/s, 10 % of the bandwidth.
 ATTENTION = op("fusion.1", "s/attention", 500_000, 10_000_000, 50_000)
-MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
+MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 % of the FLOP/s
 WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 

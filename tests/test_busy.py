@@ -49,7 +49,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     }  # fmt: skip
 
 
-def test_modules_are_busy_time_without_ops() -> None:
+def test_without_ops_runs_are_busy_time() -> None:
     trace = capture(HOST, Core(modules=[("jit_f(1)", 10, 20), ("jit_f(1)", 40, 10)]))
     assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (30, 40)
 
@@ -140,7 +140,9 @@ def as_union(intervals: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
 
 @settings(deadline=None)
 @given(intervals, intervals, st.integers(0, 40), st.integers(0, 40))
-def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int) -> None:
+def test_operations_on_intervals_are_those_on_sets_of_instants(
+    a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int
+) -> None:
     (union, first), (other_union, second) = as_union(a), as_union(b)
     assert instants(union) == first
     assert union.total_ps == len(first)

@@ -122,7 +122,7 @@ def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
     assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
 
 
-def test_a_driving_thread_that_launches_itself() -> None:
+def test_a_driving_thread_that_launches_without_an_executor() -> None:
     events = [
         event("PjitFunction(f)", 0, 30),
         event("TpuLoadedExecutable::Execute", 5, 20),

@@ -15,7 +15,7 @@ EPOCH = 1_763_680_000_123_456_789
 
 
 def host(*lines: tuple[int, int], profile_start: int | None = None, name: str = "vm") -> Trace:
-    """A host with one event per line: the line's nanoseconds and the event's picoseconds."""
+    """A host with one event per line. A line is its time stamp in nanoseconds and its event's offset in picoseconds."""
     space = Space()
     plane = space.plane("/host:CPU")
     for time, offset in lines:

@@ -196,7 +196,8 @@ def test_a_scheduler_without_workers_is_one_line(
 def test_an_error_is_raised_once_all_workers_have_left(
     hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The workers leave after the check of their versions: a scheduler without workers, and without that check."""
+    """A scheduler without workers, and without the check of their versions, is like one whose workers leave after the
+    check."""
 
     def skip_check(*_: object) -> None:
         # Only now, as the client's connection to the scheduler has the same limit.

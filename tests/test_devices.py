@@ -51,7 +51,7 @@ def test_devices_are_sorted_by_number() -> None:
 @pytest.mark.parametrize(
     "name", ["TPU:0 SparseCore 1", "TPU_NODE:0", "CUSTOM:Megascale Trace", "TPU:x", "TPU:", "TPU:0 counters"]
 )
-def test_parts_of_a_device_are_not_devices(name: str) -> None:
+def test_other_planes_are_not_devices(name: str) -> None:
     trace = capture(Core([("op", 0, 1)], name=name), Core([("op", 0, 1)], name="TPU:0"))
     assert only_device(trace).name == "TPU:0"
 

@@ -181,7 +181,7 @@ def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
     assert (inside["kind"], inside["cause"]) == (
         "queued",
         "wait",
-    )  # the op after it belongs to the run before it
+    )  # the op after the gap belongs to the run before the gap
     assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
 
 
