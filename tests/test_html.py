@@ -92,7 +92,7 @@ def test_findings_are_grouped_with_their_gain() -> None:
     expected = [
         "Mistakes what your code can avoid; recurring mistakes first together at best: mean 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
-        "backward cannot be seen on the device no time to gain",
+        "backward cannot be seen on the device no gain",
         "Limits what remains without the mistakes",
         "−23.5 % of what remains 221.4 → 169.3 ms",
     ]
