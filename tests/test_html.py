@@ -162,7 +162,7 @@ def test_all_steps_and_gaps_are_shown() -> None:
     assert [plain(row[2]) for row in gaps] == [
         f"{gap['duration_ps'] / 1e9:.3f}" for gap in report["gaps"]["items"]
     ]
-    chains = parser.rows["What led to the end of the longest"]
+    chains = parser.rows["Why the longest gaps ended"]
     sums = [float(plain(row[-1])) for row in chains if row[0] == "Sum"]
     assert sums[0] == pytest.approx(report["gaps"]["items"][0]["duration_ps"] / 1e9, abs=0.001)
     assert "72.143" in parser.text()

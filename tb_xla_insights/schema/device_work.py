@@ -75,7 +75,8 @@ class Op(_Times, _Shares):
     bound_by: BoundBy
     """The same, or `link`, `wait`, `neither`, `unknown`."""
     roof_ps: int | None
-    """How long its FLOPs or its bytes take at the peaks, whichever is longer; `null` if unknown."""
+    """How long its FLOPs or its bytes take at the peaks, whichever is longer; `null` if unknown, or if the op is not
+    work."""
 
 
 BoundTimes = dict[BoundBy, int]
