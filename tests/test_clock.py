@@ -57,7 +57,7 @@ def test_without_any_clock() -> None:
     assert ids(trace) == []
 
 
-def test_lines_of_both_kinds_are_related_by_the_profiles_start() -> None:
+def test_epoch_times_and_relative_ones_are_related_by_the_profiles_start() -> None:
     trace = host((EPOCH + 10, 0), (4, 0), profile_start=EPOCH)
     assert starts(trace) == [6000, 0]
     assert trace.base_unix_ns == EPOCH + 4

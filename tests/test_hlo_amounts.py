@@ -91,7 +91,7 @@ def test_unknown_amounts_are_none() -> None:
 
 
 @pytest.mark.parametrize("opcode", ["while", "conditional"])
-def test_loops_and_branches_have_no_amounts_besides_their_parts(opcode: str) -> None:
+def test_loops_and_branches_have_no_amounts_besides_those_of_their_bodies(opcode: str) -> None:
     loop = instruction(3, opcode, shape(6), [1], called_computation_ids=[1])
     assert amounts(A, B, loop, called=[[A, B, DOT]]) == (None, "", None)
 
@@ -174,7 +174,7 @@ def test_invalid_sizes_are_not_counted(size: int) -> None:
         3, "dot", shape(size, size), [1, 2], dot_dimension_numbers={"lhs_contracting_dimensions": [1]}
     )
     flops, _, nbytes = amounts(left, right, dot)
-    assert (flops, nbytes) == (None, None) if abs(size) > 1 else flops == 16
+    assert (flops, nbytes) == (None, None)
     images, kernel = instruction(1, "parameter", shape(*IMAGES)), instruction(2, "parameter", shape(*KERNEL))
     result = (2, size, 7, 6)
     convolution = instruction(3, "convolution", shape(*result), [1, 2], **CONVOLUTION)

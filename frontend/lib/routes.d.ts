@@ -2082,7 +2082,7 @@ export interface OpColumns {
   bound_by: BoundBy[];
   /** `work`, or why its time is not work. */
   kind: OpKind[];
-  /** Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
+  /** Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
   run: ([number, number, number, number] | null)[];
 }
 

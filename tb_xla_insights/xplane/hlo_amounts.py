@@ -209,7 +209,7 @@ class ProgramAmounts:
         if content.has_slices or not (is_product_call or opcode in _READ_WHOLE):
             return None
         try:
-            result = _result(instruction) if is_product_call else Shape.FromString(instruction.shape)
+            result = _result(instruction) if is_product_call else _read_shape(instruction.shape)
             nbytes = sum(_size(shape) for shape in (result, *self._operands(instruction, computation)))
         except _DAMAGE_ERRORS:
             return None
@@ -224,7 +224,7 @@ class ProgramAmounts:
             body = self._computations[computation]
             self._instructions[computation] = {operand.id: operand for operand in body.instructions}
         instructions = self._instructions[computation]
-        return [Shape.FromString(instructions[id_].shape) for id_ in instruction.operand_ids]
+        return [_read_shape(instructions[id_].shape) for id_ in instruction.operand_ids]
 
 
 def instruction_shape(instruction: HloInstruction) -> str:
@@ -249,8 +249,17 @@ def _merge_contents(parts: Iterable[_Content]) -> _Content:
 def _result(instruction: HloInstruction) -> Shape:
     """The shape of an instruction's result; of a tuple, the first element: a library call also returns its scratch
     memory."""
-    shape = Shape.FromString(instruction.shape)
+    shape = _read_shape(instruction.shape)
     return shape.tuple_shapes[0] if shape.tuple_shapes else shape
+
+
+def _read_shape(data: bytes) -> Shape:
+    """Raises ValueError for negative sizes: the product of two would look valid."""
+    shape = Shape.FromString(data)
+    for part in (shape, *shape.tuple_shapes):
+        if min(part.dimensions, default=0) < 0:
+            raise ValueError("a negative size")
+    return shape
 
 
 def _size(shape: Shape) -> int:
