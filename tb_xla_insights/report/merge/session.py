@@ -230,7 +230,7 @@ def _keys_for_comparison(document: HostReport) -> Row:
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
     """How much later than the session's each host's time 0 is, in ps; the session's time 0, which is the earliest event
     of any host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown,
-    as in `trace.build.join_hosts`."""
+    as in `trace.build.build_session`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first_unix_ns = earliest(bases) if bases else 0
     shifts: list[int] = []
