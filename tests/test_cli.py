@@ -267,7 +267,7 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tb_xla_insights.cli.main",
+        "tb_xla_insights",
         "report",
         str(logdir),
         "--catalog",
@@ -302,7 +302,7 @@ def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message:
     read_end, write_end = os.pipe()
     os.close(read_end)
     run = str(LOGDIR / ("torch_xla_slow_input" if message else "synthetic_case_study_8_tpu_cores"))
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments, run]
     root = Path(__file__).parents[1]
     try:
         process = subprocess.run(
@@ -321,7 +321,7 @@ def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message:
 def test_a_full_output_has_no_traceback(redirection: str, code: int, message: str, logdir: Path) -> None:
     if redirection == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(logdir)]
     shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
     root = Path(__file__).parents[1]
     process = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
@@ -330,7 +330,7 @@ def test_a_full_output_has_no_traceback(redirection: str, code: int, message: st
 
 
 def test_a_closed_stderr(logdir: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(logdir)]
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
     process = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
     assert process.returncode == 0
@@ -339,7 +339,7 @@ def test_a_closed_stderr(logdir: Path) -> None:
 
 def test_json_is_valid_in_every_encoding(tmp_path: Path) -> None:
     path = write_session(tmp_path / "µ \U0001f600", "vm")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(path)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
     assert json.loads(process.stdout)["session"]["name"] == "µ \U0001f600"

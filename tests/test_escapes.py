@@ -213,7 +213,7 @@ def test_pages_and_cells(tmp_path: Path) -> None:
 def test_json_on_a_terminal(tmp_path: Path) -> None:
     session = hostile_run(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
     terminal, program_end = pty.openpty()
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(session)]
     with subprocess.Popen(command, stdout=program_end, stderr=program_end) as process:
         os.close(program_end)
         output = b""

@@ -272,6 +272,7 @@ def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
         == sum(report_gaps["by_class_ps"].values())
     )
     assert report_gaps["listed_ps"] == sum(row["total_ps"] for row in report_gaps["patterns"])
+    assert report_gaps["by_kind_ps"]["queued"] == sum(row["queued_ps"] for row in report_gaps["patterns"])
     for gap in report_gaps["items"]:
         assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= MIN_GAP_PS
         assert gap["kind"] in GAP_KINDS

@@ -136,7 +136,3 @@ def command() -> NoReturn:
         # The other atexit handlers release semaphores shared with processes that have ended.
         sys.exit(code)
     os._exit(code)
-
-
-if __name__ == "__main__":
-    command()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
-from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, QUEUED, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import devices_with_work
@@ -35,8 +35,9 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
-    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`). `in_steps_ps` is the
-    part of its time in whole steps, `per_step_ps` that time per step and core as in `step_idle`, None without steps.
+    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`); `queued_ps`
+    is the time of its queued gaps, whose cause is `wait`. `in_steps_ps` is the part of its time in whole steps,
+    `per_step_ps` that time per step and core as in `step_idle`, None without steps.
     All other times are sums over all cores. `by_finding_ps` is filled in when the findings are known."""
     gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
@@ -121,8 +122,8 @@ class _Pattern:
     def __init__(self) -> None:
         self._durations: list[Int64] = []
         self._causes = np.zeros(len(CLASSES), np.int64)
-        self._shares = np.zeros(len(CLASSES), np.int64)
-        self._in_steps = 0
+        self._by_class_ps = np.zeros(len(CLASSES), np.int64)
+        self._queued = self._in_steps = 0
         self._per_core = Fraction()
 
     def add(self, gaps: Gaps, rows: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
@@ -131,7 +132,8 @@ class _Pattern:
         duration = gaps.duration_ps[rows]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[rows], duration)
-        self._shares += gaps.shares[rows].sum(axis=0)
+        self._by_class_ps += gaps.shares[rows].sum(axis=0)
+        self._queued += int(duration[gaps.kind[rows] == QUEUED].sum())
         self._in_steps += in_steps_ps
         self._per_core += Fraction(in_steps_ps, cores)
 
@@ -151,5 +153,6 @@ class _Pattern:
             "max_ps": int(durations.max()),
             "cause": CLASSES[int(self._causes.argmax())],
             "by_cause_ps": times_by_class(self._causes),
-            "by_class_ps": times_by_class(self._shares),
+            "queued_ps": self._queued,
+            "by_class_ps": times_by_class(self._by_class_ps),
         }
