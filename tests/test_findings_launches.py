@@ -153,7 +153,7 @@ class TestWaiting:
         finding = findings(self.without_ops_at_the_end(cores).trace())["dispatch_overhead"]
         waits = finding.evidence["in_flight_ps"], finding.evidence["wait_ps"]
         assert tuple(map(us, waits)) == (3 * 190 * len(cores), 3 * 45 * len(cores))
-        assert finding.title == "A launched program is in flight, but no op of it runs"
+        assert finding.title == "A launched program is in flight, but none of its ops runs"
         assert " and the host waits (mostly in Wait for donation holds)" in finding.detail
         assert " nothing is queued and the host waits (mostly in Wait for usage holds)" in finding.detail
         assert finding.advice.startswith("Find out what launched programs wait for before their ops run")

@@ -84,7 +84,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                 expected.append((number, start, end, shares, together))
     listed = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
-         {name: time // US for name, time in times_by_class(gaps.shares[i]).items()},
+         {name: time // US for name, time in times_by_class(gaps.by_class_ps[i]).items()},
          int(gaps.all_cores_idle_ps[i]) // US)
         for i in range(len(gaps))
     ]  # fmt: skip

@@ -59,12 +59,14 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))
     )
-    totals = sum((gaps.shares.sum(axis=0) for gaps in gaps_of_hosts), np.zeros(len(CLASSES), np.int64))
+    totals_ps = sum(
+        (gaps.by_class_ps.sum(axis=0) for gaps in gaps_of_hosts), np.zeros(len(CLASSES), np.int64)
+    )
     return {
         "count": len(duration),
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
-        "by_class_ps": times_by_class(totals),
+        "by_class_ps": times_by_class(totals_ps),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
         "items": [items_by_position[position] for position in longest.tolist()],
         "patterns": _patterns(session, gaps_of_hosts),
@@ -91,7 +93,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "all_cores_idle_ps": int(gaps.all_cores_idle_ps[gap]),
-        "by_class_ps": times_by_class(gaps.shares[gap]),
+        "by_class_ps": times_by_class(gaps.by_class_ps[gap]),
         "chain": chain,
         "by_finding_ps": {},
     }
@@ -132,7 +134,7 @@ class _Pattern:
         duration = gaps.duration_ps[rows]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[rows], duration)
-        self._by_class_ps += gaps.shares[rows].sum(axis=0)
+        self._by_class_ps += gaps.by_class_ps[rows].sum(axis=0)
         self._queued += int(duration[gaps.kind[rows] == QUEUED].sum())
         self._in_steps += in_steps_ps
         self._per_core += Fraction(in_steps_ps, cores)

@@ -207,6 +207,6 @@ def reads_report(trace: Trace) -> dict[str, Any]:
         "steps_with_reads": with_reads,
         "reads": int(per_step.sum()),
         "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
-        "idle_ps": int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum()),
+        "idle_ps": int(gaps.by_class_ps[gaps.kind == STARVED, _FROM_DEVICE].sum()),
         "most_steps": with_reads > 0 and with_reads >= REGULAR_STEPS_SHARE * len(per_step),
     }
