@@ -221,7 +221,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     # The generator wrote the compile, the cut, and a host that builds graphs for longer than the cores work.
     assert first == (
         "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms in a usual step: 324.5 MB sent each "
-        "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
+        "step; 2 more cost up to 481.2 ms once; beyond them the host builds graphs slower than they run "
         "(221.4 → 169.3 ms at best)."
     )
     order = [
