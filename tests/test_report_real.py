@@ -208,7 +208,7 @@ def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str])
     assert main(["report", early_item, "--json"]) == 0
     assert main(["report", lazy, "--fail-on", "warning"]) == 0
     text = capsys.readouterr().out.partition("Session  ")[2]
-    sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms of it."
+    sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms."
     assert sentence in text.replace("\u202f", " "), (
         "the duty cycle of 100 % covers the only run, not the step"
     )
