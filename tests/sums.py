@@ -44,7 +44,7 @@ def check_sums(report: Any) -> None:
         host: max(device["span_ps"] for device in devices if device["host"] == host)
         for host in {device["host"] for device in devices}
     }
-    longest = max(
+    max_mean_step_ps = max(
         (
             max(sum(step["duration_ps"] for step in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
             for host, rows_of_host in steps.items()
@@ -55,7 +55,7 @@ def check_sums(report: Any) -> None:
         assert finding["cost_ps"] >= 0
         best, worst = finding["step_if_fixed_ps"], finding["step_if_fixed_at_worst_ps"]
         assert (best is None) == (worst is None)
-        assert 0 <= (best or 0) <= (worst or 0) <= longest + 1
+        assert 0 <= (best or 0) <= (worst or 0) <= max_mean_step_ps + 1
         assert (finding["gain_at_worst"] is None) == (best is None)
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
     # These are about busy time or about hosts that wait for each other; each other finding claims idle time.

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Trace
 
 
@@ -74,7 +73,7 @@ def test_ops_on_host_threads_and_lines_of_devices_are_no_annotations() -> None:
         Core([("%custom = f32[] custom()", 0, 9)]),
     )
     assert names(trace) == ["forward"]
-    assert annotation_mask(trace).tolist() == [row in trace.annotations for row in range(len(trace))]
+    assert trace.annotation_mask.tolist() == [row in trace.annotations for row in range(len(trace))]
 
 
 @pytest.mark.parametrize(

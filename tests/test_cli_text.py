@@ -36,7 +36,7 @@ CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
 UNLIMITED_WIDTH = 100_000
 MS = 10**9
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 
 @functools.cache
@@ -161,7 +161,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> None:
+def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capsys) -> None:
     assert main(["report", str(LOGDIR / CASE)]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     assert "A wider terminal" not in text
@@ -353,7 +353,7 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
 
 
-def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
+def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
     assert main(["window", run, "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
     _, _, _, *rows, total = section(capsys.readouterr().out, "Device ops by annotation")

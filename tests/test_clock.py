@@ -6,7 +6,7 @@ from build import MemorySource
 from captures import CATALOG
 from synthetic.writer import Space
 
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -26,7 +26,7 @@ def host(*lines: tuple[int, int], profile_start: int | None = None, name: str = 
 
 
 def session(*traces: Trace) -> SessionTrace:
-    return join_hosts("s", "s", list(traces), [])
+    return build_session("s", "s", list(traces), [])
 
 
 def starts(trace: Trace) -> list[int]:

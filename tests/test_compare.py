@@ -15,7 +15,7 @@ from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
 from tb_xla_insights.compare.document import comparison_view
-from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -121,7 +121,7 @@ class TestSteps:
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["paired_by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
-        assert usual_step_view(stepless) is None
+        assert default_step_view(stepless) is None
 
 
 @pytest.fixture(scope="module")
@@ -260,8 +260,8 @@ class TestLazyAgainstDynamo:
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]
 
 
-def test_the_usual_step_is_on_one_axis() -> None:
-    step = usual_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
+def test_the_default_step_is_on_one_axis() -> None:
+    step = default_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
     assert [phase["name"] for phase in step["phases"]] == [

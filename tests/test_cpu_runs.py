@@ -15,15 +15,15 @@ from cpu_runs import (
     call,
     client,
     executor,
-    modules,
     only_device,
     op,
     op_end,
-    ops,
+    ops_of,
     pool,
     record,
     region,
     run,
+    runs_of,
     traced,
 )
 from independent import parse
@@ -38,8 +38,8 @@ def test_a_run_with_its_ops() -> None:
         executor(call(10, 40, 1)), client(2, run(50, 90, 1, op("dot.1", 55, 4), op("add.2", 65, 3)))
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90)]
-    assert ops(trace, device) == [("dot.1", 55, 59), ("add.2", 65, 68)]
+    assert runs_of(trace, device) == [("graph(5)", 50, 90)]
+    assert ops_of(trace, device) == [("dot.1", 55, 59), ("add.2", 65, 68)]
 
 
 def test_an_op_lasts_to_its_end_event_on_any_thread() -> None:
@@ -48,7 +48,7 @@ def test_an_op_lasts_to_its_end_event_on_any_thread() -> None:
         client(2, run(50, 90, 1, op("dot.1", 55, 2, 7), op("add.2", 60, 2, 8), op_end("add.2", 70, 8))),
         pool(3, [op_end("dot.1", 80, 7)]),
     )
-    assert ops(trace, only_device(trace)) == [("dot.1", 55, 80), ("add.2", 60, 70)]
+    assert ops_of(trace, only_device(trace)) == [("dot.1", 55, 80), ("add.2", 60, 70)]
 
 
 def test_an_op_never_outlasts_its_run() -> None:
@@ -58,8 +58,8 @@ def test_an_op_never_outlasts_its_run() -> None:
     ]
     trace = traced(executor(call(10, 20, 1), call(22, 30, 2)), client(2, late_ops))
     device = only_device(trace)
-    assert ops(trace, device) == [("dot.1", 55, 90), ("add.2", 130, 132)]
-    assert [start for _, start, _ in modules(trace, device)] == [50, 100]
+    assert ops_of(trace, device) == [("dot.1", 55, 90), ("add.2", 130, 132)]
+    assert [start for _, start, _ in runs_of(trace, device)] == [50, 100]
 
 
 def test_an_op_is_complete_before_its_thread_resumes_the_program() -> None:
@@ -71,7 +71,7 @@ def test_an_op_is_complete_before_its_thread_resumes_the_program() -> None:
         client(2, run(50, 98, 1, op("dot.1", 52, 2, 7), op("dot.2", 55, 2, 8), record(56, 11))),
         pool(3, region(57, 97, 11, *goes_on, *ends)),
     )
-    assert ops(trace, only_device(trace)) == [("dot.1", 52, 70), ("dot.2", 55, 70), ("all-reduce", 71, 88)]
+    assert ops_of(trace, only_device(trace)) == [("dot.1", 52, 70), ("dot.2", 55, 70), ("all-reduce", 71, 88)]
 
 
 @pytest.mark.parametrize("before", [[], [("other work", 60, 20)], [(EXECUTE, 54, 8)]])
@@ -82,7 +82,7 @@ def test_an_execute_that_does_not_resume_the_program_ends_no_op(before: list[Eve
         client(2, run(50, 98, 1, op("dot.1", 55, 2, 7), record(58, 11))),
         pool(3, region(52, 97, 11, *before, op_end("dot.1", 91, 7))),
     )
-    assert ops(trace, only_device(trace)) == [("dot.1", 55, 91)]
+    assert ops_of(trace, only_device(trace)) == [("dot.1", 55, 91)]
 
 
 def test_a_loop_lasts_to_its_end_event_despite_a_later_iteration_before_it() -> None:
@@ -93,7 +93,7 @@ def test_a_loop_lasts_to_its_end_event_despite_a_later_iteration_before_it() -> 
         client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
         pool(3, region(60, 97, 11, (EXECUTE, 70, 20), op("dot.1", 72, 15), op_end("while.1", 91, 8))),
     )
-    assert ops(trace, only_device(trace))[0] == ("while.1", 55, 91)
+    assert ops_of(trace, only_device(trace))[0] == ("while.1", 55, 91)
 
 
 def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
@@ -110,7 +110,7 @@ def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
         client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
         pool(3, region(60, 97, 11, *behind)),
     )
-    assert ops(trace, only_device(trace))[0] == ("while.1", 55, 80)
+    assert ops_of(trace, only_device(trace))[0] == ("while.1", 55, 80)
 
 
 def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:
@@ -122,8 +122,8 @@ def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_regio
         client(3, run(100, 140, 2, op("add.2", 110, 4, 8), op_end("add.2", 130, 8), op_end("dot.1", 135, 7))),
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 100, 140)]
-    assert ops(trace, device) == [("dot.1", 55, 90), ("add.2", 110, 130)]
+    assert runs_of(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 100, 140)]
+    assert ops_of(trace, device) == [("dot.1", 55, 90), ("add.2", 110, 130)]
 
 
 def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None:
@@ -138,8 +138,8 @@ def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None
         pool(5, region(63, 150, 13, op("a.3", 64, 80))),
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(6)", 100, 140)]
-    assert ops(trace, device) == [
+    assert runs_of(trace, device) == [("graph(5)", 50, 90), ("graph(6)", 100, 140)]
+    assert ops_of(trace, device) == [
         ("call.1", 54, 84), ("a.1", 58, 60), ("a.2", 62, 64), ("a.3", 64, 90), ("b", 105, 107),
     ]  # fmt: skip
 
@@ -151,8 +151,8 @@ def test_tiny_programs_run_inside_their_helper() -> None:
     ]  # fmt: skip
     trace = traced(executor(inline))
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 20, 51), ("graph(5)", 110, 126)]
-    assert ops(trace, device) == [("tiny", 25, 28), ("tiny", 115, 126)]
+    assert runs_of(trace, device) == [("graph(5)", 20, 51), ("graph(5)", 110, 126)]
+    assert ops_of(trace, device) == [("tiny", 25, 28), ("tiny", 115, 126)]
 
 
 def test_a_run_released_by_the_previous_run_is_separate() -> None:
@@ -163,8 +163,8 @@ def test_a_run_released_by_the_previous_run_is_separate() -> None:
         client(3, run(95, 130, 2, op("b", 100, 5))),
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 95, 130)]
-    assert ops(trace, device) == [("a", 55, 57), ("b", 100, 105)]
+    assert runs_of(trace, device) == [("graph(5)", 50, 90), ("graph(5)", 95, 130)]
+    assert ops_of(trace, device) == [("a", 55, 57), ("b", 100, 105)]
 
 
 def test_two_runs_per_launch_are_two_cores() -> None:
@@ -176,9 +176,9 @@ def test_two_runs_per_launch_are_two_cores() -> None:
     )
     assert [device.id for device in trace.devices] == ["vm/CPU:0", "vm/CPU:1"]
     first, second = trace.devices
-    assert modules(trace, first) == [("graph(5)", 50, 90), ("graph(5)", 150, 195)]
-    assert modules(trace, second) == [("graph(5)", 51, 95), ("graph(5)", 153, 190)]
-    assert (ops(trace, first), ops(trace, second)) == (
+    assert runs_of(trace, first) == [("graph(5)", 50, 90), ("graph(5)", 150, 195)]
+    assert runs_of(trace, second) == [("graph(5)", 51, 95), ("graph(5)", 153, 190)]
+    assert (ops_of(trace, first), ops_of(trace, second)) == (
         [("a", 55, 57), ("c", 155, 157)],
         [("b", 56, 58), ("d", 160, 162)],
     )
@@ -187,20 +187,20 @@ def test_two_runs_per_launch_are_two_cores() -> None:
 def test_without_ops_runs_are_modules() -> None:
     trace = traced(executor(call(10, 20, 1)), client(2, run(50, 90, 1)))
     device = only_device(trace)
-    assert modules(trace, device) == [("device run", 50, 90)]
+    assert runs_of(trace, device) == [("device run", 50, 90)]
     assert len(device.ops) == 0
 
 
 def test_ops_without_runs_are_kept() -> None:
     trace = traced(pool(3, [op("dot.1", 50, 9)]))
     device = only_device(trace)
-    assert (modules(trace, device), ops(trace, device)) == ([], [("dot.1", 50, 59)])
+    assert (runs_of(trace, device), ops_of(trace, device)) == ([], [("dot.1", 50, 59)])
 
 
 def test_an_end_event_before_its_op_makes_no_negative_time() -> None:
     trace = traced(pool(3, [op_end("dot.1", 40, 7), op("dot.1", 50, 9, 7)]))
     device = only_device(trace)
-    assert ops(trace, device) == [("dot.1", 50, 50)]
+    assert ops_of(trace, device) == [("dot.1", 50, 50)]
     assert device.ops.own_ps.tolist() == [0]
 
 
@@ -212,8 +212,8 @@ def test_a_capture_that_begins_inside_a_run() -> None:
         client(4, run(60, 90, 9, op("add.2", 65))),
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 5, 21), ("device run", 40, 50), ("graph(5)", 60, 90)]
-    assert ops(trace, device) == [("dot.1", 6, 9), ("add.2", 65, 67)]
+    assert runs_of(trace, device) == [("graph(5)", 5, 21), ("device run", 40, 50), ("graph(5)", 60, 90)]
+    assert ops_of(trace, device) == [("dot.1", 6, 9), ("add.2", 65, 67)]
 
 
 def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
@@ -223,8 +223,8 @@ def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
         executor(call(10, 20, 1), call(22, 30, 2)), client(2, run(50, 90, 1, op("dot.1", 55)), cut)
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90)]
-    assert ops(trace, device) == [("dot.1", 55, 57), ("add.2", 110, 114)]
+    assert runs_of(trace, device) == [("graph(5)", 50, 90)]
+    assert ops_of(trace, device) == [("dot.1", 55, 57), ("add.2", 110, 114)]
 
 
 def test_program_ids_above_2_to_the_63_and_circular_flows() -> None:
@@ -236,8 +236,8 @@ def test_program_ids_above_2_to_the_63_and_circular_flows() -> None:
         pool(4, circle[1]),
     )
     device = only_device(trace)
-    assert modules(trace, device) == [(f"graph({2**64 - 2})", 50, 90)]
-    assert ops(trace, device) == [("dot.1", 55, 57), ("lost", 64, 66)]
+    assert runs_of(trace, device) == [(f"graph({2**64 - 2})", 50, 90)]
+    assert ops_of(trace, device) == [("dot.1", 55, 57), ("lost", 64, 66)]
 
 
 def test_a_capture_that_runs_nothing_has_no_device() -> None:
@@ -268,7 +268,7 @@ def test_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) 
 def test_every_op_of_a_real_capture_is_in_a_run_of_its_program(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla" / "baseline_session_debug")
     device = only_device(trace)
-    spans, runs = device.ops, modules(trace, device)
+    spans, runs = device.ops, runs_of(trace, device)
     programs = trace.stats["program_id"].at(spans.row, -1)
     for start, end, program in zip(
         spans.start_ps.tolist(), spans.end_ps.tolist(), programs.tolist(), strict=True
@@ -290,8 +290,8 @@ def test_a_call_that_runs_its_program_from_the_first_op_to_the_last() -> None:
         thread("main", *whole), pool(3, region(61, 95, 1, op("dot.1", 62, 20, 7), op_end("dot.1", 99, 7)))
     )
     device = only_device(trace)
-    assert modules(trace, device) == [("graph(5)", 50, 90)]
-    assert ops(trace, device) == [("copy.2", 53, 55), ("dot.1", 62, 90)]
+    assert runs_of(trace, device) == [("graph(5)", 50, 90)]
+    assert ops_of(trace, device) == [("copy.2", 53, 55), ("dot.1", 62, 90)]
     launches = find_launches(trace)
     assert [trace.name(row) for row in launches.row] == ["CpuExecutable::ExecuteAsyncOnStream"]
     assert launches.runs.join.tolist() == [EXACT]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, Row, capture, real_trace, session, thread
+from captures import Core, HostThread, capture, real_trace, session, thread
 from launching import Tpu, demo
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -60,7 +60,7 @@ def test_label_of_devices_of_an_unknown_kind() -> None:
         (thread("python", ("forward", 0, 9)), "unknown", "unknown"),
     ],
 )
-def test_framework_and_runtime_follow_from_names(row: Row, framework: str, runtime: str) -> None:
+def test_framework_and_runtime_follow_from_names(row: HostThread, framework: str, runtime: str) -> None:
     result = environment(session(capture(row)))
     assert (result["framework"], result["runtime"]) == (framework, runtime)
 

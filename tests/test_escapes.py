@@ -27,7 +27,7 @@ from tb_xla_insights.escapes import escape_json, escape_text
 from tb_xla_insights.html.page import report_html
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 HIDDEN = [chr(code) for code in range(0x2100) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")]
 HIDDEN += ["\ufeff", "\ufff9", "\U000e0041", "\U0001d173"]
@@ -95,7 +95,7 @@ def test_only_the_printing_module_writes_to_the_terminal() -> None:
     assert printing == {"printing.py"}
 
 
-def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
+def test_a_console_escapes_all_control_characters(capsys: Capsys) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 
@@ -147,7 +147,7 @@ def hostile_run(folder: Path, names: Iterator[str]) -> Path:
     return session
 
 
-def output_of_commands(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Path) -> str:
+def output_of_commands(session: Path, names: Iterator[str], capsys: Capsys, tmp_path: Path) -> str:
     """The stdout and stderr of every command about a session, and of commands that fail on these names."""
     path, out = str(session), str(tmp_path / f"out{next(names)}".replace("\0", ""))
     pairs = tmp_path / "pairs.csv"
@@ -183,7 +183,7 @@ def output_of_commands(session: Path, names: Iterator[str], capsys: Capture, tmp
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
+def test_commands(seed: int, tmp_path: Path, capsys: Capsys) -> None:
     pick = random.Random(seed)
 
     def names() -> Iterator[str]:

@@ -12,12 +12,12 @@ from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
-from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import compile_views, execution_views, gap_views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
-from tb_xla_insights.report.usual_step import usual_step
+from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -37,21 +37,21 @@ def test_views_show_the_same_step_first(run: str) -> None:
     assert step
     assert step["number"] == number
     assert select(loaded, None, None).step == str(number)
-    shown = usual_step_view(loaded)
+    shown = default_step_view(loaded)
     assert shown is not None
     assert shown["number"] == number
 
 
-def test_the_usual_step_is_of_the_median_host() -> None:
+def test_the_default_step_is_of_the_median_host() -> None:
     steps = [{"host": host, "duration_ps": ps} for host in "abc" for ps in (30, 10, 20, 40)]
     hosts = [
         {"name": name, "others_wait_ps": None, "step_ps": ps} for name, ps in (("a", 3), ("b", 1), ("c", 2))
     ]
     report = {"steps": steps, "hosts": hosts, "findings": []}
     # On c, the shorter of the two middle steps of 20 and 30 ps.
-    assert usual_step(report) == 10
-    assert usual_step(report | {"steps": steps[:4]}) == 2
-    assert usual_step(report | {"steps": []}) is None
+    assert default_step(report) == 10
+    assert default_step(report | {"steps": steps[:4]}) == 2
+    assert default_step(report | {"steps": []}) is None
 
 
 class TestExecutions:

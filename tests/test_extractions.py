@@ -65,7 +65,9 @@ def test_extraction_ends_with_the_annotation_around_it() -> None:
 
 
 def test_compilation_of_the_extracted_graph_is_compile() -> None:
-    trace = capture(thread("python", STEP, ("forward", 100, 800), *bridge(500, compiles=100), role="driving"))
+    trace = capture(
+        thread("python", STEP, ("forward", 100, 800), *bridge(500, compile_ps=100), role="driving")
+    )
     assert times(trace) == [(100, 900)]
     assert by_class(trace)["compile"] == 100
     assert by_class(trace)["dynamo"] == 700

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Flows
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -34,7 +34,7 @@ def join(events: list[FlowEvent]) -> Flows:
         ids = {row: flow[1] for row, flow in enumerate(rows) if flow}
         types = {row: flow[0] for row, flow in enumerate(rows) if flow and flow[0] >= 0}
         stats |= {name: column(values) for name, values in ((id_stat, ids), (type_stat, types)) if values}
-    return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
+    return pair_flows(stats, np.array([start for start, _, _ in events], np.int64))
 
 
 def flow_of(flow: Flow) -> Flow:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, Event, Row, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, session, thread
 from gpus import EXECUTE, HELPER, THUNKS, US, event, gpu, kernel, nested, programs, runs
 from hypothesis import given, settings
 from independent import parse
@@ -64,7 +64,7 @@ def test_a_graph_s_kernels_share_a_call() -> None:
     assert runs(trace) == [("jit_f(7)", 10, 21), ("jit_f(7)", 40, 51)]
 
 
-def amd_capture(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
+def amd_capture(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[HostThread], list[Core]]:
     """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. `client` has the delay of each
     thread's executions."""
     main, helpers, calls, cores = [], [], [], []

@@ -386,8 +386,8 @@ export interface CompareAnswer {
   pairs?: Pairs;
   /** Steps of both. */
   steps: ListedSteps;
-  /** The usual step of both. */
-  step: UsualSteps;
+  /** The default step of both. */
+  step: DefaultSteps;
 }
 
 /** One or two sentences on the whole. */
@@ -684,6 +684,36 @@ export interface Coverage {
   bare_ps: number;
   /** Of ops without a name. */
   none_ps: number;
+}
+
+/** The step of median duration, which other views show first as well. */
+export interface DefaultStep {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** Number that the program gave the step. */
+  number: number | null;
+  /** Name of the step. */
+  name: string;
+  /** Its phases on the host. */
+  phases: StepPhase[];
+  /** What the host does. */
+  host: StepClass[];
+  /** Id of the first device; `null` without devices. */
+  device: string | null;
+  /** The runs of the first device. */
+  runs: StepRun[];
+  /** The gaps of the first device; of many the longest. */
+  gaps: StepGap[];
+}
+
+/** The default step of both sessions. */
+export interface DefaultSteps {
+  /** A; `null` without steps. */
+  a: DefaultStep | null;
+  /** B; `null` without steps. */
+  b: DefaultStep | null;
 }
 
 /** `data/device`: the work of chosen devices in chosen steps. */
@@ -2054,7 +2084,7 @@ export interface OpColumns {
   bound_by: BoundBy[];
   /** `work`, or why its time is not work. */
   kind: OpKind[];
-  /** Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
+  /** Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
   run: ([number, number, number, number] | null)[];
 }
 
@@ -3118,36 +3148,6 @@ export interface UnannotatedWork {
   step_device_ps: number;
   /** Number of ops of the step on the device. */
   step_device_ops: number;
-}
-
-/** The step that other views show first as well. */
-export interface UsualStep {
-  /** Start. */
-  start_ps: number;
-  /** Duration. */
-  duration_ps: number;
-  /** Number that the program gave the step. */
-  number: number | null;
-  /** Name of the step. */
-  name: string;
-  /** Its phases on the host. */
-  phases: StepPhase[];
-  /** What the host does. */
-  host: StepClass[];
-  /** Id of the first device; `null` without devices. */
-  device: string | null;
-  /** The runs of the first device. */
-  runs: StepRun[];
-  /** The gaps of the first device; of many the longest. */
-  gaps: StepGap[];
-}
-
-/** The usual step of both sessions. */
-export interface UsualSteps {
-  /** A; `null` without steps. */
-  a: UsualStep | null;
-  /** B; `null` without steps. */
-  b: UsualStep | null;
 }
 
 /** One or two sentences on the whole session. */

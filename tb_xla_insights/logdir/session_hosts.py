@@ -223,10 +223,10 @@ class SessionHosts:
             samples_per_step=samples_per_step,
         )
         for diagnostic in self._missing():
-            merger.skip(diagnostic)
+            merger.add_diagnostic(diagnostic)
         for outcome in self.map_hosts(summarise, in_order=False, on_idle=lambda: on_progress(merger)):
             if isinstance(outcome, Failure):
-                merger.skip(skipped_host(outcome))
+                merger.add_diagnostic(skipped_host(outcome))
             else:
                 summary, extra = outcome.value
                 merger.add(summary)

@@ -146,7 +146,7 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     document = propagation_report(session)
     has_scopes = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     has_scopes |= any(
-        find_ops(trace).working
+        find_ops(trace).working_scopes
         for trace in session.traces
         if all(device.from_host_events for device in trace.devices)
     )

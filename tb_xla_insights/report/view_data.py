@@ -141,14 +141,14 @@ def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     the time in each step."""
     annotations, steps = host_annotations(trace), len(find_steps(trace))
     times, counts = annotations.times(trace, in_steps=steps > 0)
-    by_step = np.zeros((len(annotations.names), steps), np.int64)
+    by_step = np.zeros((len(annotations.path_texts), steps), np.int64)
     inside = annotations.step >= 0
     np.add.at(
         by_step,
         (annotations.path[inside], annotations.step[inside]),
         trace.duration_ps[annotations.row[inside]],
     )
-    rows = zip(annotations.names, times.tolist(), counts.tolist(), by_step, strict=True)
+    rows = zip(annotations.path_texts, times.tolist(), counts.tolist(), by_step, strict=True)
     return {name: (ps, count, per_step) for name, ps, count, per_step in rows}
 
 

@@ -129,7 +129,7 @@ class OpColumns(TypedDict):
     kind: list[OpKind]
     """`work`, or why its time is not work."""
     run: list[tuple[int, int, int, int] | None]
-    """Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
+    """Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
 
 
 class ListedOps(TypedDict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
@@ -61,10 +60,3 @@ def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
         elif "pass" in tags:
             name_codes[index] = PASS
     return name_codes
-
-
-def annotation_mask(trace: Trace) -> NDArray[np.bool_]:
-    """Whether each event is an annotation."""
-    mask = np.zeros(len(trace), np.bool_)
-    mask[trace.annotations] = True
-    return mask

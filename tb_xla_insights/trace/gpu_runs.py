@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.programs import program_names, programs_at
@@ -91,7 +91,7 @@ def _with_kernel_launches(trace: Trace, kernels: Int32) -> Flows:
     correlation_ids = ids.at(kernels, 0)
     launching = StatColumn(ids.rows[calls], ids.values[calls], is_text=False)
     launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], is_text=False)
-    flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
+    flows = pair_flows({"_p": launching, "_c": launched}, trace.start_ps)
     return trace.flows.with_added(flows.producer, flows.consumer)
 
 

@@ -195,7 +195,7 @@ def find_producers(
             result[index] = slots[slot]
 
 
-def join_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consumer: OutInt32) -> int:
+def list_flow_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consumer: OutInt32) -> int:
     """Lists the rows of both ends of the flows that have a producer and lead to another event: producers in `result`
     (which it overwrites), consumers in `consumer`. Returns the number of these flows."""
     count: cython.Py_ssize_t = 0

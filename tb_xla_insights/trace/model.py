@@ -184,6 +184,13 @@ class Trace:
         """The first row of each line, ascending."""
         return np.array([line.first for line in self.lines], np.int64)
 
+    @cached_property
+    def annotation_mask(self) -> NDArray[np.bool_]:
+        """Whether each event is an annotation."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[self.annotations] = True
+        return mask
+
     def line_of(self, row: int) -> Line:
         """The line of an event."""
         return self.lines[int(np.searchsorted(self.line_first, row, "right")) - 1]

@@ -29,7 +29,7 @@ from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -84,7 +84,7 @@ def make_grown_session(pick: Random) -> bytes:
 def session_of(data: bytes) -> SessionTrace:
     """The session; its files stay on disk for later answers. Raises InputError for an unreadable host."""
     folder = files_of(data)
-    return join_hosts("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
+    return build_session("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
 
 
 def files_of(data: bytes) -> Path:
@@ -170,7 +170,7 @@ def valid_session() -> SessionTrace:
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"
     path.write_bytes(encode(seeds.generated_captures()[1]))
-    return join_hosts("usual", str(folder), [_trace(path)], [])
+    return build_session("usual", str(folder), [_trace(path)], [])
 
 
 TARGETS = [

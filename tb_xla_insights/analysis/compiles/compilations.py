@@ -155,8 +155,7 @@ def _texts(trace: Trace, row: Int32, stat: str) -> list[str | None]:
         return [None] * len(row)
     column = trace.stats[stat]
     texts: list[str | None] = []
-    for event in row.tolist():
-        low = int(np.searchsorted(column.rows, event))
+    for event, low in zip(row.tolist(), np.searchsorted(column.rows, row).tolist(), strict=True):
         # The events below an event follow it on its line, and start before it ends.
         is_inside = low < len(column.rows) and column.rows[low] < trace.line_of(event).rows.stop
         is_inside = is_inside and (

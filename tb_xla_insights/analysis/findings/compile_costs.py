@@ -11,7 +11,6 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 BUILDING_CLASSES = ("compile", "tracing", "python")
@@ -22,7 +21,7 @@ it at once."""
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     """The outermost runtime events around some compilations (rows), within their innermost annotation. Such a call
     includes more than the compilation: JAX traces and lowers the function in it."""
-    is_frame, annotations = has_tag(trace, "python_tracer"), annotation_mask(trace)
+    is_frame, annotations = has_tag(trace, "python_tracer"), trace.annotation_mask
     calls = []
     for row in rows.tolist():
         call = ancestor = row

@@ -91,7 +91,7 @@ def _windows(trace: Trace, paths: set[str]) -> list[Window]:
     """The longest annotation of each of some paths."""
     host = host_annotations(trace)
     windows = []
-    for index, path in enumerate(host.names):
+    for index, path in enumerate(host.path_texts):
         if path in paths:
             rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])

@@ -32,7 +32,6 @@ from tb_xla_insights.analysis.time.intervals import (
 )
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
@@ -141,7 +140,7 @@ def _batches(trace: Trace) -> Int32:
     rows = trace.lines[driving[0]].rows
     is_input = trace.class_indices(rows) == INPUT
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
-    is_annotation = annotation_mask(trace)[rows]
+    is_annotation = trace.annotation_mask[rows]
     is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.metadata_index[rows]], is_input)
     return outermost_rows(trace.parent, row[is_input])
 

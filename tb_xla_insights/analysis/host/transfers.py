@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
@@ -72,7 +71,7 @@ def find_transfers(trace: Trace) -> Transfers:
         direction_of[CLASS_INDEX[name]] = direction_index
     directions = direction_of[classes]
     rows = trace.rows_with_metadata(directions >= 0)
-    rows = rows[~annotation_mask(trace)[rows]]
+    rows = rows[~trace.annotation_mask[rows]]
     direction = directions[trace.metadata_index[rows]]
     carriers = trace.lines_with(*_CARRIER_ROLES)
     rows_by_direction = []

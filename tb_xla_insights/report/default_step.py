@@ -8,7 +8,7 @@ from typing import Any
 from tb_xla_insights.report.host_ranks import rank_hosts
 
 
-def usual_step(report: Mapping[str, Any]) -> int | None:
+def default_step(report: Mapping[str, Any]) -> int | None:
     """The step that views show by default, as an index into the report's `steps`: the step of median length, or the
     shorter one of two in the middle. In a session of several hosts it is a step of the median host (`rank_hosts`). None
     without steps."""
