@@ -64,6 +64,7 @@ class TestRecompilation:
         assert (finding.cost_ps, finding.gain, finding.severity) == (0, 0.1, "warning")
 
     def test_a_single_compilation_is_never_critical(self) -> None:
+        """Two together can be."""
         tpu = loop()
         tpu.on_main("XLAGraphExecutor::Compile", 2 * STEP + 10, 600)
         tpu.step(4 * STEP, 9 * STEP, 9)  # a long step without a run

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.facts import Mean
 
 
 def with_launches(per_step: int, device: float, pause: float = 60) -> Tpu:
-    """Steps of `per_step` markers, each run after a pause."""
+    """Three steps of `per_step` markers, whose runs last `device` us and begin `pause` us after the previous one."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)
@@ -92,13 +92,13 @@ class TestDispatchAdvice:
 
     def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
         advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice
-        assert advice == ("Give each execution more to do: a larger batch, several steps in one graph.")
+        assert advice == "Give each execution more to do: a larger batch, several steps in one graph."
 
     def test_several_launches_are_counted(self) -> None:
         tpu = with_launches(2, 20, 400)
         for i in range(3):
             tpu.on_main("TPUExecute", i * STEP + 100, 300)
-        assert findings(tpu.trace())["dispatch_overhead"].advice == ("Launch one graph a step in place of 2.")
+        assert findings(tpu.trace())["dispatch_overhead"].advice == "Launch one graph a step in place of 2."
 
     @pytest.mark.parametrize(
         ("by", "advice"),
@@ -142,7 +142,8 @@ class TestWaiting:
 
     @staticmethod
     def without_ops_at_the_end(cores: tuple[int, ...] = (0,)) -> Tpu:
-        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, then 5 and 40 us."""
+        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, and after the run
+        for 5 and for 40 us."""
         tpu = loop(cores=cores)
         for core in cores:
             tpu.ops[core] = [(name, start, 300 * US, stats) for name, start, _, stats in tpu.ops[core]]

@@ -78,7 +78,7 @@ def _check(data: bytes) -> Iterator[str]:
         raise ValueError("bad")
 
 
-LIMITS = Limits(10, 1, 1 << 30, 1)
+LIMITS = Limits(seconds=10, seconds_per_byte=1, bytes=1 << 30, bytes_per_byte=1)
 
 
 def test_failures_are_shrunk_and_saved(tmp_path: Path) -> None:
@@ -112,15 +112,15 @@ def test_inputs_beyond_the_memory_limit_are_failures() -> None:
     def large(_: bytes) -> Iterator[str]:
         yield str(len(bytearray(5_000_000)))
 
+    def target(limit_bytes: int) -> Target:
+        limits = Limits(seconds=10, seconds_per_byte=0, bytes=limit_bytes, bytes_per_byte=0)
+        return Target("test", lambda _: b"", large, limits, share=1.0)
+
     tally = Tally()
-    check_limits(
-        Target("test", lambda _: b"", large, Limits(10, 0, 10_000_000, 0), 1.0), b"", tally, memory=True
-    )
+    check_limits(target(10_000_000), b"", tally, memory=True)
     assert 0.5 < tally.bytes.share < 0.6
     with pytest.raises(Exception, match=r"5,\d+,\d+ bytes for 0 bytes, beyond the limit of 1,000,000"):
-        check_limits(
-            Target("test", lambda _: b"", large, Limits(10, 0, 1_000_000, 0), 1.0), b"", tally, memory=True
-        )
+        check_limits(target(1_000_000), b"", tally, memory=True)
 
 
 def test_messages_are_shrunk_field_by_field() -> None:

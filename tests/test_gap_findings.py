@@ -21,10 +21,10 @@ from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
 
 @pytest.mark.parametrize(
-    "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_dynamo_graph_break"]
+    "name", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_dynamo_graph_break"]
 )
-def test_explained_times_add_up_to_the_cost(run: str) -> None:
-    report = session_report(session(demo(run)), all_gaps=True)
+def test_explained_times_add_up_to_the_cost(name: str) -> None:
+    report = session_report(session(demo(name)), all_gaps=True)
     times: dict[str, int] = {}
     for gap in report["gaps"]["items"]:
         assert sum(gap["by_finding_ps"].values()) <= gap["duration_ps"]
@@ -83,28 +83,29 @@ def test_if_the_launch_waits_for_most_of_a_gap_no_finding_is_the_reason() -> Non
 
 def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
     limit = finding("tracing_bound", "limit") | {"brief": "the host builds the graph"}
-    cut, step = finding("early_sync"), {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
-    report = {"findings": [limit, cut], "mistakes": step}
+    mistake = finding("early_sync")
+    mistakes = {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
+    report = {"findings": [limit, mistake], "mistakes": mistakes}
     more = more_to_gain(gap(1000), {"early_sync": 900}, report)
     assert more.replace("\u202f", " ") == (
         "There is more to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
     )
     assert not more_to_gain(gap(1000), {"tracing_bound": 900}, report)
-    assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [cut, limit]})
+    assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [mistake, limit]})
 
 
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
-    groups = [
+    gaps = [
         gap(1000 + index) | {"by_finding_ps": {"early_sync": ps}} for index, ps in enumerate((100, 900, 500))
     ]
-    document = explained_gaps(groups)["early_sync"]
+    document = explained_gaps(gaps)["early_sync"]
     assert (document["count"], [row["duration_ps"] for row in document["gaps"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
-    groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in explained_gaps(groups)["early_sync"]["gaps"]]
+    gaps = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
+    shown = [place["duration_ps"] for place in explained_gaps(gaps)["early_sync"]["gaps"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
