@@ -78,7 +78,7 @@ def leading_limit(report: Row) -> Row | None:
 
 
 def limit_text(limit: Row, mistakes: Row) -> str:
-    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
+    """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
     makes of the step without mistakes. Without a replay, the share of the devices' time that the limit explains.
     `mistakes`: the report's."""
     step, without = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
