@@ -121,6 +121,8 @@ def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> Non
     assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [
         ("clock_unknown", f"{-30 * year}")
     ]
+    first_in_order = host((EPOCH - 30 * year, 0), name="a")
+    assert session(first_in_order, host((EPOCH, 0), name="b")).start_unix_ns == EPOCH
 
 
 def test_devices_move_with_their_host() -> None:

@@ -38,6 +38,11 @@ def test_label() -> None:
     }  # fmt: skip
 
 
+def test_label_of_devices_of_an_unknown_kind() -> None:
+    custom = [Core([("dot", 40, 9)], [("train(7)", 40, 9)], name=f"CUSTOM:{i}") for i in range(2)]
+    assert environment(session(capture(XRT, *custom)))["label"] == "PyTorch/XLA · XRT · 2 other devices"
+
+
 @pytest.mark.parametrize(
     ("row", "framework", "runtime"),
     [

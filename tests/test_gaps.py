@@ -90,7 +90,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                 expected.append((number, start, end, by_class_us, all_cores_idle_us))
     listed = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
-         {name: time // US for name, time in times_by_class(gaps.shares[i]).items()},
+         {name: time // US for name, time in times_by_class(gaps.by_class_ps[i]).items()},
          int(gaps.all_cores_idle_ps[i]) // US)
         for i in range(len(gaps))
     ]  # fmt: skip
@@ -278,6 +278,7 @@ def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
         == sum(report_gaps["by_class_ps"].values())
     )
     assert report_gaps["listed_ps"] == sum(row["total_ps"] for row in report_gaps["patterns"])
+    assert report_gaps["by_kind_ps"]["queued"] == sum(row["queued_ps"] for row in report_gaps["patterns"])
     for gap in report_gaps["items"]:
         assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= MIN_GAP_PS
         assert gap["kind"] in GAP_KINDS

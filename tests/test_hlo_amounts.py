@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tb_xla_insights.xplane.hlo_amounts import ProgramAmounts, count_window_pairs
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shape, Window
 
-_F32, _BF16, _S8, _S4, _TUPLE = 11, 16, 2, 21, 13
+_F32, _BF16, _S8, _S4, _TUPLE, _F8E8M0FNU = 11, 16, 2, 21, 13, 33
 
 
 def shape(*sizes: int, element_type: int = _F32) -> bytes:
@@ -84,6 +84,8 @@ def test_unknown_amounts_are_none() -> None:
     assert amounts(A, fusion, called=[[A, B, DOT, foreign]])[0] is None
     without_body = instruction(2, "fusion", shape(6), [1])
     assert amounts(A, without_body)[0] is None
+    scales = instruction(1, "parameter", shape(6, element_type=_F8E8M0FNU))
+    assert amounts(scales, instruction(2, "copy", shape(6, element_type=_F8E8M0FNU), [1])) == (0, "", 12)
     four_bits = instruction(1, "parameter", shape(6, element_type=_S4))
     assert amounts(four_bits, instruction(2, "copy", shape(6, element_type=_S4), [1])) == (0, "", None)
 
