@@ -1360,11 +1360,11 @@ export interface GapsAnswer {
 
 /** Time of gaps by kind. */
 export interface GapsByKind {
-  /** The next run was launched after the gap began. */
+  /** The next run was enqueued after the gap began. */
   starved: number;
-  /** The next run was launched before the gap began. */
+  /** The next run was enqueued before the gap began. */
   queued: number;
-  /** It is not known when the next run was launched. */
+  /** The next run was enqueued within 10 µs of the gap's start, or it is not known when. */
   unknown: number;
 }
 

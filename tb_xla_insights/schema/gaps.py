@@ -114,11 +114,11 @@ class GapsByKind(TypedDict):
     """Time of gaps by kind."""
 
     starved: int
-    """The next run was launched after the gap began."""
+    """The next run was enqueued after the gap began."""
     queued: int
-    """The next run was launched before the gap began."""
+    """The next run was enqueued before the gap began."""
     unknown: int
-    """It is not known when the next run was launched."""
+    """The next run was enqueued within 10 µs of the gap's start, or it is not known when."""
 
 
 class Gaps(TypedDict):
