@@ -6,7 +6,7 @@
 import { h, percent } from '../lib/dom.js';
 import { LABELS, fillColors } from '../lib/classes.js';
 import { shortProgram, windowLinkState } from '../lib/cards.js';
-import { headline, timeText, unitFor } from '../lib/format.js';
+import { headlineTime, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
@@ -20,7 +20,7 @@ const AXIS_LENGTH_FACTOR = 1.08;
 
 /** `step 1208 · 243.2 ms` @param {DefaultStep} step */
 const stepText = ({ number, duration_ps }) =>
-  [...(number === null ? [] : [`step ${number}`]), headline(duration_ps)].join(' · ');
+  [...(number === null ? [] : [`step ${number}`]), headlineTime(duration_ps)].join(' · ');
 
 /**
  * @param {[string, DefaultStep|null][]} sides names and steps
