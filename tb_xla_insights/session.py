@@ -50,8 +50,8 @@ class Session:
 
     @property
     def trace_if_small(self) -> SessionTrace | None:
-        """The events of all hosts, if they have been read or are few enough to fit into half of the free memory; else
-        None."""
+        """The events of all hosts, if they have been read or may all be held in memory (`SessionHosts.fits_in_memory`);
+        else None."""
         return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property

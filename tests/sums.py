@@ -20,10 +20,10 @@ def check_sums(report: Any) -> None:
     for gap in gaps["items"]:
         assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= _MIN_GAP_PS
         at = gap["start_ps"]
-        for link in gap["chain"]:
-            assert link["start_ps"] == at
-            assert link["duration_ps"] > 0
-            at += link["duration_ps"]
+        for piece in gap["chain"]:
+            assert piece["start_ps"] == at
+            assert piece["duration_ps"] > 0
+            at += piece["duration_ps"]
         assert at == gap["start_ps"] + gap["duration_ps"]
         assert gap["kind"] != "queued" or gap["cause"] == "wait"
     for row in report["executions"]:

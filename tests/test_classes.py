@@ -33,9 +33,13 @@ def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, in
         name = draw(st.sampled_from(names))
         start = draw(st.integers(0, 39))
         end = draw(st.integers(start, 40))
-        is_nested_or_apart = all(e <= start or end <= s or (s <= start and end <= e) or (start <= s and e <= end)
-                    for _, s, d in drawn for e in [s + d])  # fmt: skip
-        is_duplicate = any((s, s + d) == (start, end) for _, s, d in drawn)
+        others = [(other_start, other_start + duration) for _, other_start, duration in drawn]
+        is_nested_or_apart = all(
+            other_end <= start or end <= other_start
+            or (other_start <= start and end <= other_end) or (start <= other_start and other_end <= end)
+            for other_start, other_end in others
+        )  # fmt: skip
+        is_duplicate = (start, end) in others
         if is_nested_or_apart and not is_duplicate:
             drawn.append((name, start, end - start))
     return drawn
@@ -77,18 +81,18 @@ def test_sweep_agrees_with_the_definition_at_every_instant(trace: Trace) -> None
 @settings(max_examples=100, deadline=None)
 @example([("ThunkExecutor::Execute", 0, 2), ("RunExecutable", 0, 1), ("TPUExecute", 0, 0)])
 @given(events())
-def test_timeline_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
+def test_segments_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
     trace = capture(thread("python", *drawn, role="driving"))
-    timeline_by_instant: list[tuple[int, str | None] | None] = [None] * 41
+    segment_by_instant: list[tuple[int, str | None] | None] = [None] * 41
     segments = thread_segments(trace, 0)
     for start, end, class_index, row in zip(
         segments.start_ps, segments.end_ps, segments.class_index, segments.row, strict=True
     ):
-        timeline_by_instant[start:end] = [
+        segment_by_instant[start:end] = [
             (int(row), CLASSES[class_index] if class_index >= 0 else None)
         ] * int(end - start)
     rows = [innermost_at(trace, 0, t) for t in range(41)]
-    assert timeline_by_instant == [
+    assert segment_by_instant == [
         (event, class_of_event(trace, event, t)) if event >= 0 else None for t, event in enumerate(rows)
     ]
 

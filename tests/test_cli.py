@@ -1,4 +1,4 @@
-"""The command line: outputs and exit codes."""
+"""The command line, with outputs and exit codes, and the Python interface."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class TestBadInput:
     def test_an_empty_directory(self, command: list[str], tmp_path: Path, capsys: Capsys) -> None:
         assert "no profile under this directory" in failure_line(capsys, *command, str(tmp_path))
 
-    def test_a_url_of_an_unknown_kind(self, command: list[str], capsys: Capsys) -> None:
+    def test_a_url_of_an_unknown_scheme(self, command: list[str], capsys: Capsys) -> None:
         assert "nothing://x: " in failure_line(capsys, *command, "nothing://x")
 
 
@@ -267,7 +267,7 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tb_xla_insights.cli.main",
+        "tb_xla_insights",
         "report",
         str(logdir),
         "--catalog",
@@ -287,20 +287,20 @@ def test_an_interrupt_has_no_traceback(logdir: Path, capsys: Capsys, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
+    ("arguments", "demo", "code", "message"),
     [
-        (["sessions", "--json"], 0, ""),
-        (["report"], 0, ""),
-        (["report", "--json"], 0, ""),
-        (["report", "--fail-on", "info"], 1, ""),
-        (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
+        (["sessions", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report", "--fail-on", "info"], "synthetic_case_study_8_tpu_cores", 1, ""),
+        (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], "torch_xla_slow_input", 1,
+         "B is worse than A: "),
     ],
-)
-def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message: str) -> None:
+)  # fmt: skip
+def test_a_closed_pipe_is_not_an_error(arguments: list[str], demo: str, code: int, message: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    run = str(LOGDIR / ("torch_xla_slow_input" if message else "synthetic_case_study_8_tpu_cores"))
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments, str(LOGDIR / demo)]
     root = Path(__file__).parents[1]
     try:
         process = subprocess.run(
@@ -316,10 +316,12 @@ def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message:
     ("redirection", "code", "message"),
     [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")],
 )
-def test_a_full_output_has_no_traceback(redirection: str, code: int, message: str, logdir: Path) -> None:
+def test_a_full_or_closed_stdout_has_no_traceback(
+    redirection: str, code: int, message: str, logdir: Path
+) -> None:
     if redirection == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(logdir)]
     shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
     root = Path(__file__).parents[1]
     process = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
@@ -328,16 +330,16 @@ def test_a_full_output_has_no_traceback(redirection: str, code: int, message: st
 
 
 def test_a_closed_stderr(logdir: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(logdir)]
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
     process = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
     assert process.returncode == 0
     assert parse_document(process.stdout)["schema"]
 
 
-def test_json_is_valid_in_every_encoding(tmp_path: Path) -> None:
+def test_json_is_valid_if_stdout_cannot_encode_a_name(tmp_path: Path) -> None:
     path = write_session(tmp_path / "µ \U0001f600", "vm")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(path)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
     assert json.loads(process.stdout)["session"]["name"] == "µ \U0001f600"

@@ -148,7 +148,7 @@ def text_of(document: Row) -> str:
 
 
 class TestPod:
-    """Sixteen hosts of four cores, one of which loads slowly."""
+    """Sixteen hosts of four cores; one host loads slowly."""
 
     def test_the_late_host_is_the_first_mistake(self) -> None:
         first, *_ = report()["findings"]

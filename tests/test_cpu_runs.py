@@ -64,12 +64,12 @@ def test_an_op_never_outlasts_its_run() -> None:
 
 def test_an_op_is_complete_before_its_thread_resumes_the_program() -> None:
     """`dot.1` and `dot.2` end together, on a pool thread that then exchanges data before it writes their ends."""
-    goes_on = (EXECUTE, 70, 20), op("all-reduce", 71, 18, 9), op_end("all-reduce", 88, 9)
+    resumed = (EXECUTE, 70, 20), op("all-reduce", 71, 18, 9), op_end("all-reduce", 88, 9)
     ends = op_end("dot.1", 91, 7), op_end("dot.2", 92, 8)
     trace = traced(
         executor(call(10, 40, 1)),
         client(2, run(50, 98, 1, op("dot.1", 52, 2, 7), op("dot.2", 55, 2, 8), record(56, 11))),
-        pool(3, region(57, 97, 11, *goes_on, *ends)),
+        pool(3, region(57, 97, 11, *resumed, *ends)),
     )
     assert ops_of(trace, only_device(trace)) == [("dot.1", 52, 70), ("dot.2", 55, 70), ("all-reduce", 71, 88)]
 
@@ -98,7 +98,7 @@ def test_a_loop_lasts_to_its_end_event_despite_a_later_iteration_before_it() -> 
 
 def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
     body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
-    behind = (
+    resumed = (
         (EXECUTE, 70, 9),
         op("dot.1", 72, 5),
         (EXECUTE, 80, 10),
@@ -108,7 +108,7 @@ def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
     trace = traced(
         executor(call(10, 40, 1)),
         client(2, run(50, 98, 1, op("while.1", 55, 10, 8), *body)),
-        pool(3, region(60, 97, 11, *behind)),
+        pool(3, region(60, 97, 11, *resumed)),
     )
     assert ops_of(trace, only_device(trace))[0] == ("while.1", 55, 80)
 
@@ -216,8 +216,8 @@ def test_a_capture_that_begins_inside_a_run() -> None:
     assert ops_of(trace, device) == [("dot.1", 6, 9), ("add.2", 65, 67)]
 
 
-def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
-    """Its ops are kept, with their own durations if no `end:` was recorded."""
+def test_a_run_that_outlasts_the_capture_is_not_listed() -> None:
+    """Its ops are kept, with their recorded durations if there is no `end:` event."""
     cut = run(100, 140, 2, op("add.2", 110, 4, 7))[:-2]
     trace = traced(
         executor(call(10, 20, 1), call(22, 30, 2)), client(2, run(50, 90, 1, op("dot.1", 55)), cut)
@@ -231,7 +231,7 @@ def test_program_ids_above_2_to_the_63_and_circular_flows() -> None:
     circle = region(60, 70, 21, record(61, 22)), region(62, 72, 22, record(63, 21), op("lost", 64))
     trace = traced(
         executor(call(10, 20, 1)),
-        client(2, run(50, 90, 1, op("dot.1", 55, program=-1 - 1))),
+        client(2, run(50, 90, 1, op("dot.1", 55, program=-2))),
         pool(3, circle[0]),
         pool(4, circle[1]),
     )
@@ -251,7 +251,7 @@ def test_a_capture_that_runs_nothing_has_no_device() -> None:
         ("dynamo_train_session", [48]), ("baseline_server_level1", [25]),
     ],
 )  # fmt: skip
-def test_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) -> None:
+def test_runs_and_ops_of_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) -> None:
     folder = shared_traces / "torch_xla" / capture_name
     trace = real_trace(folder)
     assert [len(device.runs) for device in trace.devices] == runs
@@ -302,11 +302,11 @@ def jitted(start: int, *flows: int) -> list[Event]:
     return [
         ("PjitFunction(f)", start, 20),
         ("PjitFunction(f)", start + 1, 18),
-        *(record(start + 5, item) for item in flows),
+        *(record(start + 5, flow) for flow in flows),
     ]
 
 
-def queued(start: int, end: int) -> list[Event]:
+def queued_run(start: int, end: int) -> list[Event]:
     return region(start, end, 99, (EXECUTE, start + 1, 1), (COMPLETION, end - 2, 2))
 
 
@@ -321,8 +321,8 @@ def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
     )
     trace = capture(
         main,
-        client(2, at_once(20, 100, 1), prepared(101, 3), queued(110, 150)),
-        client(3, at_once(21, 104, 2), prepared(105, 4), queued(108, 160)),
+        client(2, helper_and_run(20, 100, 1), helper_without_run(101, 3), queued_run(110, 150)),
+        client(3, helper_and_run(21, 104, 2), helper_without_run(105, 4), queued_run(108, 160)),
     )
     assert [(device.name, device.runs.start_ps.tolist()) for device in trace.devices] == [
         ("CPU:0", [24, 108]), ("CPU:1", [25, 110]),
@@ -337,12 +337,12 @@ def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
     assert sum(row["launches"] for row in rows) == 2
 
 
-def at_once(start: int, end: int, flow: int) -> list[Event]:
+def helper_and_run(start: int, end: int, flow: int) -> list[Event]:
     """A helper, and the run that it hands over."""
-    helps = region(start, start + 3, flow, (HELPER, start + 1, 1), record(start + 2, flow + 10))
-    return [*helps, *run(start + 4, end, flow + 10)]
+    helper = region(start, start + 3, flow, (HELPER, start + 1, 1), record(start + 2, flow + 10))
+    return [*helper, *run(start + 4, end, flow + 10)]
 
 
-def prepared(at: int, flow: int) -> list[Event]:
+def helper_without_run(at: int, flow: int) -> list[Event]:
     """A helper that starts no run yet, as its arguments are not there."""
     return region(at, at + 2, flow, (HELPER, at + 1, 1))

@@ -27,10 +27,10 @@ def case_study() -> SessionTrace:
 
 
 @pytest.mark.parametrize(
-    "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
+    "name", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
 )
-def test_views_show_the_same_step_first(run: str) -> None:
-    loaded = session(demo(run))
+def test_views_show_the_same_step_first(name: str) -> None:
+    loaded = session(demo(name))
     executions: Any = execution_views.executions(loaded)
     number = executions["steps"][executions["step"]]
     step = propagation_view(loaded)["step"]
@@ -99,10 +99,10 @@ class TestExecutions:
         assert view["step"] == 7
         assert {len(column) for column in runs.values()} == {16}
         assert runs["start_ps"] == sorted(runs["start_ps"])
-        for host, device, queue, over in zip(
+        for host, device, queue, overhead in zip(
             runs["host_ps"], runs["duration_ps"], runs["queue_ps"], runs["overhead_ps"], strict=True
         ):
-            assert host == device + queue + over
+            assert host == device + queue + overhead
         assert execution_views.executions(case_study)["step"] in range(10)
         with pytest.raises(InputError, match="no step 99"):
             execution_views.executions(case_study, 99)
@@ -187,6 +187,9 @@ def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionT
     first: Any = execution_views.executions(case_study, devices=ids[:1])
     sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]
     assert all(kinds is first["kinds"] for kinds in sums)
+
+
+def test_the_least_recently_used_result_is_dropped() -> None:
     cache = RecentResults(3)
     for key in (1, 2, 3, 1, 4):
         cache.get(key, lambda key=key: [key])  # type: ignore[misc]

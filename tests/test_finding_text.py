@@ -51,10 +51,10 @@ def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
-    several = report(row)
-    several["steps"] += [step | {"host": "w-1"} for step in STEPS]
-    assert gain_of(row, several).basis == gain_of(finding(recurs="once"), report()).basis == "once"
-    assert gain_of(row, several).share.startswith("−40.0")
+    two_hosts = report(row)
+    two_hosts["steps"] += [step | {"host": "w-1"} for step in STEPS]
+    assert gain_of(row, two_hosts).basis == gain_of(finding(recurs="once"), report()).basis == "once"
+    assert gain_of(row, two_hosts).share.startswith("−40.0")
 
 
 def test_best_and_worst_gains_that_differ_refer_to_the_same_step() -> None:

@@ -38,10 +38,13 @@ def join(events: list[FlowEvent]) -> Flows:
 
 
 def flow_of(flow: Flow) -> Flow:
+    """The flow with type 0 if its type is not recorded."""
     return (max(flow[0], 0), flow[1]) if flow else None
 
 
 def expected(events: list[FlowEvent]) -> list[tuple[int, int]]:
+    """Per consumer the last producer that begins no later, else the first one; an event does not consume its own
+    flow."""
     pairs = []
     for row, (start, _, consumed) in enumerate(events):
         producers = [
@@ -68,7 +71,7 @@ def test_producers_and_consumers_of_one_type_and_id(events: list[FlowEvent]) -> 
     assert pairs == expected(events)
 
 
-def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
+def test_a_reused_id_belongs_to_the_last_producer_before() -> None:
     flow = (15, 0)
     events: list[FlowEvent] = [
         (0, flow, None),

@@ -1304,6 +1304,8 @@ export interface GapPattern {
   cause: ClassName;
   /** Time of the gaps by their `cause`; adds up to `total_ps`. */
   by_cause_ps: Partial<Record<ClassName, number>>;
+  /** Time of the queued gaps, whose cause is `wait`. */
+  queued_ps: number;
   /** Time of the gaps by what the host did; adds up to `total_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
 }

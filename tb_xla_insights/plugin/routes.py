@@ -159,7 +159,7 @@ class Routes:
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("other_host", 0, _MAX_HOST)
-        # The id of any of its rows names the other host.
+        # The id of any row of the other host names that host.
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
             self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host

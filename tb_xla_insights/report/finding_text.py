@@ -78,7 +78,7 @@ def leading_limit(report: Row) -> Row | None:
 
 
 def limit_text(limit: Row, mistakes: Row) -> str:
-    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`: the largest limit of a report with
+    """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit of a report with
     these `mistakes`, and the step without them, with and without the limit."""
     step, without = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
     if step is None or without is None:

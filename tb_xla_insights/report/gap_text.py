@@ -29,17 +29,14 @@ def cause_text(row: Mapping[str, Any]) -> str:
 
 
 def patterns_with_kind(gaps: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The patterns of a report's `gaps`, each with the `kind` of most time in the listed gaps that have its cause; None
-    if none is listed."""
-    times: dict[tuple[Any, ...], Counter[str]] = {}
-    for gap in gaps["items"]:
-        times.setdefault(_pattern_and_cause(gap), Counter())[gap["kind"]] += gap["duration_ps"]
-    kinds = {key: kind_times.most_common(1)[0][0] for key, kind_times in times.items()}
-    return [{**pattern, "kind": kinds.get(_pattern_and_cause(pattern))} for pattern in gaps["patterns"]]
+    """The patterns of a report's `gaps`, each with its `kind`: `queued` if its cause is `wait` and its queued gaps have
+    more than half of that cause's time, else None."""
+    return [{**pattern, "kind": "queued" if _is_queued(pattern) else None} for pattern in gaps["patterns"]]
 
 
-def _pattern_and_cause(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["before"], row["after"], row["inside_run"], row["cause"]
+def _is_queued(pattern: Mapping[str, Any]) -> bool:
+    waits_ps: int = pattern["by_cause_ps"].get("wait", 0)
+    return pattern["cause"] == "wait" and 2 * int(pattern["queued_ps"]) > waits_ps
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:

@@ -106,6 +106,8 @@ class GapPattern(TypedDict):
     """The cause with most time."""
     by_cause_ps: ByClass
     """Time of the gaps by their `cause`; adds up to `total_ps`."""
+    queued_ps: int
+    """Time of the queued gaps, whose cause is `wait`."""
     by_class_ps: ByClass
     """Time of the gaps by what the host did; adds up to `total_ps`."""
 

@@ -44,7 +44,7 @@ _REASONS = {
 @dataclass(eq=False)
 class ScopeTrack(Track):
     """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
-    path on the host, and `recorded_scopes` the scope with the positions that distinguish repetitions."""
+    path on the host, and `recorded_scopes` the scope as recorded, with the numbers that distinguish repetitions."""
 
     device_number: int = 0
     paths: list[str] = field(default_factory=list)
@@ -212,13 +212,15 @@ class _Labels:
     def _nested_labels(self, path: str, scope: str) -> list[int]:
         """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
         recorded scope."""
-        outer, inner = path.split("/"), scope.split("/")
-        missing = len(outer) - len(inner)
+        names, recorded_names = path.split("/"), scope.split("/")
+        unrecorded = len(names) - len(recorded_names)
         return [
             self._label(
-                "/".join(outer[: depth + 1]), "/".join(inner[: max(0, depth + 1 - missing)]), outer[depth]
+                "/".join(names[: depth + 1]),
+                "/".join(recorded_names[: max(0, depth + 1 - unrecorded)]),
+                names[depth],
             )
-            for depth in range(min(len(outer), _MAX_DEPTH))
+            for depth in range(min(len(names), _MAX_DEPTH))
         ]
 
     def _label(self, path: str, recorded_scope: str, name: str) -> int:

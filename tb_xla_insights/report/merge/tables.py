@@ -210,7 +210,7 @@ class _MergedPattern:
 
     def __init__(self) -> None:
         self.total_ps = 0
-        self._count = self._in_steps = self._max_ps = 0
+        self._count = self._queued = self._in_steps = self._max_ps = 0
         self._min_ps: int | None = None
         self._per_core = Fraction()
         self._by_class: Counter[ClassName] = Counter()
@@ -219,6 +219,7 @@ class _MergedPattern:
     def add(self, row: gaps.GapPattern, cores: int) -> None:
         self._count += row["count"]
         self.total_ps += row["total_ps"]
+        self._queued += row["queued_ps"]
         self._in_steps += row["in_steps_ps"]
         self._per_core += Fraction(row["in_steps_ps"], max(1, cores))
         self._min_ps = row["min_ps"] if self._min_ps is None else min(self._min_ps, row["min_ps"])
@@ -242,6 +243,7 @@ class _MergedPattern:
             "max_ps": self._max_ps,
             "cause": max(by_cause, key=lambda name: by_cause[name]),
             "by_cause_ps": by_cause,
+            "queued_ps": self._queued,
             "by_class_ps": in_class_order(self._by_class),
         }
 
