@@ -51,7 +51,12 @@ GAP_SENTENCES = [
             "or another core."
         ),
     ),
-    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
+    (
+        False,
+        "unknown",
+        {"wait": MS},
+        "It is not known whether anything was queued: the host waits (1.00 ms).",
+    ),
 ]
 
 
@@ -158,7 +163,7 @@ class TestGaps:
         assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
-        assert sentence.endswith(" At least one other core of the host works throughout.")
+        assert sentence.endswith(" At any time, at least one other core of the host works.")
         single = session(capture(first))
         assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
         assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]

@@ -93,7 +93,7 @@ def test_findings_are_grouped_with_their_gain() -> None:
     expected = [
         "Mistakes what your code can avoid; recurring mistakes first together at best: mean 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
-        "backward cannot be seen on the device no time to gain",
+        "backward cannot be seen on the device no gain",
         "Limits what remains without the mistakes",
         "−23.5 % of what remains 221.4 → 169.3 ms",
     ]
@@ -162,7 +162,7 @@ def test_all_steps_and_gaps_are_shown() -> None:
     assert [plain(row[2]) for row in gaps] == [
         f"{gap['duration_ps'] / 1e9:.3f}" for gap in report["gaps"]["items"]
     ]
-    chains = parser.rows["What led to the end of the longest"]
+    chains = parser.rows["Why the longest gaps ended"]
     sums = [float(plain(row[-1])) for row in chains if row[0] == "Sum"]
     assert sums[0] == pytest.approx(report["gaps"]["items"][0]["duration_ps"] / 1e9, abs=0.001)
     assert "72.143" in parser.text()

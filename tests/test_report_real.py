@@ -231,7 +231,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "   Do: Send the next batch",
         "2. Warning (once): ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
-        "no time to gain (annotations_not_propagated, costs no idle time)",
+        "no gain (annotations_not_propagated, costs no idle time)",
         "Limits: what remains without the mistakes",
         "no gain now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",
