@@ -150,8 +150,8 @@ def test_unrelated_programs_with_the_same_name() -> None:
 
 def test_steps_of_hosts_without_a_common_run_are_matched_by_their_numbers() -> None:
     first_steps = hosts_of(replace(POD, hosts=1))
-    other_job = replace(POD, hosts=1, compute_ps=(25 * MS, 7 * MS, 3 * MS), noise_ps=MS, run_ids=False)
-    later_steps = hosts_of(replace(other_job, captured={0: (4, 11)}))
+    other_job = replace(POD, hosts=1, compute_ps=(25 * MS, 7 * MS, 3 * MS), noise_ps=MS, has_run_ids=False)
+    later_steps = hosts_of(replace(other_job, captured_steps={0: (4, 11)}))
     arrivals = find_arrivals([*first_steps, *later_steps])
     assert [int(steps[0]) for steps in arrivals.common_step] == [0, 4]
 
