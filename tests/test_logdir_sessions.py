@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import fsspec
 import pytest
+from fsspec.registry import known_implementations
 from helpers import ordinary_user
 
 from tb_xla_insights.cli.main import main
@@ -225,7 +226,7 @@ def test_every_way_to_name_a_remote_session(bucket: str) -> None:
 
 def test_an_error_about_a_missing_file_system_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     implementation = {"class": "absent.FileSystem", "err": "Install absent to read it"}
-    monkeypatch.setitem(fsspec.registry.known_implementations, "absent", implementation)
+    monkeypatch.setitem(known_implementations, "absent", implementation)
     for url, message in (("absent://x", r".*Install absent to read it"), ("nothing://x", "")):
         with pytest.raises(InputError, match=rf"^{url}: {message}"):
             find_sessions([Root(url)])

@@ -40,7 +40,7 @@ def hosts(tmp_path: Path) -> list[HostCapture]:
 def run_tasks_in_processes(
     hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]
 ) -> list[Any]:
-    """What two processes make of each host, or its Failure."""
+    """The result of each host from two processes, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
     return [item.value if isinstance(item, HostResult) else item for item in answers]
 
@@ -114,7 +114,8 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         "from host_tasks import count\n"
         "print('script')\n"
         f"hosts = [HostCapture(name, path, 0) for name, path in {[(item.name, item.path) for item in hosts]}]\n"
-        "print([it.value[0] for it in run_in_processes(hosts, Task(count, load_catalog()), 2)])\n"
+        "results = run_in_processes(hosts, Task(count, load_catalog()), 2)\n"
+        "print([result.value[0] for result in results])\n"
     )
     process = subprocess.run(
         [sys.executable, str(script)],
@@ -127,7 +128,7 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
 
 
 def hold_back(names: str, until: threading.Event) -> Callable[[Trace, HostCapture], str]:
-    """A task that gives the host's name; for these hosts, once an event is set."""
+    """A task that returns the host's name; for the hosts `names`, only after `until` is set."""
 
     def function(_: Trace, host: HostCapture) -> str:
         if host.name in names:
@@ -148,10 +149,10 @@ def test_a_slow_host_does_not_delay_the_others(hosts: list[HostCapture]) -> None
 
 
 def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> None:
-    released, requested = threading.Event(), []
+    released, polls = threading.Event(), []
 
     def should_continue() -> bool:
-        requested.append(1)
+        polls.append(1)
         released.set()
         return True
 
@@ -163,7 +164,7 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
         should_continue=should_continue,
     )
     assert [item.host.name for item in answers] == list(NAMES)
-    assert requested
+    assert polls
 
 
 def test_stop_does_not_wait_for_running_hosts(hosts: list[HostCapture]) -> None:
@@ -185,7 +186,7 @@ def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: 
         other_process = pickle.loads(pickle.dumps(progress))
         assert other_process.snapshot()[0] == readings[0]
     assert not Path(progress.path).exists()
-    progress.record(0, 1, 1)  # as a thread may that still waits for a store
+    progress.record(0, 1, 1)  # a thread that still waits for a store may do so
     assert other_process.snapshot()[0] == readings[0], "the file is still mapped"
     assert all(0 < read <= size for read, size in readings)
     assert [size for _, size in readings] == [Path(host.path).stat().st_size for host in hosts]

@@ -1,4 +1,4 @@
-"""Which thread does what."""
+"""The roles and labels of threads."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_host_without_python_threads_is_driven_by_its_busiest_launcher() -> No
     assert roles(trace)["tf_Compute/4"] == "driving"
 
 
-def test_threads_are_read_without_ids_and_with_numbers_where_names_are_the_same() -> None:
+def test_labels_are_names_without_ids_and_number_equal_names() -> None:
     trace = capture(
         thread("python", ("loading", 0, 5)),
         thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 50, 30)),

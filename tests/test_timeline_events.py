@@ -39,7 +39,7 @@ def timeline(tmp_path: Path) -> Timeline:
         (lambda timeline: timeline.table(5, 4, [], 10), "is empty"),
     ],
 )
-def test_unknown_events_are_a_one_line_error(timeline: Timeline, call: Any, message: str) -> None:
+def test_invalid_requests_are_a_one_line_error(timeline: Timeline, call: Any, message: str) -> None:
     with pytest.raises(InputError) as raised:
         call(timeline)
     assert message in str(raised.value)
@@ -120,17 +120,17 @@ def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_
     producer.event("Wait for usage holds", 13 * MS, MS)
     consumer.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
     timeline = timeline_of(capture, tmp_path)
-    taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
-    assert [item["name"] for item in taken_up["flow"]["from"]] == [
+    consumer_event = timeline.event_at("h0.t1", 12 * MS + 1000)
+    assert [item["name"] for item in consumer_event["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
-    handed_over = timeline.event_at("h0.t0", 0)
-    assert [item["event"] for item in handed_over["flow"]["to"]] == [taken_up["event"]]
+    producer_event = timeline.event_at("h0.t0", 0)
+    assert [item["event"] for item in producer_event["flow"]["to"]] == [consumer_event["event"]]
     assert timeline.event_at("h0.t0", 2 * MS)["flow"]["to"] == []
     assert timeline.event_at("h0.t0", 13 * MS)["flow"]["to"] == []
 
 
-def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
+def test_a_flow_into_a_region_without_work_leads_to_its_start(tmp_path: Path) -> None:
     capture = Space()
     host = capture.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
@@ -206,7 +206,7 @@ def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: P
 
 def test_the_table_lists_the_events_that_touch_the_window_by_start(timeline: Timeline) -> None:
     listed = timeline.table(STEP + 9 * MS, STEP + 12 * MS, ["h0.t0"], 3)
-    assert listed["count"] == 4  # forward ends where the window starts, the schedule starts where it ends
+    assert listed["count"] == 4  # forward ends at the window's start, the schedule starts at its end
     assert [item["name"] for item in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
 
 

@@ -77,13 +77,13 @@ def test_ops_of_no_length_have_no_row() -> None:
     assert "scopes" not in {row["kind"] for row in timeline.rows()["rows"]}
 
 
-def test_stored_rows_of_name_scopes_are_unchanged() -> None:
+def test_recorded_rows_of_name_scopes_are_unchanged() -> None:
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
-    stored_rows = timeline.rows()["rows"]
+    recorded_rows = timeline.rows()["rows"]
     timeline.find_scopes()
-    assert timeline.rows() == {"more_rows": False, "rows": stored_rows}
+    assert timeline.rows() == {"more_rows": False, "rows": recorded_rows}
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
@@ -194,8 +194,8 @@ OPS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 
 @settings(max_examples=200, deadline=None)
 @given(OPS)
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
-    """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
-
+    """Ops are given as (start, duration, kind). Kinds 0 and 1 have one part (0 and 1), kind 2 has two (2 and 3), the
+    first with a third of the weight."""
     ops.sort(key=lambda item: (item[0], -item[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
@@ -204,27 +204,27 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
     shown = {}
     for begin, end, part, _ in zip(*(column.tolist() for column in pieces), strict=True):
         assert begin < end
-        for now in range(begin, end):
-            assert now not in shown
-            shown[now] = part
-    for now in range(80):
-        running = [n for n, (begin, time, _) in enumerate(ops) if begin <= now < begin + time]
+        for instant in range(begin, end):
+            assert instant not in shown
+            shown[instant] = part
+    for instant in range(80):
+        running = [n for n, (begin, time, _) in enumerate(ops) if begin <= instant < begin + time]
         expected = None
         if running:
             begin, time, kind = ops[running[-1]]
-            expected = kind if kind < 2 else 2 if now < begin + time // 3 else 3
-        assert shown.get(now) == expected
+            expected = kind if kind < 2 else 2 if instant < begin + time // 3 else 3
+        assert shown.get(instant) == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
-def test_pieces_of_one_run_and_label_are_joined(parts: list[tuple[int, int, int]]) -> None:
-
-    parts.sort(key=lambda item: item[2])
-    begins = np.cumsum([pause + 5 for pause, _, _ in parts])
-    run = np.array([item[2] for item in parts], np.int32)
-    labels = np.array([item[1] for item in parts], np.int32)
-    joined = join_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
+def test_pieces_of_one_run_and_label_are_joined(pieces: list[tuple[int, int, int]]) -> None:
+    """Pieces are given as (pause before it, label, run), and last 5 ps each."""
+    pieces.sort(key=lambda piece: piece[2])
+    begins = np.cumsum([pause + 5 for pause, _, _ in pieces])
+    run = np.array([piece[2] for piece in pieces], np.int32)
+    labels = np.array([piece[1] for piece in pieces], np.int32)
+    joined = join_pieces(begins, begins + 5, np.arange(len(pieces), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:
@@ -237,7 +237,7 @@ def test_pieces_of_one_run_and_label_are_joined(parts: list[tuple[int, int, int]
 
 
 @pytest.mark.parametrize(
-    ("name", "devices", "first"),
+    ("name", "devices", "outermost_scopes"),
     [
         ("torch_xla/baseline_session_debug", 1, {"Training_Step"}),
         ("torch_xla/spmd_fsdp_debug", 2, {"Training_Step"}),
@@ -246,7 +246,9 @@ def test_pieces_of_one_run_and_label_are_joined(parts: list[tuple[int, int, int]
         ("public/tpu_v6e_jax", 4, {"jit(_psum)", "jit(broadcast_in_dim)", "jit(f)"}),
     ],
 )
-def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, first: set[str]) -> None:
+def test_scopes_of_real_captures(
+    shared_traces: Path, name: str, devices: int, outermost_scopes: set[str]
+) -> None:
     loaded = load(str(shared_traces / name))
     timeline = Timeline(loaded.trace)
     timeline.find_scopes()
@@ -254,4 +256,4 @@ def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, f
     assert len(rows) == devices
     for row in rows:
         outer = slices(timeline.view(0, loaded.duration_ps + 1, 20_000, [row]), row)[0]
-        assert {item for _, _, item, _ in outer} - {""} <= first
+        assert {item for _, _, item, _ in outer} - {""} <= outermost_scopes

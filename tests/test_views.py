@@ -26,7 +26,7 @@ from tb_xla_insights.report import cached, compile_views, execution_views, gap_v
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
-BUDGET = 60_000
+MAX_VIEW_BYTES = 60_000
 
 
 def packed_size(document: Any) -> int:
@@ -143,7 +143,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
     ):
         capture_session = session(real_trace(folder))
         for view in (views.overview, gap_views.gaps, execution_views.executions, compile_views.compiles):
-            assert packed_size(view(capture_session)) < BUDGET, (folder.name, view.__name__)
+            assert packed_size(view(capture_session)) < MAX_VIEW_BYTES, (folder.name, view.__name__)
 
 
 class TestThroughHttp:

@@ -48,23 +48,25 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     assert findings(trace)["sync_every_step"].step_if_fixed_ps == mean_step(without)
 
 
-@given(
-    HOST,
-    DEVICE,
-    st.sampled_from([WAIT_EVENT, READ_EVENT]),
-)
+def step_with_wait(simulation: Simulation, host: int, device: int, wait: str | None) -> None:
+    """A step that waits for its launch, in an event of the name `wait`; None: it does not wait."""
+    simulation.host("forward", host)
+    simulation.launch(device, marker=True)
+    if wait:
+        simulation.wait(wait)
+
+
+@given(HOST, DEVICE, st.sampled_from([WAIT_EVENT, READ_EVENT]))
 @few_examples
 def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str) -> None:
-    """Logging every fourth step: the host launches nothing while it waits."""
-
-    def step(simulation: Simulation, waits: bool) -> None:
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        if waits:
-            simulation.wait(name)
-
-    trace, now = simulate(STEPS, lambda simulation, number: step(simulation, number in (1, 4)))
-    _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
+    """Logging every third step: the host launches nothing while it waits."""
+    trace, now = simulate(
+        STEPS,
+        lambda simulation, number: step_with_wait(
+            simulation, host, device, name if number in (1, 4) else None
+        ),
+    )
+    _, without = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, None))
     by_id = findings(trace)
     gain = (now - without) / now
     assert ("sync_some_steps" in by_id) == (gain >= 0.03)
@@ -78,14 +80,8 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
 @given(HOST, DEVICE, st.sampled_from([WAIT_EVENT, "PjRtFuture::Await"]))
 @few_examples
 def test_a_wait_for_the_device_in_every_step(host: int, device: int, name: str) -> None:
-    def step(simulation: Simulation, waits: bool) -> None:
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        if waits:
-            simulation.wait(name)
-
-    trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
-    _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
+    trace, _ = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, name))
+    _, without = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, None))
     finding = findings(trace)["sync_every_step"]
     assert finding.title == "Every step waits for the device"
     assert finding.step_if_fixed_ps == mean_step(without)

@@ -1,5 +1,5 @@
-"""What findings are worth: the gain of what recurs is measured on the usual step, that of what happened once on the
-mean step; mistakes come before limits, and one replay tells what all mistakes cost together."""
+"""The gain of findings: measured on the usual step if a finding recurs, on the mean step if it occurs once. Mistakes
+come before limits, and one replay gives the cost of all mistakes together."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STEPS = 12
 
 
 def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
-    """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us in parallel. One
-    step compiles for 1000 us before it launches. A step takes 700 us plus what is added."""
+    """Steps that load for 100 us, build graphs for 200 us, launch for 20 us, and wait for the device, which works for
+    500 us. One step also compiles for 1000 us before it launches. Without loading and compiling a step takes 721 us."""
     tpu, at, device_free = Tpu(), 0.0, 0.0
     for number in range(STEPS):
         begin = at
@@ -162,7 +162,7 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mistake", "limit", "limits"),
+    ("mistake_gain", "limit_gain", "limits_first"),
     [
         (0.062, 0.793, True),  # less than 0.10, and less than a quarter of the limit's
         (0.1, 0.793, False),  # worth a warning
@@ -173,19 +173,17 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
     ],
 )
 def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
-    mistake: float | None, limit: float, limits: bool
+    mistake_gain: float | None, limit_gain: float, limits_first: bool
 ) -> None:
     smaller = [
         finding_with_gain("dispatch_overhead", 0.01, None),
         finding_with_gain("sync_every_step", 0.0, None),
     ]
-    cut = replace(finding_with_gain("early_sync", 0, None), gain=mistake)
-    ordered = [
-        finding.id
-        for finding in sort_findings([cut, *smaller, finding_with_gain("tracing_bound", limit, None)])
-    ]
+    early_sync = replace(finding_with_gain("early_sync", 0, None), gain=mistake_gain)
+    tracing_bound = finding_with_gain("tracing_bound", limit_gain, None)
+    ids = [finding.id for finding in sort_findings([early_sync, *smaller, tracing_bound])]
     # Mistakes and limits each stay in a group.
-    assert [value in LIMITS for value in ordered] == [limits, limits, not limits, not limits]
+    assert [id_ in LIMITS for id_ in ids] == [limits_first] * 2 + [not limits_first] * 2
 
 
 def test_device_bound_requires_that_nothing_gains_much() -> None:
@@ -202,17 +200,17 @@ def test_device_bound_requires_that_nothing_gains_much() -> None:
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))
 @settings(max_examples=30, deadline=None)
 def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
-    load: int, built: int, compiled: int, at: int
+    load_us: int, build_us: int, compile_us: int, compile_at: int
 ) -> None:
     tpu, now = Tpu(), 0.0
     for number in range(STEPS):
         begin = now
-        tpu.on_main("data_loading", now, load)
-        tpu.on_main("forward", now + load, built)
-        now += load + built
-        if number == at:
-            tpu.on_main("XLAGraphExecutor::Compile", now, compiled)
-            now += compiled
+        tpu.on_main("data_loading", now, load_us)
+        tpu.on_main("forward", now + load_us, build_us)
+        now += load_us + build_us
+        if number == compile_at:
+            tpu.on_main("XLAGraphExecutor::Compile", now, compile_us)
+            now += compile_us
         tpu.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
         tpu.step(begin, now - begin, 10 + number)
