@@ -75,8 +75,8 @@ def test_a_reload_reads_again_but_never_twice_at_a_time(logdir: Path) -> None:
     store = store_of(logdir, session_opener)
     first = store.loaded(OLD)
     session_opener.may_go_on.clear()
-    again = store.load(OLD, reload=True)
-    assert store.load(OLD, reload=True) is again
+    reload = store.load(OLD, reload=True)
+    assert store.load(OLD, reload=True) is reload
     session_opener.may_go_on.set()
     assert store.loaded(OLD) is not first
     assert session_opener.opened == [OLD, OLD]

@@ -93,10 +93,10 @@ def test_a_weighted_median_counts_values_by_their_weight() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_host_has_its_own_report(seed: int) -> None:
-    alone = session(random_hosts(seed).traces[0])
-    report: Any = session_report(alone)
-    assert report == merged(summaries_of(alone))
-    expected: Any = host_report(alone)
+    single_host = session(random_hosts(seed).traces[0])
+    report: Any = session_report(single_host)
+    assert report == merged(summaries_of(single_host))
+    expected: Any = host_report(single_host)
     assert report.keys() - expected.keys() == {"hosts", "verdict"}
     excluded = (
         {"findings", "mistakes"} if any(row["id"] == "straggler" for row in report["findings"]) else set()

@@ -75,10 +75,10 @@ def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
 def test_lines_nest_independently(first_line: list[Interval], second_line: list[Interval]) -> None:
     first, second = ordered(first_line), ordered(second_line)
     depth, parent, own_ps = nested(first, second)
-    alone = nested(first), nested(second)
-    assert depth == alone[0][0] + alone[1][0]
-    assert parent == alone[0][1] + [row + len(first) if row >= 0 else -1 for row in alone[1][1]]
-    assert own_ps == alone[0][2] + alone[1][2]
+    separate = nested(first), nested(second)
+    assert depth == separate[0][0] + separate[1][0]
+    assert parent == separate[0][1] + [row + len(first) if row >= 0 else -1 for row in separate[1][1]]
+    assert own_ps == separate[0][2] + separate[1][2]
 
 
 def test_deeper_than_any_call_stack() -> None:

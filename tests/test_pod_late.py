@@ -224,10 +224,10 @@ def test_one_late_host_hides_another() -> None:
     assert finding is not None
     for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
         assert part in finding.advice
-    alone = compare_pod(replace(POD, late=(Late(6, "device", 10 * MS),)))
+    without_first = compare_pod(replace(POD, late=(Late(6, "device", 10 * MS),)))
     assert comparison.late_hosts.parties == [3, 6]
     assert [cause.name for cause in comparison.causes if cause] == ["input", "device"]
-    assert alone.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
+    assert without_first.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
 
 
 def test_missing_files() -> None:

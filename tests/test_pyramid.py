@@ -117,7 +117,7 @@ def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event
     ]
 
 
-def listed(slices: Slices) -> list[tuple[int, ...]]:
+def slice_rows(slices: Slices) -> list[tuple[int, ...]]:
     *columns, _ = slices
     return [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
 
@@ -146,7 +146,7 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
         class_index = heaviest([(event.class_index, event.length) for event in group[0]])[0]
         count = len(members)
         expected.append((*shape, winners, class_index, count, busy if count > 1 else 0, members[0].id))
-    shown = listed(lane_of(events).view(start, end, level))
+    shown = slice_rows(lane_of(events).view(start, end, level))
     assert len(shown) == len(expected)
     for row, (*columns, winners, class_index, count, busy, id) in zip(shown, expected, strict=True):
         start, end, name, *rest = row
@@ -166,7 +166,7 @@ def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position
     in_window = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in in_window} <= {event.id for event in inside}
     events_by_id = {event.id: event for event in inside}
-    for *columns, count, busy, id in listed(shown):
+    for *columns, count, busy, id in slice_rows(shown):
         if count == 1:
             event = events_by_id[id]
             assert columns == [event.start, event.end, event.name, event.class_index]
@@ -176,8 +176,8 @@ def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position
 @given(lanes(), levels)
 def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None:
     shown = lane_of(events).view(0, 10**6, level)
-    alone = shown.events == 1
-    total = int(shown.busy.sum() + (shown.end - shown.start)[alone].sum())
+    is_single = shown.events == 1
+    total = int(shown.busy.sum() + (shown.end - shown.start)[is_single].sum())
     assert total == len(covered(events))
 
 
@@ -210,7 +210,7 @@ def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) ->
 
 @given(any_lane, levels)
 def test_long_events_are_separate_slices(events: list[Event], level: int) -> None:
-    shown = listed(lane_of(events).view(0, 10**6, level))
+    shown = slice_rows(lane_of(events).view(0, 10**6, level))
     for event in events:
         if event.length >= 2**level:
             assert (event.start, event.end, event.name, event.class_index, 1, 0, event.id) in shown
@@ -222,14 +222,14 @@ def test_a_view_does_not_depend_on_the_stored_levels(
 ) -> None:
     start, end = window_of(events, level, position)
     first = lane_of(events).view(start, end, level)
-    expected = listed(first)
+    expected = slice_rows(first)
     caching_lane = lane_of(events)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", -1)
         patch.setattr(pyramid, "_MIN_REDUCTION", 1)
-        assert listed(caching_lane.view(start, end, level)) == expected
-        again = caching_lane.view(start, end, level)
-        assert (listed(again), again.fill.tolist()) == (expected, first.fill.tolist())
+        assert slice_rows(caching_lane.view(start, end, level)) == expected
+        cached_view = caching_lane.view(start, end, level)
+        assert (slice_rows(cached_view), cached_view.fill.tolist()) == (expected, first.fill.tolist())
         assert caching_lane._levels
 
 

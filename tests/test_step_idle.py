@@ -108,9 +108,14 @@ def test_hosts_without_device_work_or_steps_are_left_out() -> None:
         {"host": "no_device", "reason": "no_device_work"},
         {"host": "no_steps", "reason": "no_steps"},
     ]
-    alone = step_idle_report(session(no_device))
-    assert (alone["steps"], alone["step_ps"], alone["work_ps"], alone["idle_ps"]) == (1, 300 * US, None, None)
-    assert (alone["all_cores"], alone["left_out"][0]["reason"]) == (None, "no_device_work")
+    report = step_idle_report(session(no_device))
+    assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
+        1,
+        300 * US,
+        None,
+        None,
+    )
+    assert (report["all_cores"], report["left_out"][0]["reason"]) == (None, "no_device_work")
 
 
 def test_without_steps_times_are_of_each_cores_span() -> None:

@@ -42,21 +42,21 @@ def run_tasks_in_processes(
 ) -> list[Any]:
     """The result of each host from two processes, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
-    return [item.value if isinstance(item, HostResult) else item for item in answers]
+    return [result.value if isinstance(result, HostResult) else result for result in answers]
 
 
 def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostCapture]) -> None:
-    values = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
+    values = [result.value for result in run(hosts, count, load_catalog()) if isinstance(result, HostResult)]
     assert [name for name, _, _ in values] == list(NAMES)
     assert {process for _, _, process in values} == {os.getpid()}
 
 
 def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> None:
     in_this_process = [
-        item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)
+        result.value for result in run(hosts, count, load_catalog()) if isinstance(result, HostResult)
     ]
     in_pool = run_tasks_in_processes(hosts, count)
-    assert [item[:2] for item in in_pool] == [item[:2] for item in in_this_process]
+    assert [result[:2] for result in in_pool] == [result[:2] for result in in_this_process]
     assert os.getpid() not in {process for _, _, process in in_pool}
 
 
@@ -76,8 +76,10 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
     Path(hosts[3].path).unlink()
     task = Task(count, load_catalog())
     results = list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-    assert [isinstance(item, Failure) for item in results] == [False, True, False, True, False]
-    assert all(item.message.startswith(item.host.path) for item in results if isinstance(item, Failure))
+    assert [isinstance(result, Failure) for result in results] == [False, True, False, True, False]
+    assert all(
+        result.message.startswith(result.host.path) for result in results if isinstance(result, Failure)
+    )
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
@@ -88,8 +90,8 @@ def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_pa
 
 def test_a_host_whose_process_always_dies_is_reported(hosts: list[HostCapture]) -> None:
     results = run_tasks_in_processes(hosts, partial(die, host_name="c"))
-    assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
-    assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
+    assert [result.host.name for result in results if isinstance(result, Failure)] == ["c"]
+    assert [result[0] for result in results if isinstance(result, tuple)] == ["a", "b", "d", "e"]
     failure = results[2]
     assert isinstance(failure, Failure)
     assert "killed" in failure.message
@@ -113,7 +115,7 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         "from tb_xla_insights.tasks.pool import run_in_processes\n"
         "from host_tasks import count\n"
         "print('script')\n"
-        f"hosts = [HostCapture(name, path, 0) for name, path in {[(item.name, item.path) for item in hosts]}]\n"
+        f"hosts = [HostCapture(name, path, 0) for name, path in {[(host.name, host.path) for host in hosts]}]\n"
         "results = run_in_processes(hosts, Task(count, load_catalog()), 2)\n"
         "print([result.value[0] for result in results])\n"
     )
@@ -145,7 +147,7 @@ def test_a_slow_host_does_not_delay_the_others(hosts: list[HostCapture]) -> None
         assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
     finally:
         released.set()
-    assert [item.host.name for item in answers] == ["a"]
+    assert [result.host.name for result in answers] == ["a"]
 
 
 def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> None:
@@ -163,7 +165,7 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
         in_order=True,
         should_continue=should_continue,
     )
-    assert [item.host.name for item in answers] == list(NAMES)
+    assert [result.host.name for result in answers] == list(NAMES)
     assert polls
 
 

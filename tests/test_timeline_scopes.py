@@ -138,17 +138,17 @@ def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
     )
     timeline.find_scopes()
     inner = timeline.event_at("h0.d0.scopes", RUN_START + 100, 2)
-    assert (inner["name"], [item["name"] for item in inner["path"]]) == (
+    assert (inner["name"], [ancestor["name"] for ancestor in inner["path"]]) == (
         "attention",
         ["Training_Step", "forward"],
     )
-    assert {item["name"]: item["value"] for item in inner["stats"]} == {
+    assert {stat["name"]: stat["value"] for stat in inner["stats"]} == {
         "annotation": "Training_Step/forward/attention",
         "as recorded": "Training_Step.1/forward.2/attention.3",
     }
     no_scope = timeline.event_at("h0.d0.scopes", RUN_START + 300, 0)
     assert no_scope["name"] == "no scope"
-    assert [item["name"] for item in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
+    assert [stat["name"] for stat in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
     position = {"step": 0, "device": "vm/TPU:0"}
     assert timeline.annotation_at("h0.d0.scopes", RUN_START + 100, 2) == {
         "path": "Training_Step/forward/attention",
@@ -179,12 +179,12 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
 
     def read_stats(at: int) -> list[str]:
         stats = timeline.event_at("h0.d0.ops", RUN_START + at)["stats"]
-        return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
+        return [stat["value"] for stat in stats if stat["name"] in ("annotation", "python")]
 
     assert read_stats(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
-    assert [re.sub(r"[\u2009\u202f]", " ", item) for item in read_stats(0)] == [mixed, "model.py:7"]
+    assert [re.sub(r"[\u2009\u202f]", " ", value) for value in read_stats(0)] == [mixed, "model.py:7"]
     assert read_stats(300) == ["no annotation (bare)"]
 
 
@@ -196,7 +196,7 @@ OPS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
     """Ops are given as (start, duration, kind). Kinds 0 and 1 have one part (0 and 1), kind 2 has two (2 and 3), the
     first with a third of the weight."""
-    ops.sort(key=lambda item: (item[0], -item[1]))
+    ops.sort(key=lambda op: (op[0], -op[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
     pieces = op_pieces(start, start + length, key.astype(np.int32), run,
@@ -233,7 +233,7 @@ def test_pieces_of_one_run_and_label_are_joined(pieces: list[tuple[int, int, int
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])
-    assert [list(item) for item in zip(*(column.tolist() for column in joined), strict=True)] == expected
+    assert [list(row) for row in zip(*(column.tolist() for column in joined), strict=True)] == expected
 
 
 @pytest.mark.parametrize(
@@ -256,4 +256,4 @@ def test_scopes_of_real_captures(
     assert len(rows) == devices
     for row in rows:
         outer = slices(timeline.view(0, loaded.duration_ps + 1, 20_000, [row]), row)[0]
-        assert {item for _, _, item, _ in outer} - {""} <= outermost_scopes
+        assert {scope for _, _, scope, _ in outer} - {""} <= outermost_scopes

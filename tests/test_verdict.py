@@ -74,17 +74,19 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
         "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
-    once = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a read in step 5"}]
+    single_mistakes = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a read in step 5"}]
     steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
-    text = severity_and_text(report_with(first, *once[:1], **replay, usual_step_ps=18 * MS) | steps)[1]
+    text = severity_and_text(
+        report_with(first, *single_mistakes[:1], **replay, usual_step_ps=18 * MS) | steps
+    )[1]
     assert (
         "costs up to 1.0 of 18.0 ms in a usual step: a compile in step 3; a read in step 4 costs up to 4.0 ms once."
         in text
     )
-    text = severity_and_text(report_with(first, *once, **replay, usual_step_ps=18 * MS) | steps)[1]
+    text = severity_and_text(report_with(first, *single_mistakes, **replay, usual_step_ps=18 * MS) | steps)[1]
     assert "step: a compile in step 3; 2 more cost up to 4.0 ms once." in text
-    alone = replay | {"step_if_fixed_ps": 20 * MS}
-    assert severity_and_text(report_with(limit, **alone))[1] == (
+    no_gain = replay | {"step_if_fixed_ps": 20 * MS}
+    assert severity_and_text(report_with(limit, **no_gain))[1] == (
         "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
     )
     nothing_left = replay | {"step_without_limit_ps": 17 * MS}
@@ -166,15 +168,17 @@ def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alone", "text"),
+    ("step_if_fixed_ms", "text"),
     [
         (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
         (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first: a; "),
     ],
 )
-def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, text: str) -> None:
+def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(
+    step_if_fixed_ms: int, text: str
+) -> None:
     """The replay takes all of them away, those that gain less than 3 % as well."""
-    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
+    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": step_if_fixed_ms * MS}
     assert text in severity_and_text(report_with(mistake, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
 
 
@@ -254,7 +258,7 @@ def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "by_class", "more"),
+    ("cost", "by_class", "supplement"),
     [
         (60, {"wait": 90}, ""),
         (30, {"wait": 90, "dispatch": 10}, "; during most of the idle time the host waits"),
@@ -262,14 +266,14 @@ def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     ],
 )
 def test_causes_of_less_than_half_of_the_idle_time_are_supplemented(
-    cost: int, by_class: dict[str, int], more: str
+    cost: int, by_class: dict[str, int], supplement: str
 ) -> None:
     report = report_with(
         finding("limit", "the host launches", 0.2, cost), step_ps=20 * MS, step_if_fixed_ps=20 * MS
     )
     report["mistakes"]["step_without_limit_ps"] = 16 * MS
     report["gaps"]["by_class_ps"] = by_class
-    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){more}."
+    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){supplement}."
     assert severity_and_text(report)[1] == text
 
 
@@ -306,8 +310,8 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
     document = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
-    alone = report_with() | document | {"devices": [], "steps": steps}
-    assert severity_and_text(alone) == ("warning", f"No device's work could be read: {text}.")
+    report = report_with() | document | {"devices": [], "steps": steps}
+    assert severity_and_text(report) == ("warning", f"No device's work could be read: {text}.")
 
 
 def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:

@@ -65,19 +65,19 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
 
 def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
     report = findings_report(training())
-    together, rows = report["mistakes"], report["findings"]
+    mistakes, rows = report["mistakes"], report["findings"]
     usual = LOAD_US + BUILD_US + 521
     assert [(row["id"], row["kind"]) for row in rows][:3] == [
         ("input_bound", "mistake"), ("recompilation", "mistake"), ("annotations_not_propagated", "mistake"),
     ]  # fmt: skip
     assert {row["kind"] for row in rows[3:]} == {"limit"}
-    assert together["count"] == 2
-    assert us(together["step_ps"]) == round((usual + COMPILE_US / STEPS) * 10**6) / 10**6
-    assert us(together["usual_step_ps"]) == usual
-    assert us(together["step_if_fixed_ps"]) == usual - LOAD_US
+    assert mistakes["count"] == 2
+    assert us(mistakes["step_ps"]) == round((usual + COMPILE_US / STEPS) * 10**6) / 10**6
+    assert us(mistakes["usual_step_ps"]) == usual
+    assert us(mistakes["step_if_fixed_ps"]) == usual - LOAD_US
     # The rest is the device's work, and its launch.
-    assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD_US - BUILD_US
-    assert {row["step_ps"] for row in rows} == {together["step_ps"]}
+    assert 500 <= (us(mistakes["step_without_limit_ps"]) or 0) <= usual - LOAD_US - BUILD_US
+    assert {row["step_ps"] for row in rows} == {mistakes["step_ps"]}
 
 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
@@ -125,9 +125,9 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
 
 
 def test_without_mistakes_nothing_changes() -> None:
-    together = findings_report(training(load=False, compile_at=None))["mistakes"]
-    assert (together["count"], together["gain"]) == (0, 0.0)
-    assert together["step_ps"] == together["usual_step_ps"] == together["step_if_fixed_ps"]
+    mistakes = findings_report(training(load=False, compile_at=None))["mistakes"]
+    assert (mistakes["count"], mistakes["gain"]) == (0, 0.0)
+    assert mistakes["step_ps"] == mistakes["usual_step_ps"] == mistakes["step_if_fixed_ps"]
 
 
 def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
@@ -215,11 +215,11 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
         now += 30
         tpu.step(begin, now - begin, 10 + number)
     report: Any = findings_report(session(tpu.trace()))
-    together = report["mistakes"]
+    mistakes = report["mistakes"]
     separate_gains = [
-        together["step_ps"] - row["step_if_fixed_ps"]
+        mistakes["step_ps"] - row["step_if_fixed_ps"]
         for row in report["findings"]
         if row["kind"] == "mistake" and row["step_if_fixed_ps"] is not None
     ]
-    gained = together["step_ps"] - together["step_if_fixed_ps"]
+    gained = mistakes["step_ps"] - mistakes["step_if_fixed_ps"]
     assert max(separate_gains, default=0) <= gained <= sum(separate_gains) + len(separate_gains)
