@@ -35,7 +35,7 @@ from tb_xla_insights.catalog import load_catalog  # noqa: E402
 from tb_xla_insights.errors import InputError  # noqa: E402
 from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
 from tb_xla_insights.parallel import limit_threads  # noqa: E402
-from tb_xla_insights.trace.build import build_trace, join_hosts  # noqa: E402
+from tb_xla_insights.trace.build import build_session, build_trace  # noqa: E402
 from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
@@ -173,7 +173,7 @@ def _lines(space: XSpace) -> list[Line]:
 def _compute(space: XSpace, source: Source, depth: int) -> None:
     """Builds a trace of a decoded file (depth 1 and 2), and computes all answers about it (depth 2)."""
     if depth:
-        session = join_hosts("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
+        session = build_session("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
         if depth > 1:
             from benchmarks.growth.answers import answers
 

@@ -209,7 +209,7 @@ def of_space(space: XSpace) -> list[Plane]:
         Plane(
             plane.name,
             plane.stats,
-            {row.id: (row.name, row.display_name, row.stats) for row in plane.event_metadata},
+            {metadata.id: (metadata.name, metadata.display_name, metadata.stats) for metadata in plane.event_metadata},
             [
                 Line(line.id, line.name.decode("utf-8", "replace"), line.timestamp_ns,
                      events[line.first : line.first + line.count])
@@ -227,7 +227,7 @@ def decoded_twice(data: bytes) -> tuple[list[Plane], list[Plane]]:
     for our, their in zip(ours, theirs, strict=True):
         # Metadata that only events reference has no entry; bulky stats are located instead of read.
         our.event_metadata = {
-            id_: row for id_, row in our.event_metadata.items() if id_ in their.event_metadata
+            id_: metadata for id_, metadata in our.event_metadata.items() if id_ in their.event_metadata
         }
         for id_, (_, _, our_stats) in our.event_metadata.items():
             their_stats = their.event_metadata[id_][2]

@@ -1,4 +1,4 @@
-"""The host names under which data is served: names that no other site can own, or that point to this machine."""
+"""The host names under which data is served: those that no other site can make resolve to this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(names: AllowedHosts, host: str, **headers: str) -> str | None:
     ["localhost", "localhost:6006", "LocalHost.:6006", "a.b.localhost:6006", "127.0.0.1:6006", "10.1.2.3",
      "[::1]:6006", "[fe80::1%25eth0]:6006", f"{MACHINE_NAME}:6006", MACHINE_NAME.upper()],
 )  # fmt: skip
-def test_names_that_always_resolve_to_this_machine(host: str) -> None:
+def test_addresses_and_names_of_this_machine(host: str) -> None:
     assert refusal(AllowedHosts(), host) is None
 
 

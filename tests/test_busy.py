@@ -107,7 +107,7 @@ def test_a_stall_is_part_of_busy() -> None:
     assert (summary_of_device(trace)["stall_ps"], summary_of_device(trace)["busy_ps"]) == (0, 5)
 
 
-def test_the_other_definitions() -> None:
+def test_the_duty_cycle_by_each_definition() -> None:
     trace = capture(HOST, Core(ops=[("dot", 20, 10)], modules=[("jit_f(1)", 10, 30)]))
     times = {
         name: (row["busy_ps"], row["span_ps"] - row["busy_ps"])
@@ -129,6 +129,7 @@ intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size
 
 
 def as_union(intervals: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
+    """The union of intervals, given as (start, duration), and the instants in it."""
     starts = np.array([a for a, _ in intervals], np.int64)
     return union(starts, starts + np.array([d for _, d in intervals], np.int64)), {
         t for a, d in intervals for t in range(a, a + d)
@@ -154,20 +155,20 @@ def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
     if not trace.devices:
         return
     ops = trace.devices[0].ops
-    instants: dict[int, set[int]] = {i: set() for i in range(len(ops))}
+    own_instants: dict[int, set[int]] = {i: set() for i in range(len(ops))}
     for i, a, b in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
-        assert not instants[int(i)] & set(range(int(a), int(b)))
-        instants[int(i)] |= set(range(int(a), int(b)))
+        assert not own_instants[int(i)] & set(range(int(a), int(b)))
+        own_instants[int(i)] |= set(range(int(a), int(b)))
     for i in range(len(ops)):
         remaining = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
         for child in range(len(ops)):
             if ops.parent[child] == i:
                 remaining -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
-        assert instants[i] == remaining
+        assert own_instants[i] == remaining
         assert ops.own_ps[i] == len(remaining)
 
 
-def test_a_real_tpu_capture_looks_busy_and_only_waits(shared_traces: Path) -> None:
+def test_a_real_tpu_capture_looks_busy_but_mostly_waits(shared_traces: Path) -> None:
     """86.5 % over its four cores; of core 0's 79 s, 76 s are copy-done."""
     cores = device_summaries(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
     busy_ps, span_ps = sum(c["busy_ps"] for c in cores), sum(c["span_ps"] for c in cores)

@@ -186,14 +186,14 @@ def test_no_gaps_no_chains() -> None:
     assert find_chains(loop_with_gap().trace(), np.zeros(0, np.int64)) == []
 
 
-RUNS = [
+CAPTURES = [
     *(f"torch_xla/tiny_{name}" for name in ("baseline", "dynamo_train", "early_item")),
     *(f"torch_xla/{name}" for name in ("spmd_fsdp_debug", "baseline_server_level1", "dynamo_train_session")),
     *(f"public/{name}" for name in ("tpu_v6e_jax", "gpu_mi300_jax", "gpu_v100_tf")),
 ]
 
 
-@pytest.mark.parametrize("folder", RUNS)
+@pytest.mark.parametrize("folder", CAPTURES)
 def test_chains_add_up_to_their_gaps(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
     gaps = find_gaps(trace)

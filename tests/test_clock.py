@@ -6,7 +6,7 @@ from build import MemorySource
 from captures import CATALOG
 from synthetic.writer import Space
 
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -26,7 +26,7 @@ def host(*lines: tuple[int, int], profile_start: int | None = None, name: str = 
 
 
 def session(*traces: Trace) -> SessionTrace:
-    return join_hosts("s", "s", list(traces), [])
+    return build_session("s", "s", list(traces), [])
 
 
 def starts(trace: Trace) -> list[int]:
@@ -57,7 +57,7 @@ def test_without_any_clock() -> None:
     assert ids(trace) == []
 
 
-def test_lines_of_both_kinds_are_related_by_the_profiles_start() -> None:
+def test_epoch_times_and_relative_ones_are_related_by_the_profiles_start() -> None:
     trace = host((EPOCH + 10, 0), (4, 0), profile_start=EPOCH)
     assert starts(trace) == [6000, 0]
     assert trace.base_unix_ns == EPOCH + 4
@@ -121,6 +121,8 @@ def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> Non
     assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [
         ("clock_unknown", f"{-30 * year}")
     ]
+    first_in_order = host((EPOCH - 30 * year, 0), name="a")
+    assert session(first_in_order, host((EPOCH, 0), name="b")).start_unix_ns == EPOCH
 
 
 def test_devices_move_with_their_host() -> None:

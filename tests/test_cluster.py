@@ -95,12 +95,14 @@ def test_windows_and_comparisons_are_the_same_to_the_byte(
     assert texts[0].out
 
 
-@pytest.mark.parametrize("kind", ["chrome", "csv", "parquet"])
-def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("file_format", ["chrome", "csv", "parquet"])
+def test_exports_are_the_same_to_the_byte(
+    scheduler: str, session: Path, tmp_path: Path, file_format: str
+) -> None:
     exports = []
     for name, more in (("here", []), ("there", ["--scheduler", scheduler])):
         out = tmp_path / name
-        assert main(["export", str(session), "--format", kind, "-o", str(out), *more]) == 0
+        assert main(["export", str(session), "--format", file_format, "-o", str(out), *more]) == 0
         files = sorted(out.iterdir()) if out.is_dir() else [out]
         exports.append([(file.suffix, file.read_bytes()) for file in files])
     assert exports[0] == exports[1]

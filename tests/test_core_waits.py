@@ -83,14 +83,14 @@ def test_waits_within_the_clock_error_are_not_reported(uncertain: int, without_w
 def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
     arrivals = compare_pod(PODS[name]).arrivals
     instances, waits = arrivals.instances, [core_waits(arrivals, host) for host in range(4)]
-    late_gaps = [
+    late_instances = [
         instance
         for instance in np.flatnonzero(arrivals.last_party == LATE).tolist()
         if arrivals.shared.instructions[instances.instruction[instance]].name == "all-reduce.1"
         and arrivals.waits_ps[instance].max() > 10 * MS
     ]
-    assert late_gaps
-    for instance in late_gaps:
+    assert late_instances
+    for instance in late_instances:
         begins = [
             int(host_waits.begin_ps[(host_waits.instance == instance) & (host_waits.core == 0)][0])
             if instances.present[instance, host]
@@ -142,10 +142,10 @@ def test_waits_of_a_window_are_within_ops(client: Client) -> None:
     answer = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
     columns = {key: column for key, column in answer.items() if key not in ("count", "names")}
     assert set(map(len, columns.values())) == {len(answer["device"])}
-    longest = [index for index, waits in enumerate(answer["waits_ps"]) if waits > 10 * MS]
+    long_waits = [index for index, waits in enumerate(answer["waits_ps"]) if waits > 10 * MS]
     waiting = {f"{pod.name_of(host)}/TPU:{core}" for host in (1, 3) for core in (0, 1)}
-    assert {answer["device"][index] for index in longest} == waiting
-    for index in longest[:: len(longest) // 3]:
+    assert {answer["device"][index] for index in long_waits} == waiting
+    for index in long_waits[:: len(long_waits) // 3]:
         device, depth, start, last, end, waits = (
             answer[key][index]
             for key in ("device", "depth", "start_ps", "last_arrival_ps", "end_ps", "waits_ps")

@@ -1,4 +1,5 @@
-"""The demo logdir has the files that its generator writes, and the generator's truth is consistent and in the files."""
+"""The demo logdir has the files that its generator writes; the generator's truth is consistent and in the files; and
+its writer encodes them."""
 
 import re
 from collections import Counter
@@ -12,7 +13,7 @@ from synthetic.__main__ import LOGDIR, sessions
 from tb_xla_insights.logdir.sessions import sessions_at
 
 MS = 1_000_000_000
-REAL_RUNS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
+RECORDED_DEMOS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
 CAPTURES = sorted(LOGDIR.glob("*/plugins/profile/*/*.xplane.pb"))
 # Captures are recorded below /opt; a home, scratch or working directory would be that of the recording user.
 MACHINE_PATH = re.compile(rb"/(?:home|root|tmp|work|usr|Users|var|mnt)/[\w.]")
@@ -41,16 +42,16 @@ def test_synthetic_sessions_are_labelled_synthetic(path: Path) -> None:
     assert "not recorded" in str(stats["synthetic_note"])
 
 
-def test_every_run_is_explained() -> None:
+def test_every_demo_is_explained() -> None:
     readme = (LOGDIR / "README.md").read_text()
-    runs = {path.relative_to(LOGDIR).parts[0] for path in CAPTURES}
-    assert runs == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
+    demos = {path.relative_to(LOGDIR).parts[0] for path in CAPTURES}
+    assert demos == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
 
 
-def test_every_run_has_a_description() -> None:
-    for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
-        [line] = (run / "description.txt").read_text().splitlines()
-        assert line.startswith("Synthetic: ") == run.name.startswith("synthetic_"), run
+def test_every_demo_has_a_description() -> None:
+    for demo in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
+        [line] = (demo / "description.txt").read_text().splitlines()
+        assert line.startswith("Synthetic: ") == demo.name.startswith("synthetic_"), demo
 
 
 def test_the_case_study_opens_first() -> None:
@@ -64,17 +65,17 @@ def test_the_demo_logs_are_small() -> None:
 
 
 def test_files_contain_no_path_of_the_recording_machine() -> None:
-    for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
-        for path in run.rglob("*"):
+    for demo in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
+        for path in demo.rglob("*"):
             assert not path.is_file() or not MACHINE_PATH.findall(path.read_bytes()), path
 
 
-@pytest.mark.parametrize("run", REAL_RUNS, ids=lambda run: run.name)
-def test_real_runs_have_their_metrics_reports(run: Path) -> None:
-    assert len(list(run.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
-    assert "ExecuteTime" in (run / "metrics_report.txt").read_text()
-    if "dynamo" in run.name:
-        assert "Graph Break Count" in (run / "dynamo_explain.txt").read_text()
+@pytest.mark.parametrize("demo", RECORDED_DEMOS, ids=lambda demo: demo.name)
+def test_recorded_demos_have_their_metrics_reports(demo: Path) -> None:
+    assert len(list(demo.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
+    assert "ExecuteTime" in (demo / "metrics_report.txt").read_text()
+    if "dynamo" in demo.name:
+        assert "Graph Break Count" in (demo / "dynamo_explain.txt").read_text()
 
 
 def test_case_study_gap_is_explained_to_the_picosecond() -> None:
@@ -122,7 +123,7 @@ def test_case_study_file_holds_its_truth() -> None:
     assert counts["TransferFromServer"] == 1
 
 
-HELPER_WORK = ("program_load", "to_device", "dispatch")
+HELPER_PRECEDENCE = ("program_load", "to_device", "dispatch")
 CLASS_OF = {
     **dict.fromkeys(
         ("Training_Step", "backward", "FINISH_UPDATE", "reduce_gradients", "optimizer_step"), "tracing"
@@ -140,7 +141,7 @@ CLASS_OF = {
 }
 
 
-def innermost(host: Plane, line: Line, instant_ps: int) -> str | None:
+def innermost_class(host: Plane, line: Line, instant_ps: int) -> str | None:
     """The class of the innermost event at an instant; None if no event is recorded."""
     names = {metadata.id: metadata.name for metadata in host.metadata}
     instant_ps -= line.timestamp_ns * 1000
@@ -162,10 +163,10 @@ def test_case_study_file_has_the_classes_of_the_gap() -> None:
         cuts |= {instant for instant in ends if start < instant < end}
     parts: Counter[str] = Counter()
     for instant, until in pairwise(sorted(cuts)):
-        driving = innermost(host, main, instant)
-        helping = {innermost(host, line, instant) for line in helpers}
+        driving = innermost_class(host, main, instant)
+        helping = {innermost_class(host, line, instant) for line in helpers}
         if driving in (None, "wait"):
-            work = [class_name for class_name in HELPER_WORK if class_name in helping]
+            work = [class_name for class_name in HELPER_PRECEDENCE if class_name in helping]
             driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
         parts[str(driving)] += until - instant
     assert parts == truth.gap_parts_ps

@@ -61,7 +61,7 @@ def test_a_device_plane_without_events_is_not_a_device() -> None:
     assert trace.devices == []
 
 
-def test_rows_that_profilers_derive_are_not_work() -> None:
+def test_lines_that_profilers_derive_are_not_work() -> None:
     # Profilers of 2020 stored these with the capture, computed from the other lines.
     derived = [
         "Framework Name Scope",
@@ -71,7 +71,7 @@ def test_rows_that_profilers_derive_are_not_work() -> None:
         "TensorFlow Name Scope",
         "TensorFlow Ops",
     ]
-    lines = {name: [("forward", 0, 90)] for name in [*derived, "TensorFlow Ops"]}
+    lines = {name: [("forward", 0, 90)] for name in derived}
     more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
     trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
     device = only_device(trace)
@@ -132,7 +132,7 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     assert idle_ps(trace, only_device(trace)) == 823_624_000
 
 
-def test_ops_nest_and_have_short_names() -> None:
+def test_ops_nest() -> None:
     trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
     ops = only_device(trace).ops
     assert ops.parent.tolist() == [-1, 0, 0, -1]

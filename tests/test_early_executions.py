@@ -186,7 +186,7 @@ def test_dynamo_issue() -> None:
     assert per_step(demo("synthetic_dynamo_issue_lazy")) == [[0], [0], [0]]
 
 
-def test_step_marker_on_the_backward_passs_thread() -> None:
+def test_step_marker_on_the_backward_thread() -> None:
     """The driving thread's `backward` encloses it."""
     loop = one_step()
     loop.on_main("backward", 75, 60)

@@ -107,8 +107,8 @@ def test_states_without_arrivals() -> None:
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
     assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
     assert alone["cores"]
-    first = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())), hosts_total=16)
-    assert first["verdict"]["text"].startswith("One of 16 hosts has been read")
+    one_of_many = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())), hosts_total=16)
+    assert one_of_many["verdict"]["text"].startswith("One of 16 hosts has been read")
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     unrelated = hosts_view(
         compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
@@ -144,7 +144,7 @@ def test_host_rows_of_the_report() -> None:
 
 
 def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> None:
-    """The columns of the example for 64 times as many hosts and 8 times as many steps, with random numbers."""
+    """The columns of the example for 1,024 hosts and 100 steps, with random numbers."""
     random = np.random.default_rng(0)
     hosts, steps = 1024, 100
     large = example | {

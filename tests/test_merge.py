@@ -33,7 +33,7 @@ from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.sections import shifted
 from tb_xla_insights.report.summary import HostSummary, summarise
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -127,7 +127,7 @@ def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_session_is_the_same_from_summaries_and_from_traces_on_one_time_base(seed: int) -> None:
     summaries = summaries_of(random_hosts(seed))
-    joined = join_hosts("session", "run/session", random_hosts(seed).traces, [])
+    joined = build_session("session", "run/session", random_hosts(seed).traces, [])
     assert merged(summaries) == session_report(joined)
 
 
@@ -140,7 +140,7 @@ def test_hosts_may_be_added_in_any_order(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_are_those_over_all_traces(seed: int) -> None:
-    joined = join_hosts("session", "run/session", random_hosts(seed).traces, [])
+    joined = build_session("session", "run/session", random_hosts(seed).traces, [])
     report: Any = session_report(joined, all_gaps=True)
     assert report["session"]["duration_ps"] == joined.duration_ps
     assert report["session"]["start_unix_ns"] == str(joined.start_unix_ns)
@@ -291,7 +291,7 @@ def test_real_hosts(shared_traces: Path) -> None:
 
     summaries = [summarise(trace, "session", "run/session") for trace in traces()]
     assert len(summaries) > 1
-    assert merged(summaries) == session_report(join_hosts("session", "run/session", traces(), []))
+    assert merged(summaries) == session_report(build_session("session", "run/session", traces(), []))
 
 
 def host_trace(file: Path) -> Trace:

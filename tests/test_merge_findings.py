@@ -199,7 +199,7 @@ class TestDiagnostics:
     def test_hosts_that_could_not_be_read_come_first(self) -> None:
         merger = ReportMerger("session", "run/session")
         merger.add(with_findings("a"))
-        merger.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
+        merger.add_diagnostic(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
         assert merger.document()["diagnostics"][0]["id"] == "skipped_host"
 
     def test_hosts_that_run_something_else_are_reported(self) -> None:

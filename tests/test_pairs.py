@@ -155,7 +155,7 @@ def test_missing_cells_are_not_part_of_a_mean(file: Path) -> None:
         ("model\nx\n", "line 1: no column of speed-ups"),
         ("model,first\nx,fast\n", "line 2: 'fast' is not a speed-up"),
         ('model,first\nx,"0,758"\n', "line 2: '0,758' is not a speed-up"),
-        ("model,first\nx,0,758\n", "line 2: 3 cells under 2 heads"),
+        ("model,first\nx,0,758\n", "line 2: 3 cells under 2 headings"),
         ("model,first\nx,-1\n", "is not a speed-up"),
         ("model,first\nx,1/0\n", "is not a speed-up"),
         ("model,first\nx,1_000\n", "is not a speed-up"),

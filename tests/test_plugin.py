@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers import raising, write_cut_session, write_session
-from schema_checks import fits_route
+from schema_checks import check_answer
 from tensorboard import program
 from tensorboard.backend import application
 from tensorboard.plugins.core import core_plugin
@@ -48,7 +48,7 @@ def document(answer: TestResponse) -> dict[str, Any]:
 def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
     answer = get(client, f"data/{route}", **arguments)
     assert answer.status_code == 200, answer.data
-    fits_route(document(answer), route)
+    check_answer(document(answer), route)
     return document(answer)
 
 

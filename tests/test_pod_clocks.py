@@ -139,6 +139,14 @@ def test_unrelated_programs_with_the_same_name() -> None:
     assert not find_arrivals([*job_a, *job_b]).clocks.is_known.any()
 
 
+def test_steps_of_hosts_without_a_common_run_are_matched_by_their_numbers() -> None:
+    first_steps = hosts_of(replace(POD, hosts=1))
+    other_job = replace(POD, hosts=1, compute_ps=(25 * MS, 7 * MS, 3 * MS), noise_ps=MS, run_ids=False)
+    later_steps = hosts_of(replace(other_job, captured={0: (4, 11)}))
+    arrivals = find_arrivals([*first_steps, *later_steps])
+    assert [int(steps[0]) for steps in arrivals.common_step] == [0, 4]
+
+
 def test_too_few_ends_give_no_clock() -> None:
     training = replace(POD, captured={1: (4, 5)})
     arrivals = find_arrivals(hosts_of(training))

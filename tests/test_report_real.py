@@ -205,7 +205,7 @@ def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str])
     assert main(["report", early_item, "--json"]) == 0
     assert main(["report", lazy, "--fail-on", "warning"]) == 0
     text = capsys.readouterr().out.partition("Session  ")[2]
-    sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms of it."
+    sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms."
     assert sentence in text.replace("\u202f", " "), (
         "the duty cycle of 100 % covers the only run, not the step"
     )
@@ -219,7 +219,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     # than the cores work.
     assert first == (
         "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms in a usual step: 324.5 MB sent each "
-        "step; 2 more cost up to 481.2 ms once; beyond them the host builds the graph slower than it runs "
+        "step; 2 more cost up to 481.2 ms once; beyond them the host builds graphs slower than they run "
         "(221.4 → 169.3 ms at best)."
     )
     order = [
@@ -229,7 +229,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "   Do: Send the next batch",
         "2. Warning (once): ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
-        "no time to gain (annotations_not_propagated, costs no idle time)",
+        "no gain (annotations_not_propagated, costs no idle time)",
         "Limits: what remains without the mistakes",
         "no gain now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Event, Row, capture, real_trace, session, thread
+from captures import Event, HostThread, capture, real_trace, session, thread
 
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.launches.enqueues import EXACT, NONE, ORDERED
@@ -35,11 +35,11 @@ def record(at: int, flow: int) -> Event:
     return RECORD, at, 0, {"_pt": 15, "_p": flow}
 
 
-def client(number: int, *regions: list[Event]) -> Row:
+def client(number: int, *regions: list[Event]) -> HostThread:
     return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for events in regions for event in events))
 
 
-def traced(*rows: Row, main: tuple[Event, ...] = ()) -> Trace:
+def traced(*rows: HostThread, main: tuple[Event, ...] = ()) -> Trace:
     steps: list[Event] = [("train", 0, 400, {"_r": 1, "step_num": 4}), *main, ("train", 400, 400, {"_r": 1})]
     return capture(thread("python", *steps, role="driving"), *rows)
 

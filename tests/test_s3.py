@@ -57,7 +57,7 @@ files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
 
 
 def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments]
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments]
     return subprocess.run(command, env=access, capture_output=True, text=True, check=False)
 
 

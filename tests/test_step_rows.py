@@ -36,12 +36,12 @@ def test_rows_are_equal_after_conversion_to_columns_and_back() -> None:
 
 def test_rows_of_hosts_follow_each_other() -> None:
     rows_of_host = StepRows.from_rows(ROWS)
-    joined = StepRows.joined(
+    rows = StepRows.concatenated(
         [rows_of_host, StepRows.from_rows([]), rows_of_host.shifted(steps=COUNT, by_ps=7)]
     )
     later = [step | {"index": step["index"] + COUNT, "start_ps": step["start_ps"] + 7} for step in ROWS]
-    assert joined == [*ROWS, *later]
-    assert (joined[COUNT - 1], joined[COUNT]) == (ROWS[-1], later[0])
+    assert rows == [*ROWS, *later]
+    assert (rows[COUNT - 1], rows[COUNT]) == (ROWS[-1], later[0])
     assert not StepRows.from_rows([])
 
 

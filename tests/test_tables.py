@@ -11,7 +11,7 @@ import pytest
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.export.tables import CSV_TABLES, tables
+from tb_xla_insights.export.tables import DEFINITIONS, tables
 from tb_xla_insights.tables.annotations import PHASES, UNANNOTATED_OPS, WORK_BY_ANNOTATION
 from tb_xla_insights.tables.comparison import ANNOTATION_DIFFERENCES, CLASS_DIFFERENCES, MEASURES
 from tb_xla_insights.tables.definition import Column, Definition
@@ -83,7 +83,7 @@ def test_the_page_takes_the_headings_of_shared_tables_from_their_definitions() -
 
 def test_files_begin_with_the_columns_of_the_definition(session: xi.Session) -> None:
     tables_by_name = tables(session)
-    for name, definition in CSV_TABLES.items():
+    for name, definition in DEFINITIONS.items():
         if not tables_by_name[name]:
             continue
         heads = list(dict.fromkeys(head.partition(".")[0] for head in tables_by_name[name][0]))

@@ -19,7 +19,7 @@ from timelines import slices
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline, scopes
-from tb_xla_insights.timeline.kernels import join_pieces, op_pieces
+from tb_xla_insights.timeline.kernels import merge_pieces, op_pieces
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("forward", 200_000), ("update", 100_000)]
@@ -218,13 +218,13 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
-def test_pieces_of_one_run_and_label_are_joined(pieces: list[tuple[int, int, int]]) -> None:
+def test_pieces_of_one_run_and_label_are_merged(pieces: list[tuple[int, int, int]]) -> None:
     """Pieces are given as (pause before it, label, run), and last 5 ps each."""
     pieces.sort(key=lambda piece: piece[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in pieces])
     run = np.array([piece[2] for piece in pieces], np.int32)
     labels = np.array([piece[1] for piece in pieces], np.int32)
-    joined = join_pieces(begins, begins + 5, np.arange(len(pieces), dtype=np.int32), run, labels)
+    merged = merge_pieces(begins, begins + 5, np.arange(len(pieces), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:
@@ -233,7 +233,7 @@ def test_pieces_of_one_run_and_label_are_joined(pieces: list[tuple[int, int, int
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])
-    assert [list(row) for row in zip(*(column.tolist() for column in joined), strict=True)] == expected
+    assert [list(row) for row in zip(*(column.tolist() for column in merged), strict=True)] == expected
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Core, Event, Row, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, session, thread
 from gpus import event, gpu, kernel
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.trace.model import Trace
 
 
-def host(*calls: tuple[str, int, int]) -> Row:
+def host(*calls: tuple[str, int, int]) -> HostThread:
     """A thread that calls the driver: name, device and correlation id of each call."""
     events: list[Event] = [
         event(name, 10 * number, 5, device_id=device, correlation_id=call)

@@ -235,7 +235,7 @@ def test_idle_time_in_first_compilations_is_warm_up() -> None:
     report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
     assert severity_and_text(report)[1] == (
         "The device is 50.0 % busy: during most of the idle time the host compiles for the first time (capture later "
-        "to see usual steps); beyond that the host launches (20.0 → 16.0 ms at best)."
+        "to see typical steps); beyond that the host launches (20.0 → 16.0 ms at best)."
     )
     report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
     assert "for the first time" not in severity_and_text(report)[1]

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from damaged import NEVER_ENDS, ids, lines_of, read, read_or_none, small, trace_of, without_metadata_names
+from build import trace_of
+from damaged import NEVER_ENDS, ids, lines_of, read, read_or_none, small, without_metadata_names
 from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space

@@ -25,7 +25,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.timeline import Timeline
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.trace.read import read_trace
 
@@ -58,7 +58,7 @@ def session_of(*sources: Source) -> SessionTrace:
     """The session of open files, one per host."""
     catalog = load_catalog()
     traces = [read_trace(source, catalog, host=f"host{number}") for number, source in enumerate(sources)]
-    return join_hosts("session", "session", traces, [])
+    return build_session("session", "session", traces, [])
 
 
 def session_at(path: Path) -> SessionTrace:

@@ -107,7 +107,7 @@ export function filterControls(
       'device-category',
     ),
     h('span', { class: 'grow' }),
-    h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
+    h('span', { class: 'small secondary', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];
 }

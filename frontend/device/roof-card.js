@@ -34,7 +34,7 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
           withoutRoof &&
             h(
               'p',
-              { class: 'small sec' },
+              { class: 'small secondary' },
               'The peaks of this device are not known: no roof is drawn. ',
               button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
             ),

@@ -36,9 +36,9 @@ const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total
 
 /** The parts of host time, with the class of each in the style sheet. @type {[CostName, string, string][]} */
 const SIGNS = [
-  ['device_ps', 'd', 'device run'],
-  ['queue_ps', 'q', 'queue: the device was busy with earlier work'],
-  ['overhead_ps', 'o', 'overhead'],
+  ['device_ps', 'device-run', 'device run'],
+  ['queue_ps', 'queue', 'queue: the device was busy with earlier work'],
+  ['overhead_ps', 'overhead', 'overhead'],
 ];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -232,7 +232,7 @@ export function executionsView(app) {
                 const spread = spreadOf(row);
                 return h(
                   'span',
-                  { class: 'sec' },
+                  { class: 'secondary' },
                   spread ? `${text(spread[key].min)} – ${text(spread[key].max)}` : MISSING,
                 );
               },
@@ -275,7 +275,7 @@ export function executionsView(app) {
         },
         definedColumn(TABLES.executions.join, {
           title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
-          cell: ({ join }) => h('span', { class: 'sec' }, join),
+          cell: ({ join }) => h('span', { class: 'secondary' }, join),
         }),
       ],
       foot: [
@@ -374,7 +374,7 @@ export function executionsView(app) {
     drawLinkedStep();
     return state;
   }, deviceQuery);
-  return { element, ...data, filter: data.reload, move: data.whenDrawn(() => {
+  return { element, ...data, filter: data.reload, followLink: data.whenDrawn(() => {
     void fetchCompared();
     drawLinkedStep();
   }) };

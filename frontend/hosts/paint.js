@@ -43,7 +43,7 @@ const LAST_HOSTS_Y = 26;
 
 /** The tone at a position on the scale. @param {Palette} palette @param {number} position 0 to 1 */
 const toneOf = (palette, position) =>
-  mix(palette.surface, palette.devColl.fill, MIN_TONE + (1 - MIN_TONE) * position);
+  mix(palette.surface, palette.collective.fill, MIN_TONE + (1 - MIN_TONE) * position);
 
 /**
  * The colour of the last host's bar: of the class that took longer, of device work, or of neither.
@@ -52,7 +52,7 @@ const toneOf = (palette, position) =>
  */
 function fillOf(palette, name) {
   const at = CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (name));
-  return at >= 0 ? palette.classes[at] : name === DEVICE ? palette.devColl : palette.dev;
+  return at >= 0 ? palette.classes[at] : name === DEVICE ? palette.collective : palette.run;
 }
 
 /**
@@ -170,7 +170,7 @@ export function paint(
     box(palette.line, left, y + h - 1, w, 1);
     const barHeight = Math.round(positionOf(us) * h);
     if (!isLast(row, step)) {
-      if (us > 0) box(palette.dev2.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
+      if (us > 0) box(palette.op.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
       return;
     }
     const tone = fillOf(palette, picture.causeOf(host, step));
@@ -215,7 +215,7 @@ export function paint(
     if (showsArrival) {
       for (const row of thinRows) {
         for (const step of steps) {
-          if (isLast(row, step)) box(palette.dev.fill, x(step), row.y, cellWidth(step), Math.max(row.h, 2));
+          if (isLast(row, step)) box(palette.run.fill, x(step), row.y, cellWidth(step), Math.max(row.h, 2));
         }
       }
     }

@@ -92,7 +92,7 @@ export function rangeText(start, end) {
 }
 
 /** A time with one decimal, or none from 1000 units on: `242.6 ms`, `1 163 ms`. @param {number} ps */
-export const headline = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
+export const headlineTime = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
 
 /** A share from 0 to 1: `62.2 %`; `< 0.1 %` for less; `100.0 %` only if exact. @param {number|null|undefined} value */
 export function share(value) {

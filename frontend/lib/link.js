@@ -91,7 +91,7 @@ export function spanValue(text) {
 }
 
 /** Rounds to ns, as links do, so that the page shows exactly what its link contains. @param {number} ps */
-export const toNs = (ps) => Math.round(ps / 1000) * 1000;
+export const roundToNs = (ps) => Math.round(ps / 1000) * 1000;
 
 /**
  * The window whose hash contains the state: the one around the frame if it is accessible, else this one.

@@ -6,8 +6,8 @@ import { escapeInvisible } from './escapes.js';
 const MIN_POLITE_INTERVAL_MS = 2000;
 
 export function createLiveRegions() {
-  const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
-  const urgent = h('div', { class: 'hidden', role: 'alert', 'aria-live': 'assertive' });
+  const polite = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
+  const urgent = h('div', { class: 'visually-hidden', role: 'alert', 'aria-live': 'assertive' });
   let lastFlush = 0;
   let nextText = '';
   let timer = 0;

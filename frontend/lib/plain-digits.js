@@ -6,7 +6,7 @@ export function plainDigits(text) {
 }
 
 /** Rewrites each copied selection that needs it. */
-export function copyPlainDigits() {
+export function bindPlainCopy() {
   document.addEventListener('copy', (event) => {
     const text = String(document.getSelection() ?? '');
     const plain = plainDigits(text);

@@ -197,7 +197,7 @@ export function createSteps(app) {
         onclick: () => selectStep(step),
         ondblclick: () => show(step),
       },
-      h('span', { class: 'hidden' }, title),
+      h('span', { class: 'visually-hidden' }, title),
       h(
         'div',
         { class: 'plot' },
@@ -339,7 +339,7 @@ export function createSteps(app) {
               'Step time',
               { class: 'no-steps' },
               h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no repeated module.'),
-              h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.'),
+              h('p', { class: 'secondary' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.'),
             ),
       );
       if (steps.length) draw();

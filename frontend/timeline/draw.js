@@ -49,7 +49,7 @@ export function penOn(canvas, width, height, palette) {
   }
   const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  g.font = `${11 * palette.unit}px ${palette.font}`;
+  g.font = `${11 * palette.fontScale}px ${palette.font}`;
   g.textBaseline = 'middle';
 
   /**

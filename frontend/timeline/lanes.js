@@ -43,7 +43,7 @@ const MAX_FOLDED_ROWS = 16;
 export function createLanes(model, on) {
   const canvas = h('canvas', null);
   const spacer = h('div', null);
-  const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Rows' });
+  const list = h('div', { role: 'grid', class: 'visually-hidden', 'aria-label': 'Rows' });
   const element = h('div', {
     class: 'lanes', role: 'application', tabindex: 0, 'data-testid': 'timeline-canvas',
     'aria-label': 'Timeline: arrows move between slices and rows, Enter selects' }, canvas, spacer, list);
@@ -81,7 +81,7 @@ export function createLanes(model, on) {
       open,
       requiredDepths,
       allDevices: session.devices,
-      unit: palette.unit,
+      fontScale: palette.fontScale,
       focus,
       tightPx: isLowWindow() ? 1 : 0,
       compact: isLowWindow() && selection?.kind === 'gap',

@@ -32,7 +32,7 @@ import { gapRow } from './selection.js';
  * @property {Map<string, number>} requiredDepths rows that take part in the selection, which are never folded, with the
  *   depth that they must show
  * @property {Device[]} allDevices of the session
- * @property {number} unit 1 at a root size of 16 px
+ * @property {number} fontScale the root font size over 16 px
  * @property {(row: string) => string} shiftText by how much the rows of a row's device are moved; empty if they are not
  * @property {number} [tightPx] by how much rows are lower than usual
  * @property {boolean} [compact] whether rows that do not show the host's activity in the selected gap are folded,
@@ -103,7 +103,7 @@ const ROW_LABELS = { steps: 'Steps', annotations: 'Annotations', classes: 'Host,
  * Stacks lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, requiredDepths, unit, severalHosts, compact, tightPx = 0 }) {
+function createStack({ open, requiredDepths, fontScale, severalHosts, compact, tightPx = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
   const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
@@ -111,12 +111,12 @@ function createStack({ open, requiredDepths, unit, severalHosts, compact, tightP
 
   /**
    * @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane
-   * @param {number} height px at a root size of 16 px
+   * @param {number} height px at a root font size of 16 px
    * @param {number} after space below the lane, px
    */
   function add(lane, height, after) {
     if (lane.rule) y += RULE_SPACE_PX;
-    const h = (height > MIN_TIGHT_PX ? height - tightPx : height) * unit;
+    const h = (height > MIN_TIGHT_PX ? height - tightPx : height) * fontScale;
     lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h) });
     y += h + after;
   }

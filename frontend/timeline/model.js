@@ -1,6 +1,6 @@
 /** The timeline's state, its changes, and their link keys. */
 
-import { spanText, spanValue, toNs } from '../lib/link.js';
+import { spanText, spanValue, roundToNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
@@ -150,8 +150,8 @@ export function createModel(link, lanesPx) {
         selection?.kind === 'window'
           ? {
               ...selection,
-              start_ps: toNs(Math.max(0, selection.start_ps)),
-              end_ps: toNs(Math.min(duration, selection.end_ps)),
+              start_ps: roundToNs(Math.max(0, selection.start_ps)),
+              end_ps: roundToNs(Math.min(duration, selection.end_ps)),
             }
           : selection;
       clearTimeout(timer);

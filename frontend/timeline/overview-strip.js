@@ -85,11 +85,11 @@ export function createOverviewStrip(on) {
       if (drawsLines) {
         busy.forEach((share, line) => {
           const opacity = MIN_OPACITY + (1 - MIN_OPACITY) * share;
-          if (share) box(palette.dev.fill, x, activityTop + line * LINE_PITCH_PX, w, 2, opacity);
+          if (share) box(palette.run.fill, x, activityTop + line * LINE_PITCH_PX, w, 2, opacity);
         });
       } else if (busy.length) {
         const barHeight = (activityHeight * total(busy, Number)) / busy.length;
-        box(palette.dev.fill, x, activityTop + activityHeight - barHeight, w, barHeight);
+        box(palette.run.fill, x, activityTop + activityHeight - barHeight, w, barHeight);
       }
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];

@@ -91,7 +91,7 @@ export function drawFoldedDevices(pen, { scale, slices }, palette, lane, y) {
     const hasRuns = kind === 'modules' || lane.rows.length === 1;
     eachSlice(columns, scale, (i, x, w) => {
       if (!columns || !(hasRuns || columns.classIndex[i] === COLLECTIVE)) return;
-      const tone = hasRuns ? palette.dev : palette.devColl;
+      const tone = hasRuns ? palette.run : palette.collective;
       if (columns.count[i] === 1) {
         lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), lineHeight));
       } else {
@@ -101,6 +101,6 @@ export function drawFoldedDevices(pen, { scale, slices }, palette, lane, y) {
     });
   }
   lines.forEach((draw) => draw());
-  bars.runs.draw(pen, palette.dev.fill, y, height, devices.length);
-  bars.collectives.draw(pen, palette.devColl.fill, y, height, devices.length);
+  bars.runs.draw(pen, palette.run.fill, y, height, devices.length);
+  bars.collectives.draw(pen, palette.collective.fill, y, height, devices.length);
 }

@@ -24,7 +24,7 @@ export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar,
   const y = laneTop(scene, lane);
   const waitPx = until - from;
   const isWaitDrawn = waitPx >= MIN_WAIT_PX;
-  if (to > until && (outlined || isWaitDrawn)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
+  if (to > until && (outlined || isWaitDrawn)) drawSlice(until, y, to - until, lane.h, palette.collective, null, name);
   const fitting = waitTexts(bar).find((candidate) => textWidth(candidate) + TEXT_PADDING_PX <= waitPx);
   const text = waitPx < MIN_TEXT_PX ? '' : fitting ?? '';
   if (isWaitDrawn) drawSlice(from, y, waitPx, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);

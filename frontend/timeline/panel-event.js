@@ -25,7 +25,7 @@ export function eventContent(detail, act, hosts) {
   // The server leaves out the middle of a long path.
   const crumbs = path.flatMap((summary, at) => [
     ...(leftOut && at === path.length / 2
-      ? [h('span', { class: 'sec' }, `… ${count(leftOut)} more …`), separator()]
+      ? [h('span', { class: 'secondary' }, `… ${count(leftOut)} more …`), separator()]
       : []),
     eventLink(summary, act),
     separator(),
@@ -33,7 +33,7 @@ export function eventContent(detail, act, hosts) {
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
-    ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
+    ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'secondary' }, name))],
     ['Class', className && h('span', null, classCell(className))],
     ['Start', time(start_ps, instantText(start_ps, 6))],
     ['Duration', time(duration_ps)],
@@ -93,7 +93,7 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
       h('h3', null, 'Occurrences'),
       h(
         'span',
-        { class: 'sec' },
+        { class: 'secondary' },
         `${count(index + 1)} of ${count(occurrenceCount)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ` +
         `${timeText(max_ps)}`,
       ),

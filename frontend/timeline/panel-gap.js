@@ -2,7 +2,7 @@
 
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
-import { kindTag, hue, link, severityTag } from '../lib/cards.js';
+import { kindTag, classColor, link, severityTag } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { TABLES } from '../lib/table-definitions.js';
@@ -86,7 +86,7 @@ export function gapContent(gap, act, on) {
       { class: 'gap-body' },
       h(
         'p',
-        { class: 'sec', 'data-testid': 'gap-sentence' },
+        { class: 'secondary', 'data-testid': 'gap-sentence' },
         sentence,
         otherGap && ` On ${otherGap.name} it lasts ${timeText(otherGap.duration_ps)}.`,
         delays,
@@ -276,7 +276,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
           classChip(piece.class),
           piece.event
             ? link(pieceName(piece, maxLetters), () => on.openPiece(piece))
-            : h('span', { class: 'sec' }, pieceName(piece, maxLetters)),
+            : h('span', { class: 'secondary' }, pieceName(piece, maxLetters)),
           concurrentText(piece, narrow ? 1 : 2),
         ],
       },
@@ -298,7 +298,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
             { class: 'bar bare w-bar' },
             h('i', {
               style: {
-                background: hue(piece.class),
+                background: classColor(piece.class),
                 'margin-left': percent((piece.start_ps - start_ps) / duration_ps),
                 width: percent(piece.duration_ps / duration_ps),
                 'min-width': '2px',

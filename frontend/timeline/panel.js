@@ -84,7 +84,7 @@ export function createPanel(act, on) {
       head,
       title,
       tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))),
-      note && h('span', { class: 'sec' }, note),
+      note && h('span', { class: 'secondary' }, note),
       h('span', { class: 'grow' }),
       buttons,
     );
@@ -157,7 +157,7 @@ export function createPanel(act, on) {
               : finding.title,
             h('span', { class: 'grow' }),
             finding.cost_ps
-              ? h('span', { class: 'num', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
+              ? h('span', { class: 'numeric', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
               : null,
           ),
         ),

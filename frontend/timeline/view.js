@@ -378,7 +378,7 @@ export function timelineView(app) {
       lanes.request();
       if (!state.selection) showPanel();
     },
-    move: applyLink,
+    followLink: applyLink,
     show(on) {
       lanes.show(on);
       app.skip.hidden = !on;

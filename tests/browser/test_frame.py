@@ -276,7 +276,7 @@ def test_the_timeline_is_available_while_findings_are_computed(xi: Xi, page: Pag
     bar = card.get_by_test_id("meter")
     before = int(bar.get_attribute("aria-valuenow") or 0)
     assert 50 <= before < 100
-    card.get_by_role("button", name="Timeline meanwhile").click()
+    card.get_by_role("button", name="Show the timeline meanwhile").click()
     page.wait_for_selector("main[data-state=ready][data-testid=view-timeline]")
     holds = False
     for route in held:

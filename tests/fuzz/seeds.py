@@ -43,12 +43,12 @@ def include_large_captures() -> None:
     """Also uses larger real captures, which takes seconds."""
     global _max_capture_bytes
     _max_capture_bytes = 600_000
-    cut.cache_clear()
+    cut_captures.cache_clear()
     fields.cache_clear()
 
 
 @cache
-def generated() -> tuple[Node, ...]:
+def generated_captures() -> tuple[Node, ...]:
     """Generated captures of a few hundred bytes to a few kilobytes."""
     spaces = [small(), small_space(2).to_bytes()]
     if COLLECTED.exists():
@@ -61,14 +61,14 @@ def generated() -> tuple[Node, ...]:
 
 
 @cache
-def cut() -> tuple[Node, ...]:
-    """The captures of `generated`, and captures of similar size cut out of real ones of several profilers."""
+def cut_captures() -> tuple[Node, ...]:
+    """The captures of `generated_captures`, and captures of similar size cut out of real ones of several profilers."""
     files = sorted(
         [*ROOT.glob("demo_logs/*/plugins/**/*-w-0.xplane.pb"), *ROOT.glob("demo_logs/torch*/**/*.pb")]
     )
     files += sorted(ROOT.glob("tests/recorded/**/*.xplane.pb"))
     pick = Random(1)
-    captures = list(generated())
+    captures = list(generated_captures())
     for file in files:
         if file.stat().st_size < _max_capture_bytes:
             planes = _planes(file.read_bytes())
@@ -96,8 +96,8 @@ def pods() -> tuple[tuple[Node, ...], ...]:
 
 @cache
 def fields(real: bool) -> dict[str, list[Node]]:
-    """The fields of `cut` if `real`, else of `generated`, by kind."""
-    return fields_by_kind(cut() if real else generated())
+    """The fields of `cut_captures` if `real`, else of `generated_captures`, by kind."""
+    return fields_by_kind(cut_captures() if real else generated_captures())
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ const OPTIONS = {
   open: new Map(),
   requiredDepths: new Map(),
   allDevices: all,
-  unit: 1,
+  fontScale: 1,
   shiftText: () => '',
   severalHosts: true,
 };

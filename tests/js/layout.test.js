@@ -42,7 +42,7 @@ const OPTIONS = {
   open: new Map(),
   requiredDepths: new Map(),
   allDevices: [device('TPU:0'), device('TPU:1')],
-  unit: 1,
+  fontScale: 1,
   shiftText: () => '',
 };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
