@@ -41,7 +41,7 @@ def test_the_case_studys_gap() -> None:
         )
         for piece in chain
     ] == [
-        (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
+        (link.name, link.class_name, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
     for piece in chain:
         if piece["event"] is None:

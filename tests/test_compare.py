@@ -234,7 +234,7 @@ class TestLazyAgainstDynamo:
         truth = dynamo_issue.truth("dynamo").executions
         keys = ("host_ps", "device_ps", "overhead_ps")
         assert [tuple(row[key] for key in keys) for row in rows] == [
-            (times.pjrt_ps, times.device_ps, times.overhead_ps) for times in truth
+            (times.host_ps, times.device_ps, times.overhead_ps) for times in truth
         ]
 
     def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from pods import recorded_trace
 from programs import module, read
 from synthetic import pod
 from synthetic.hlo import Instruction as Hlo
-from synthetic.pod_schedule import Late, Pod, schedule
+from synthetic.pod_schedule import Delay, Pod, schedule
 from synthetic.times import MS
 from synthetic.writer import Space
 
@@ -36,7 +36,7 @@ def test_every_execution_on_every_core_has_a_row() -> None:
     host = first_host(SMALL)
     assert [
         (instruction.program, instruction.name, instruction.kind) for instruction in host.instructions
-    ] == [(pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)]
+    ] == [(pod.MODULE_NAME, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)]
     assert len(host) == host.recorded_count == 3 * 3 * 2
     assert host.run_id.tolist() == [1000, 1001, 1002]
     assert host.run_step.tolist() == [0, 1, 2]
@@ -50,11 +50,11 @@ def test_every_execution_on_every_core_has_a_row() -> None:
 
 
 def test_an_asynchronous_collective_is_one_row_that_waits_in_its_done() -> None:
-    host = first_host(replace(SMALL, overlapped=True))
+    host = first_host(replace(SMALL, is_asynchronous=True))
     assert [instruction.name for instruction in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
     rows = host.instruction == 0
     assert (host.wait_start_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
-    exchange = schedule(replace(SMALL, overlapped=True))[0][0].exchanges[0][0]
+    exchange = schedule(replace(SMALL, is_asynchronous=True))[0][0].exchanges[0][0]
     assert host.wait_start_ps[rows][0] - host.begin_ps[rows][0] == exchange.wait_ps - exchange.begin_ps
     assert host.end_ps[rows][0] - host.wait_start_ps[rows][0] == exchange.end_ps - exchange.wait_ps
 
@@ -154,6 +154,6 @@ def test_processes_of_a_recorded_training_share_run_ids() -> None:
 
 
 def test_a_late_host_waits_least() -> None:
-    late_pod = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
+    late_pod = Pod(hosts=2, cores=1, steps=3, delays=(Delay(0, "input", 30 * MS),))
     late_host, waiting_host = hosts_of(late_pod)
     assert late_host.exposed_ps.sum() < waiting_host.exposed_ps.sum() / 3

@@ -1,4 +1,4 @@
-"""Late hosts, their causes and the gain of a fix, in pods in which all are known."""
+"""Delay hosts, their causes and the gain of a fix, in pods in which all are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 from pods import compare_pod, inputs, recorded
 from synthetic import pod
-from synthetic.pod_schedule import Cause, Clock, Late, Pod
+from synthetic.pod_schedule import Cause, Clock, Delay, Pod
 from synthetic.times import MS, jitter
 
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
@@ -29,7 +29,7 @@ POD = Pod(
     clocks={host: Clock(jitter(f"clock {host}", 4 * MS)) for host in range(HOSTS)},
 )
 HALVES = ((0, 1, 2, 3), (4, 5, 6, 7))
-LOADER = Late(5, "input", 38 * MS)
+LOADER = Delay(5, "input", 38 * MS)
 
 
 @dataclass(frozen=True)
@@ -47,58 +47,62 @@ class Truth:
 
 BATCH = "Training_Step/next_batch"
 CASES: dict[str, tuple[Pod, Truth]] = {
-    "a loader": (replace(POD, late=(LOADER,)), Truth([5], "input", annotation=BATCH)),
-    "Python": (replace(POD, late=(Late(3, "python", 38 * MS),)), Truth([3], "python")),
+    "a loader": (replace(POD, delays=(LOADER,)), Truth([5], "input", annotation=BATCH)),
+    "Python": (replace(POD, delays=(Delay(3, "python", 38 * MS),)), Truth([3], "python")),
     "tracing": (
-        replace(POD, late=(Late(3, "tracing", 38 * MS),)),
+        replace(POD, delays=(Delay(3, "tracing", 38 * MS),)),
         Truth([3], "tracing", annotation="Training_Step/backward"),
     ),
-    "devices": (replace(POD, late=(Late(3, "device", 8 * MS),)), Truth([3], "device")),
-    "a core": (replace(POD, late=(Late(3, "device", 8 * MS, core=1),)), Truth([3], "device", core=1)),
+    "devices": (replace(POD, delays=(Delay(3, "device", 8 * MS),)), Truth([3], "device")),
+    "a core": (replace(POD, delays=(Delay(3, "device", 8 * MS, core=1),)), Truth([3], "device", core=1)),
     "one compilation": (
-        replace(POD, late=(Late(3, "compile", 800 * MS, (7,)),)),
+        replace(POD, delays=(Delay(3, "compile", 800 * MS, (7,)),)),
         Truth([3], "compile", "once", steps=1),
     ),
     "half of the steps": (
-        replace(POD, late=(Late(3, "input", 38 * MS, (1, 3, 5, 7, 9, 11)),)),
+        replace(POD, delays=(Delay(3, "input", 38 * MS, (1, 3, 5, 7, 9, 11)),)),
         Truth([3], "input", "some_steps", BATCH, steps=6),
     ),
     "two with different causes": (
-        replace(POD, late=(Late(3, "input", 38 * MS), Late(6, "device", 10 * MS))),
+        replace(POD, delays=(Delay(3, "input", 38 * MS), Delay(6, "device", 10 * MS))),
         Truth([3, 6], "input", annotation=BATCH),
     ),
     "every other host": (
-        replace(POD, late=tuple(Late(host, "input", 38 * MS) for host in (1, 3, 5, 7))),
+        replace(POD, delays=tuple(Delay(host, "input", 38 * MS) for host in (1, 3, 5, 7))),
         Truth([1, 3, 5, 7], "input", annotation=BATCH),
     ),
     "a stage that all others wait for": (
-        replace(POD, groups=HALVES, late=(LOADER,)),
+        replace(POD, groups=HALVES, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "a stage on its own": (
-        replace(POD, groups=HALVES, joined=False, late=(LOADER,)),
+        replace(POD, groups=HALVES, exchanges_loss=False, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "a stage whose results the next one waits for": (
-        replace(POD, groups=HALVES, staged=True, late=(Late(2, "input", 38 * MS),)),
+        replace(POD, groups=HALVES, is_pipeline=True, delays=(Delay(2, "input", 38 * MS),)),
         Truth([2], "input", annotation=BATCH),
     ),
     "stages of interleaved hosts": (
-        replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), late=(LOADER,)),
+        replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "an asynchronous collective": (
-        replace(POD, overlapped=True, late=(LOADER,)),
+        replace(POD, is_asynchronous=True, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "captures of different ranges": (
         replace(
-            POD, captured={1: (2, 11), 4: (0, 7), 6: (3, 9)}, run_ids=False, numbered=False, late=(LOADER,)
+            POD,
+            captured_steps={1: (2, 11), 4: (0, 7), 6: (3, 9)},
+            has_run_ids=False,
+            has_step_numbers=False,
+            delays=(LOADER,),
         ),
         Truth([5], "input", annotation=BATCH),
     ),
     "two hosts": (
-        replace(POD, hosts=2, late=(Late(1, "input", 38 * MS),)),
+        replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)),
         Truth([1], "input", annotation=BATCH),
     ),
 }
@@ -146,7 +150,7 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
     """Within 10 %: the first step of a capture is shorter, as no device works yet."""
     training, _ = CASES[name]
     fixed = compare_pod(training).step_if_fixed_ps
-    truth = compare_pod(replace(training, late=())).table
+    truth = compare_pod(replace(training, delays=())).table
     assert fixed is not None
     assert truth.mean_step_ps is not None
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
@@ -154,18 +158,18 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
 
 def test_the_fixed_step_is_not_shorter_than_the_work_of_the_other_hosts() -> None:
     """Their host work is longer than their device work, but hidden by the late host."""
-    training = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
+    training = replace(POD, hosts=6, tracing_ps=40 * MS, delays=(LOADER,))
     comparison = compare_pod(training)
     assert comparison.late_hosts.parties == [5]
     assert comparison.step_if_fixed_ps == pytest.approx(
-        compare_pod(replace(training, late=())).table.mean_step_ps, rel=0.05
+        compare_pod(replace(training, delays=())).table.mean_step_ps, rel=0.05
     )
 
 
 @pytest.mark.parametrize("cause", ["input", "tracing"])
 def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
     """Both are reported: fixing only the first gains little."""
-    comparison = compare_pod(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    comparison = compare_pod(replace(POD, hosts=6, delays=(LOADER, Delay(2, cause, 30 * MS))))
     assert comparison.late_hosts.parties == [5, 2]
     assert [late_cause.name for late_cause in comparison.causes if late_cause] == ["input", cause]
     truth = compare_pod(replace(POD, hosts=6)).table.mean_step_ps
@@ -174,23 +178,23 @@ def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
 
 def test_lateness_is_relative_to_the_hosts_that_are_not_late() -> None:
     """Six of eight hosts are late: the median host of all is one of them."""
-    late_hosts = tuple(Late(host, "device", 8 * MS) for host in range(6))
-    comparison = compare_pod(replace(POD, late=late_hosts))
+    late_hosts = tuple(Delay(host, "device", 8 * MS) for host in range(6))
+    comparison = compare_pod(replace(POD, delays=late_hosts))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
     assert comparison.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
 
 
 def test_a_slightly_late_host_costs_little() -> None:
-    comparison = compare_pod(replace(POD, late=(Late(3, "device", MS),)))
+    comparison = compare_pod(replace(POD, delays=(Delay(3, "device", MS),)))
     step = comparison.table.mean_step_ps
     assert step is not None
     assert comparison.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
 
 
 def test_unrelated_jobs_do_not_limit_the_gain() -> None:
-    """The hosts of another script do not wait for the late one, so only half of the hosts gain from its fix."""
-    scripts = dict.fromkeys(range(4), "SyncTensorsGraph.9")
-    comparison = compare_pod(replace(POD, scripts=scripts, late=(LOADER,)))
+    """The hosts of another program do not wait for the late one, so only half of the hosts gain from its fix."""
+    module_names = dict.fromkeys(range(4), "SyncTensorsGraph.9")
+    comparison = compare_pod(replace(POD, module_names=module_names, delays=(LOADER,)))
     assert comparison.late_hosts.parties == [5]
     step = comparison.table.mean_step_ps
     assert step is not None
@@ -199,8 +203,8 @@ def test_unrelated_jobs_do_not_limit_the_gain() -> None:
 
 
 def test_a_different_late_host_in_each_step() -> None:
-    late_hosts = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
-    comparison = compare_pod(replace(POD, late=late_hosts))
+    late_hosts = tuple(Delay(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
+    comparison = compare_pod(replace(POD, delays=late_hosts))
     finding = straggler_finding(comparison)
     assert finding is not None
     assert (comparison.late_hosts.kind, comparison.late_hosts.parties) == ("changing", [])
@@ -212,7 +216,9 @@ def test_a_different_late_host_in_each_step() -> None:
 def test_the_title_names_only_hosts_that_wait() -> None:
     """Hosts exchange in pairs: the other six share no collective with the late one."""
     pairs = tuple((host, host + 4) for host in range(4))
-    finding = straggler_finding(compare_pod(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
+    finding = straggler_finding(
+        compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
+    )
     assert finding is not None
     assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
 
@@ -224,22 +230,22 @@ def test_one_late_host_hides_another() -> None:
     assert finding is not None
     for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
         assert part in finding.advice
-    without_first = compare_pod(replace(POD, late=(Late(6, "device", 10 * MS),)))
+    without_first = compare_pod(replace(POD, delays=(Delay(6, "device", 10 * MS),)))
     assert comparison.late_hosts.parties == [3, 6]
     assert [cause.name for cause in comparison.causes if cause] == ["input", "device"]
     assert without_first.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
 
 
 def test_missing_files() -> None:
-    comparison = compare_pod(replace(POD, late=(LOADER,)), missing={1, 2})
+    comparison = compare_pod(replace(POD, delays=(LOADER,)), missing={1, 2})
     assert [comparison.hosts[host].name for host in comparison.late_hosts.parties] == [pod.name_of(5)]
     assert comparison.note is None
 
 
 @pytest.mark.parametrize("late_ps", [5 * MS, 0])
 def test_cores_of_one_host(late_ps: int) -> None:
-    late_cores = (Late(0, "device", late_ps, core=2),) if late_ps else ()
-    comparison = compare_pod(replace(POD, hosts=1, cores=4, late=late_cores))
+    late_cores = (Delay(0, "device", late_ps, core=2),) if late_ps else ()
+    comparison = compare_pod(replace(POD, hosts=1, cores=4, delays=late_cores))
     assert comparison.state == "one_host"
     finding = straggler_finding(comparison)
     if not late_ps:
@@ -255,14 +261,14 @@ def test_cores_of_one_host(late_ps: int) -> None:
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
 def test_the_median_host_is_not_late(cause: Cause) -> None:
-    comparison = compare_pod(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
+    comparison = compare_pod(replace(POD, delays=tuple(Delay(host, cause, 38 * MS) for host in range(5))))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4]
     assert comparison.median_host in (5, 6, 7)
 
 
 def test_exposed_time_without_waiting() -> None:
     """The exposed time without waiting equals that of the same pod without the late host."""
-    with_late_host, even = compare_pod(replace(POD, late=(LOADER,))), compare_pod(POD)
+    with_late_host, even = compare_pod(replace(POD, delays=(LOADER,))), compare_pod(POD)
     rows, truth = exposed_without_waiting(with_late_host), exposed_without_waiting(even)
     for host in range(HOSTS):
         assert rows[host]["left_ps"] == rows[host]["exposed_ps"] - rows[host]["waiting_ps"]
@@ -273,7 +279,7 @@ def test_exposed_time_without_waiting() -> None:
 
 def test_a_cut_file_has_no_cause_and_is_not_the_median_host() -> None:
     """The missing part of the file may be of any class."""
-    hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
+    hosts = inputs(replace(POD, hosts=4, delays=(Delay(3, "input", 38 * MS),)))
     whole = compare_hosts(hosts)
     for cut_host in (whole.median_host, 3):
         assert cut_host is not None

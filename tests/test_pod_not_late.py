@@ -11,7 +11,7 @@ from build import trace_of
 from helpers import small_space
 from pods import compare_pod, host_input, inputs
 from synthetic import pod
-from synthetic.pod_schedule import Late
+from synthetic.pod_schedule import Delay
 from synthetic.times import MS, US
 from synthetic.writer import Space
 from test_pod_late import HALVES, HOSTS, LOADER, POD, STEPS
@@ -54,7 +54,7 @@ def test_no_late_host() -> None:
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
     """It arrives at the common collective 18 ms after the first host, because it waited that long for the host's
     data."""
-    comparison = compare_pod(replace(POD, groups=HALVES, staged=True))
+    comparison = compare_pod(replace(POD, groups=HALVES, is_pipeline=True))
     assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
     assert comparison.late_hosts.kind == "none"
     assert straggler_finding(comparison) is None
@@ -62,7 +62,7 @@ def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
 
 def test_lateness_below_one_percent_of_a_step_is_not_reported() -> None:
     """A host that is late by 200 us in a step of 30 ms."""
-    assert straggler_finding(compare_pod(replace(POD, late=(Late(3, "device", 200 * US),)))) is None
+    assert straggler_finding(compare_pod(replace(POD, delays=(Delay(3, "device", 200 * US),)))) is None
 
 
 @pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
@@ -73,8 +73,8 @@ def test_hosts_with_random_arrivals_are_not_late(hosts: int, steps: int) -> None
     assert kinds.count("changing") > 40
 
 
-def test_a_host_with_another_script_is_not_compared() -> None:
-    comparison = compare_pod(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
+def test_a_host_with_another_program_is_not_compared() -> None:
+    comparison = compare_pod(replace(POD, module_names={2: "SyncTensorsGraph.7"}, delays=(LOADER,)))
     assert comparison.note == (
         "The clock of 1 host is not related to the others': its arrivals are not compared."
     )
@@ -84,8 +84,8 @@ def test_a_host_with_another_script_is_not_compared() -> None:
 @pytest.mark.parametrize(
     ("changes", "state"),
     [
-        ({"scripts": {host: f"SyncTensorsGraph.{host}" for host in range(HOSTS)}}, "no_collectives"),
-        ({"groups": HALVES, "programs_have_groups": False, "late": (LOADER,)}, "clocks_apart"),
+        ({"module_names": {host: f"SyncTensorsGraph.{host}" for host in range(HOSTS)}}, "no_collectives"),
+        ({"groups": HALVES, "programs_have_groups": False, "delays": (LOADER,)}, "clocks_apart"),
     ],
 )
 def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:

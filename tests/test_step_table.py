@@ -98,7 +98,7 @@ def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     rows = steps_report(session(trace))
     assert [(row["number"], row["start_ps"], row["duration_ps"], row["executions"]) for row in rows] == [
-        (step.number, step.start_ps, step.duration_ps, step.launches) for step in truth.steps
+        (step.number, step.start_ps, step.duration_ps, step.launch_count) for step in truth.steps
     ]
     assert [row["compiles"] for row in rows] == [
         int(step.number == truth.recompiled_step) for step in truth.steps
