@@ -47,7 +47,8 @@ def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
 
 
 def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
-    """40 ms of one step are 20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
+    """40 ms of one step are 20 ms of the mean of two steps: a share would depend on the number of steps in the
+    capture."""
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
