@@ -316,7 +316,8 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
 def _verdict(
     rows: Sequence[Row], listed_count: int, path_index: Mapping[str | None, int]
 ) -> BelowRoof | None:
-    """Returns the document's `verdict`; `listed_count`: how many of the rows are listed in `ops`."""
+    """Returns the document's `verdict`: the annotation whose own ops exceed the roofline by the longest time; None if
+    nothing is known of any op. `listed_count`: how many of the rows are listed in `ops`."""
     below_ps: dict[str | None, int] = {}
     known_ps = roofline_ps = 0
     for row in rows:
