@@ -79,12 +79,12 @@ def leading_limit(report: Row) -> Row | None:
 
 def limit_text(limit: Row, mistakes: Row) -> str:
     """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
-    makes of the step without mistakes. Without a replay, the share of the devices' time that the limit explains.
+    makes of the step without mistakes. Without a replay, the share of the devices' spans that the limit explains.
     `mistakes`: the report's."""
-    step, without = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
-    if step is None or without is None:
-        return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
-    return f"{limit['brief']} ({change_text(step, without)} at best)"
+    step_ps, without_limit_ps = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
+    if step_ps is None or without_limit_ps is None:
+        return f"{limit['brief']} ({share(limit['gain'])} of the devices' spans)"
+    return f"{limit['brief']} ({change_text(step_ps, without_limit_ps)} at best)"
 
 
 def mean_steps_per_host(report: Row) -> int:
@@ -98,15 +98,15 @@ def _gain_of_all_mistakes(report: Row) -> str:
     without a replay or a gain. In place of the mean step, the first figure is the devices' work for a step if that is
     longer, for example because the last step's work continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
-    step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
-    if not step or fixed is None or step == fixed:
+    step_ps, fixed_ps = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
+    if not step_ps or fixed_ps is None or step_ps == fixed_ps:
         return ""
-    durations = [row["duration_ps"] for row in report["steps"]]
-    mean = sum(durations) // len(durations)
-    if step - mean < _MIN_EXCESS_SHARE * mean:
-        return f"together at best: mean {change_text(step, fixed)}"
-    note = f"by the devices' work for a step; the mean step is {time_text(mean, 1)}"
-    return f"together at best: {change_text(step, fixed)} ({note})"
+    durations_ps = [step["duration_ps"] for step in report["steps"]]
+    mean_ps = sum(durations_ps) // len(durations_ps)
+    if step_ps - mean_ps < _MIN_EXCESS_SHARE * mean_ps:
+        return f"together at best: mean {change_text(step_ps, fixed_ps)}"
+    note = f"by the devices' work for a step; the mean step is {time_text(mean_ps, 1)}"
+    return f"together at best: {change_text(step_ps, fixed_ps)} ({note})"
 
 
 def gain_of(finding: Row, report: Row) -> Gain:
@@ -164,6 +164,6 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
         return "no gain: outside of the steps"
-    gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
-    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
+    gaining_ids = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
+    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining_ids - _DEVICE_FINDINGS
     return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"

@@ -20,7 +20,7 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
     recurring = [mistake for mistake in mistakes if mistake.get("recurs") != "once"]
     step, usual, fixed = totals["step_ps"], totals.get("usual_step_ps"), totals["step_if_fixed_ps"]
     if step is None or fixed is None:
-        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
+        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' spans"
         return _cost_clause(mistakes, cost)
     if not recurring:
         return _cost_clause(single, f"up to {time_text(steps * (step - fixed), 1)} once")

@@ -18,7 +18,7 @@ def straggler_cost_text(finding: Mapping[str, Any]) -> str:
         cost = time_text((step - fixed) * finding["evidence"]["steps_compared"], 1)
         return f"{finding['title']}, which cost up to {cost}{_cause_clause(finding['evidence'])}."
     if step is None or fixed is None:
-        cost = f"{share(finding['gain'])} of the devices' time"
+        cost = f"{share(finding['gain'])} of the devices' spans"
     else:
         cost = f"{part_text(step - fixed, step)} a step"
     return f"{finding['title']}, which costs up to {cost}{_cause_clause(finding['evidence'])}."
