@@ -129,26 +129,28 @@ def gain_of(finding: Row, report: Row) -> Gain:
         return Gain("", _why_no_gain(finding, report))
     if gain <= 0:
         return Gain("", "no gain")
-    step, basis = finding["step_ps"], "of a step"
-    worst = finding["gain_at_worst"]
-    if gain - worst < MAX_GAIN_SPREAD * gain:
-        worst = gain
+    step_ps, basis = finding["step_ps"], "of a step"
+    gain_at_worst = finding["gain_at_worst"]
+    if gain - gain_at_worst < MAX_GAIN_SPREAD * gain:
+        gain_at_worst = gain
     if finding["kind"] == "limit":
-        remaining = report["mistakes"]["step_if_fixed_ps"] or step
-        step, basis = remaining, basis if remaining == step else "of what remains"
+        remaining_ps = report["mistakes"]["step_if_fixed_ps"] or step_ps
+        step_ps, basis = remaining_ps, basis if remaining_ps == step_ps else "of what remains"
     elif finding["recurs"] != "once":
-        usual = report["mistakes"]["usual_step_ps"]
-        step, basis = usual, basis if usual == step else "of a usual step"
-    fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
-    change = change_text(step, fixed, fixed_at_worst)
+        usual_step_ps = report["mistakes"]["usual_step_ps"]
+        step_ps, basis = usual_step_ps, basis if usual_step_ps == step_ps else "of a usual step"
+    fixed_ps, fixed_at_worst_ps = (
+        round(step_ps * (1 - share_saved)) for share_saved in (gain, gain_at_worst)
+    )
+    change = change_text(step_ps, fixed_ps, fixed_at_worst_ps)
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
-            time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),
+            time_reduction_text(steps * (step_ps - fixed_ps), steps * (step_ps - fixed_at_worst_ps)),
             "once",
             f"mean step {change}",
         )
-    return Gain(reduction_text(gain, worst), basis, change)
+    return Gain(reduction_text(gain, gain_at_worst), basis, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:
