@@ -214,8 +214,9 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
     )
     (diagnostic,) = trace.diagnostics
     assert diagnostic.id == "corrupt_file"
-    verb = "ends" if duration != 3 else "begins"
-    assert f"1 event {verb} at an impossible time, at byte " in diagnostic.message
+    quantity, substitute = ("duration", "0") if duration != 3 else ("start", "the line's start")
+    assert f"1 event has an impossible {quantity}, at byte " in diagnostic.message
+    assert diagnostic.message.endswith(f"; {substitute} is used instead.")
 
 
 def test_impossible_times_are_handled() -> None:
