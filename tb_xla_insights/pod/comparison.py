@@ -131,8 +131,8 @@ class HostComparison:
         return min(step, step - min(self.late_hosts.saved_ps, self._max_saving_ps()))
 
     def _max_saving_ps(self) -> int:
-        """Returns how much shorter the mean step of all hosts can be. The step of the hosts that share collectives with
-        the late ones is never shorter than the work of one of them that is not late, on the host or its devices."""
+        """Returns how much shorter the mean step of all hosts can be. Hosts that share collectives with the late ones
+        take at least as long for a step as each of them that is on time works, on the host or its devices."""
         table, present = self.table, self.table.present
         if self.core_arrivals:
             return self._idle_ps(0, int(table.mean_step_ps or 0))

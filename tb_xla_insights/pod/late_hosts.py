@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import LateKind
 
 MIN_SHARE_FACTOR = 2
-"""A host stands out if it is last in more steps than this many times those of an even distribution over the hosts."""
+"""A host stands out if it is last in more than this many times the steps that each host would have by an even
+distribution."""
 
 MAX_NEEDED_SHARE = 0.75
 """The share of the steps beyond which a host stands out in any case: among two or three hosts, MIN_SHARE_FACTOR would
 demand more."""
 
 SIGNIFICANCE = 0.01
-"""The probability that chance makes a host stand out in a session without late hosts."""
+"""The highest probability that chance makes a host stand out in a session without late hosts."""
 
 MIN_COST_SHARE = 0.01
 """The share of a step that a host must cost the others to be reported. Waiting is measured, not a mean of varying runs,
@@ -44,7 +45,7 @@ MIN_CLASS_GAIN_FACTOR = 1.25
 that stand out one by one."""
 
 MIN_CLASS_STEPS = 5
-"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all of it must arrive after all others."""
+"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all its hosts must arrive after all others."""
 
 MAX_LATE_HOSTS = 8
 """The most late hosts that are searched for one by one."""

@@ -269,8 +269,8 @@ def _size(shape: Shape) -> int:
     return _ELEMENT_BYTES[shape.element_type] * prod(shape.dimensions)
 
 
-def _dot(left: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:
-    return 2 * prod(result_dims) * prod(left[dimension] for dimension in contracting_dims)
+def _dot(left_dims: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:
+    return 2 * prod(result_dims) * prod(left_dims[dimension] for dimension in contracting_dims)
 
 
 def _convolution(
