@@ -145,8 +145,8 @@ Opener = Callable[[Load], LoadedHosts | Pod]
 def session_opener(
     catalog_file: str | None = None, scheduler: str | None = None, budget: int | None = None
 ) -> Opener:
-    """Returns the function that reads a session's captures, with the event names of `catalog_file`, and prepares the
-    timeline.
+    """Returns the function that reads a session's captures, with the additional event names of `catalog_file`, and
+    prepares the timeline.
 
     Sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); only the traces on
     display are cached, within `budget` bytes.

@@ -89,8 +89,8 @@ class HostComparison:
         return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
 
     def late_ps(self, position: int) -> int:
-        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in the steps in
-        which it is last; of a class of late parties, relative to the median of the others."""
+        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
+        `late_hosts.steps` (none: in all steps); of a class of late parties, relative to the median of the others."""
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
         if self.late_hosts.is_class:
             return self._late_after_others_ps(party)

@@ -108,6 +108,7 @@ def _us(times_ps: Int64) -> list[int]:
 
 
 def _order(comparison: HostComparison) -> list[int]:
+    """Returns the hosts, those that others wait for longest first."""
     waits = comparison.arrivals.others_wait_ps.tolist()
     return sorted(range(len(comparison.hosts)), key=lambda host: -waits[host])
 

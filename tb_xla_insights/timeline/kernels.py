@@ -1,5 +1,5 @@
 """The timeline's loops over events, compiled: assigning lanes, merging narrow neighbours, counting, and finding the op
-that a device shows at each instant.
+of a device to show at each instant.
 
 Arrays are those of one lane or one row, sorted by start.
 """

@@ -303,9 +303,8 @@ def count_window_pairs(outputs: int, inputs: int, window: Window.Dimension) -> i
     ):
         raise ValueError("not the sizes of a convolution")
     total = 0
-    for first in range(
-        min(input_dilation, window.size)
-    ):  # every `input_dilation`-th window position from `first` on
+    # Each round counts every `input_dilation`-th window position, from `first` on.
+    for first in range(min(input_dilation, window.size)):
         position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * window_dilation
         position = position[position % input_dilation == 0]
         stride = input_dilation * window_dilation

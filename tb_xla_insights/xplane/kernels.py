@@ -129,7 +129,7 @@ def _field(
         return BAD, tag, value, end
     if end > size:
         return MORE, tag, value, end
-    # Checked last: of a tag that the window cuts, only the first byte may be in the window.
+    # Checked last: in a field that the window cuts, tag and value are arbitrary, except for the wire type.
     if tag < 8 or (wire == LENGTH and (value < 0 or value > limit - end)):
         return BAD, tag, value, end
     return DONE, tag, value, end
