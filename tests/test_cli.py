@@ -267,7 +267,7 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tb_xla_insights.cli.main",
+        "tb_xla_insights",
         "report",
         str(logdir),
         "--catalog",
@@ -300,7 +300,7 @@ def test_an_interrupt_has_no_traceback(logdir: Path, capsys: Capsys, monkeypatch
 def test_a_closed_pipe_is_not_an_error(arguments: list[str], demo: str, code: int, message: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, str(LOGDIR / demo)]
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments, str(LOGDIR / demo)]
     root = Path(__file__).parents[1]
     try:
         process = subprocess.run(
@@ -321,7 +321,7 @@ def test_a_full_or_closed_stdout_has_no_traceback(
 ) -> None:
     if redirection == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(logdir)]
     shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
     root = Path(__file__).parents[1]
     process = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
@@ -330,7 +330,7 @@ def test_a_full_or_closed_stdout_has_no_traceback(
 
 
 def test_a_closed_stderr(logdir: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(logdir)]
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
     process = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
     assert process.returncode == 0
@@ -339,7 +339,7 @@ def test_a_closed_stderr(logdir: Path) -> None:
 
 def test_json_is_valid_if_stdout_cannot_encode_a_name(tmp_path: Path) -> None:
     path = write_session(tmp_path / "µ \U0001f600", "vm")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(path)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
     assert json.loads(process.stdout)["session"]["name"] == "µ \U0001f600"

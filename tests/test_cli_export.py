@@ -205,7 +205,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("piped", [True, False])
 def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
+    command = [sys.executable, "-m", "tb_xla_insights", "export", SESSION, "--format", "chrome"]
     with (tmp_path / "trace.json").open("w+b") as file:
         stdout = subprocess.PIPE if piped else file
         process = subprocess.run(

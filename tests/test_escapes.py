@@ -216,7 +216,7 @@ def test_pages_and_notebook_cells_have_no_invisible_characters(tmp_path: Path) -
 def test_json_on_a_terminal_has_no_invisible_characters(tmp_path: Path) -> None:
     session = hostile_session(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
     terminal, program_end = pty.openpty()
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(session)]
     with subprocess.Popen(command, stdout=program_end, stderr=program_end) as process:
         os.close(program_end)
         output = b""

@@ -186,7 +186,7 @@ class TestCutByTheCapture:
         assert finding.title == "A graph is compiled at the capture's end"
         assert finding.brief == "a compile at the capture's end"
         assert finding.detail.startswith("Compiling takes ")
-        assert " (unfinished); no device waits" in finding.detail
+        assert " (unfinished); no device idles" in finding.detail
         assert (finding.evidence["compile_ps"], finding.evidence["unfinished"]) == (80, 1)
         assert finding.advice.startswith("Capture from before it begins until it ends")
         [window] = finding.windows

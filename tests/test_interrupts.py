@@ -71,7 +71,7 @@ def interrupt(
 @pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])
 def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", f"{store.address}/logs"]
     assert interrupt(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
 
 
@@ -86,7 +86,7 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
     out.mkdir()
     temporary.mkdir()
     (out / "t.json").write_text("old")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", f"{store.address}/logs"]
+    command = [sys.executable, "-m", "tb_xla_insights", "export", f"{store.address}/logs"]
     command += ["--format", "chrome", "-o", str(out / "t.json")]
     outcome = interrupt(command, stall, os.environ | {"TMPDIR": str(temporary)}, number, times)
     assert outcome == (128 + number, "", "xla-insights: stopped\n")

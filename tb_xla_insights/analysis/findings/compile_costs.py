@@ -1,4 +1,4 @@
-"""The costs of a compilation beside its own time: host work in the call that compiles, and a slow first run."""
+"""The costs of a compilation besides its own time: host work in the call that compiles, and a slow first run."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
 
 def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:
     """Per run of Launches.runs, how much longer the first run after a compilation takes than the median of the other
-    runs of programs with the same name, in ps; and the launches of first runs whose names have no other runs: the
-    duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
+    runs of programs with the same name, in ps (0 for all other runs); and the launches of first runs whose names have
+    no other runs: the duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
     launches = find_launches(trace)
     runs, excess = launches.runs, np.zeros(len(launches.runs), np.int64)
     next_launch = np.searchsorted(trace.start_ps[launches.row], compile_end_ps)
