@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _gap_events, _merge_lanes, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _format_times, _gap_events, _merge_lanes, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -193,7 +193,7 @@ def test_a_capture_without_devices_and_an_empty_one() -> None:
 def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     for text, (begin, length) in zip(
-        _times(start, duration, np.ones(len(pairs), np.bool_)), pairs, strict=True
+        _format_times(start, duration, extendable=np.ones(len(pairs), np.bool_)), pairs, strict=True
     ):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
         assert (int(event["ts"] * PS_PER_US), int(event["dur"] * PS_PER_US)) == (begin, length)
@@ -202,7 +202,9 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_whole_nanoseconds_are_parsed_exactly(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
-    for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
+    for text, ns in zip(
+        _format_times(ps, ps, extendable=np.ones(len(ps), np.bool_)), nanoseconds, strict=True
+    ):
         event = json.loads(b'{"ts":' + text)
         assert (perfetto_ns(event["ts"]), perfetto_ns(event["dur"])) == (ns, ns)
 
@@ -250,7 +252,7 @@ def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
     ends = [edge for edge, (_, is_end, _) in zip(edges[1:-1], parts, strict=False) if is_end]
     levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
     nest = _merge_lanes([lane_of(level) for level in levels if level]).times
-    times = _times(nest.start_ps, *_durations(nest))
+    times = _format_times(nest.start_ps, *_durations(nest))
     events = [json.loads(b'{"ts":' + text, parse_float=Decimal) for text in times]
     assert len(events) == sum(map(len, levels))
     assert_nests(events)

@@ -79,13 +79,13 @@ def test_without_a_replay_the_gain_is_the_explained_share() -> None:
 
 @pytest.mark.parametrize("cost", [0, 1 * MS])
 def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
-    assert gain_text(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
-    assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
+    assert gain_text(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no gain"
+    assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no gain"
 
 
 def test_a_finding_without_a_fix_points_to_those_with_gains() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
-    assert gain_text(bound) == "no time to gain"
+    assert gain_text(bound) == "no gain"
     assert gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "see the gains below"
 
 

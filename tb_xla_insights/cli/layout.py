@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.tables.definition import LAST, Column
+from tb_xla_insights.tables.definition import LAST_PRIORITY, Column
 from tb_xla_insights.units import MISSING
 
 NO_BREAK_SPACE = "\u00a0"
@@ -153,14 +153,14 @@ def _choose_columns(
 
     def removal_order(n: int) -> tuple[bool, bool, int]:
         column = columns[n]
-        is_optional = column.priority < LAST
+        is_optional = column.priority < LAST_PRIORITY
         return not is_optional, not column.is_zero, column.priority if is_optional else -n
 
     removable = sorted(range(1, len(columns)), key=removal_order)
     chosen_indices, removed_indices = set(range(len(columns))), []
     for n in removable:
         if (
-            width_of(chosen_indices, in_one_line=columns[n].is_zero and columns[n].priority < LAST)
+            width_of(chosen_indices, in_one_line=columns[n].is_zero and columns[n].priority < LAST_PRIORITY)
             > total_width
         ):
             chosen_indices.remove(n)

@@ -37,7 +37,7 @@ def compare(
     """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
     recorded numbers.
 
-    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: one or two sentences on the steps.
+    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: a few sentences on the steps.
     `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
     `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless
     dynamo launched in exactly one of them.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.compare_route import DefaultStep, StepClass, StepGap, StepPhase, StepRun
 
 _PIECE_COUNT = 480
-"""The number of equal pieces of a step, each drawn with the class that takes most of it; about two pixels wide."""
+"""The number of equal pieces of a step, each drawn with the class that takes most of it; a piece is about two pixels
+wide."""
 
 _MAX_ROWS = 200
 """The most phases, runs and gaps each. Of more runs and phases, the first ones are shown; of more gaps, the longest."""

@@ -36,8 +36,8 @@ _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhe
 _MAX_RUNS = 2000
 _MAX_PROGRAM_PAIRS = 50
 _MAX_DEVICE_CHOICES = 16
-"""The most choices of devices whose sums are cached with a session, as n devices have 2^n choices. The sums of the demo
-session with eight devices take 13 kB, and 50 ms to compute."""
+"""The most choices of devices whose sums are cached with a session. Without a limit, n devices would have 2^n choices;
+the sums of the demo session with eight devices take 13 kB, and 50 ms to compute."""
 
 _DeviceIds = frozenset[str] | None
 """The ids of chosen devices; None for all."""

@@ -51,13 +51,13 @@ class DefaultStep(StepInterval):
     name: str
     """Name of the step."""
     phases: list[StepPhase]
-    """Its phases on the host."""
+    """Its phases on the host; of many the first."""
     host: list[StepClass]
     """What the host does."""
     device: str | None
     """Id of the first device; `null` without devices."""
     runs: list[StepRun]
-    """The runs of the first device."""
+    """The runs of the first device; of many the first."""
     gaps: list[StepGap]
     """The gaps of the first device; of many the longest."""
 

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Host:
-    """The retained data of a host; `number` counts hosts in order of arrival. Times count from the host's own zero."""
+    """The retained data of a host; `number` counts hosts in order of arrival. Times count from the host's own time
+    0."""
 
     key: HostKey
     number: int
@@ -155,7 +156,7 @@ class ReportMerger:
             else 0
             for section, shift in zip(sections, shifts, strict=True)
         )
-        steps = StepRows.joined([section.rows["steps"] for section in sections])
+        steps = StepRows.concatenated([section.rows["steps"] for section in sections])
         items: list[Gap] = []
         for number, item in self._gaps.items:
             shift, offset = offsets_of_host[number]
@@ -227,17 +228,17 @@ def _keys_for_comparison(document: HostReport) -> Row:
 
 
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
-    """The time of each host's zero from the session's, in ps; the session's zero, which is the earliest event of any
-    host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown, as in
-    `trace.build.build_session`."""
+    """How much later than the session's each host's time 0 is, in ps; the session's time 0, which is the earliest event
+    of any host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown,
+    as in `trace.build.build_session`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first_unix_ns = earliest(bases) if bases else 0
     shifts: list[int] = []
     unknown_clocks: list[DiagnosticRow] = []
     for host in hosts:
-        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
-        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if near else 0)
-        if not near:
+        is_known = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
+        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if is_known else 0)
+        if not is_known:
             unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
     return shifts, first_unix_ns, unknown_clocks
 
@@ -280,5 +281,5 @@ def _skipped_hosts_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
 
 
 def _unique(rows: list[DiagnosticRow]) -> list[DiagnosticRow]:
-    """The rows without repetitions: the reader's diagnostic about a host's clock is found here again."""
+    """The rows without repetitions: a host's clock may be reported by its reader and again by the merge."""
     return [row for index, row in enumerate(rows) if row not in rows[:index]]
