@@ -94,7 +94,7 @@ def test_a_send_to_the_host_hides_nothing() -> None:
     stats = {"hlo_category": "host send"}
     trace = capture(Core([("all-reduce.1", 0, 10), ("send.2", 2, 5, stats)]))
     collectives = find_collectives(trace, 0)
-    assert collectives.exposed.total_ps == 10
+    assert collectives.exposed_intervals.total_ps == 10
 
 
 def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:

@@ -234,14 +234,14 @@ class TestLazyAgainstDynamo:
         truth = dynamo_issue.truth("dynamo").executions
         keys = ("host_ps", "device_ps", "overhead_ps")
         assert [tuple(row[key] for key in keys) for row in rows] == [
-            (times.pjrt_ps, times.device_ps, times.overhead_ps) for times in truth
+            (times.host_ps, times.device_ps, times.overhead_ps) for times in truth
         ]
 
     def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:
         means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
         assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
 
-    def test_real_captures(self, shared_traces: Path) -> None:
+    def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
         document = comparison_document(traces[0], traces[1])

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from pods import compare_pod
 from synthetic import pod
-from synthetic.pod_schedule import Clock, Exchange, Late, Pod, schedule
+from synthetic.pod_schedule import Clock, Delay, Exchange, Pod, schedule
 from synthetic.times import MS, US
 from test_plugin import data, opened, tensorboard
-from test_pod_clocks import AHEAD
+from test_pod_clocks import AHEAD_PS
 from werkzeug.test import Client
 
 from tb_xla_insights.pod.waits import core_waits, delayed_instance
@@ -24,14 +24,14 @@ POD = Pod(
     hosts=4,
     cores=2,
     steps=8,
-    late=(Late(LATE, "input", 30 * MS),),
-    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD[:4])},
+    delays=(Delay(LATE, "input", 30 * MS),),
+    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD_PS[:4])},
 )
 PODS = {
     "all hosts": POD,
     "groups of hosts": replace(POD, groups=((0, 1), (2, 3))),
-    "groups that share nothing": replace(POD, groups=((0, 1), (2, 3)), joined=False),
-    "asynchronous": replace(POD, overlapped=True),
+    "groups that share nothing": replace(POD, groups=((0, 1), (2, 3)), exchanges_loss=False),
+    "asynchronous": replace(POD, is_asynchronous=True),
     "a drifting clock": replace(POD, steps=24, clocks={3: Clock(0, 25.0)}),
 }
 

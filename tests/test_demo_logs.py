@@ -97,7 +97,7 @@ def test_case_study_sums_hold() -> None:
     assert coverage.direct_ps + coverage.recovered_ps + coverage.bare_ps + coverage.none_ps == truth.run_ps
     assert sum(duration for _, duration in truth.phase_order) == truth.run_ps
     assert truth.scope_ps["Training_Step"] == coverage.direct_ps + coverage.recovered_ps
-    assert sum(truth.module_launches.values()) == truth.devices[0].modules
+    assert sum(truth.module_launches.values()) == truth.devices[0].run_count
     for device in truth.devices:
         assert device.busy_ps + device.idle_ps == device.span_ps
         assert sum(duration for _, duration in device.gaps) == device.idle_ps
@@ -110,8 +110,8 @@ def test_case_study_file_holds_its_truth() -> None:
     space = case_study.build()
     for device in truth.devices:
         modules, ops = plane(space, device.name).lines
-        assert len(modules.events) == device.modules
-        assert len(ops.events) == device.ops
+        assert len(modules.events) == device.run_count
+        assert len(ops.events) == device.op_count
         assert ops.events[0].start_ps == modules.events[0].start_ps
         assert ops.events[-1].end_ps == modules.events[-1].end_ps
         assert sum(event.duration_ps for event in ops.events) == device.busy_ps
@@ -186,7 +186,7 @@ def test_threads_of_the_synthetic_sessions_nest() -> None:
 def test_dynamo_issue_has_the_numbers_of_the_measurement() -> None:
     def in_us(rows: tuple[dynamo_issue.ExecutionTruth, ...]) -> dict[str, tuple[float, float, float]]:
         return {
-            row.name: (row.pjrt_ps / 1e6, row.device_ps / 1e6, round(row.overhead_ps / 1e6)) for row in rows
+            row.name: (row.host_ps / 1e6, row.device_ps / 1e6, round(row.overhead_ps / 1e6)) for row in rows
         }
 
     lazy, dynamo = dynamo_issue.truth("lazy"), dynamo_issue.truth("dynamo")

@@ -35,7 +35,7 @@ def test_table_of_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
         row = rows[expected.program]
         assert (row["kind"], row["launches"], row["count"], row["join"]) == (expected.kind, 1, 1, "exact")
         assert [row[column] for column in COLUMNS] == [
-            expected.pjrt_ps,
+            expected.host_ps,
             expected.device_ps,
             0,
             expected.overhead_ps,

@@ -148,7 +148,7 @@ export function compilesView(app) {
                 () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step })),
               ),
             },
-            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill news' : 'fill' }, rows.element),
+            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill compile-table' : 'fill' }, rows.element),
           )
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')),
       whyPlace,
@@ -209,7 +209,7 @@ export function compilesView(app) {
       { note: document.note, class: 'why' },
       h(
         'div',
-        { class: 'two' },
+        { class: 'two-columns' },
         h(
           'div',
           { 'data-testid': 'compile-diff' },

@@ -122,7 +122,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
         head: '',
         name: 'Bar',
         cell: ({ mean_ps, gap }) =>
-          h('span', { class: 'w-bar' }, lengthBar(mean_ps / longest_ps, classColor(gap.cause))),
+          h('span', { class: 'wide-bar' }, lengthBar(mean_ps / longest_ps, classColor(gap.cause))),
       },
       definedColumn(TABLES.gaps.device, {
         field: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresText(row) : nameOf(row.gap.device)),

@@ -63,7 +63,7 @@ function fillOf(palette, name) {
  * @param {HeatSelection} selection
  */
 export function paint(
-  { g, box, write, textWidth, fitText, drawSlice, outline },
+  { context, box, write, textWidth, fitText, drawSlice, outline },
   width,
   palette,
   picture,
@@ -78,20 +78,20 @@ export function paint(
   const steps = Array.from({ length: columnCount }, (_, index) => first + index);
   const isLast = (/** @type {HeatRow} */ { hosts }, /** @type {number} */ step) => hosts.includes(lastHosts[step]);
   const positionOf = (/** @type {number} */ us) => onScale(us, from, to);
-  const font = g.font;
+  const font = context.font;
 
   /** @param {string} text @param {number} middle @param {number} y @param {string} color @param {boolean} [bold] */
   function centred(text, middle, y, color, bold) {
-    if (bold) g.font = `600 ${font}`;
+    if (bold) context.font = `600 ${font}`;
     write(color, text, middle - textWidth(text) / 2, y);
-    g.font = font;
+    context.font = font;
   }
 
   /** @param {string} text @param {number} y @param {boolean} bold */
   function atRight(text, y, bold) {
-    if (bold) g.font = `600 ${font}`;
+    if (bold) context.font = `600 ${font}`;
     write(palette.ink, text, width - 4 - textWidth(text), y);
-    g.font = font;
+    context.font = font;
   }
 
   function drawHead() {
@@ -137,9 +137,9 @@ export function paint(
     const isSelected = host === selectedHost;
     if (isSelected) box(palette.wash, 0, y - 2, width, h + 4);
     const [name, note] = picture.rowTexts(host);
-    if (isSelected) g.font = `600 ${font}`;
+    if (isSelected) context.font = `600 ${font}`;
     write(palette.ink, fitText(name, LEFT - 10), 4, y + 10);
-    g.font = font;
+    context.font = font;
     write(palette.ink2, fitText(note, LEFT - 6), 4, y + 24);
     atRight(picture.waitText(row), y + h / 2, isSelected);
     for (const step of steps) {

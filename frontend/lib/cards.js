@@ -34,7 +34,7 @@ export function card(title, { note, right, class: className = '' }, ...body) {
 }
 
 /**
- * A card without numbers: the reason, and what to do to get them.
+ * A card in place of numbers that are missing: the reason, and what to do to get them.
  * @param {string} title
  * @param {string} text
  * @param {string} [advice]
@@ -153,11 +153,11 @@ export const link = (text, action, attributes) => button(text, action, { class: 
 /** @param {() => void} action @param {string} [testid] */
 export const showButton = (action, testid) => button('Show', action, { class: 'small-button', 'data-testid': testid });
 
-/** Least margin around a span that a link shows, ps. */
+/** The least margin around an interval that a link shows, ps. */
 const MIN_MARGIN_PS = 1e6;
 
 /**
- * A span with a margin on both sides, as a link writes it.
+ * An interval with a margin on both sides, as a link writes it.
  * @param {number} start ps
  * @param {number} end ps
  * @param {number} [marginShare] share of its length

@@ -160,6 +160,6 @@ export function onDrag(element, begin) {
 /** A share from 0 to 1 as a CSS length. @param {number} share */
 export const percent = (share) => `${share * 100}%`;
 
-/** Whether an element uses the keys itself: text fields and selects. @param {EventTarget|null} target */
+/** Whether an element uses letters and arrow keys itself: text fields and selects. @param {EventTarget|null} target */
 export const usesKeys = (target) =>
   target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');

@@ -1,4 +1,7 @@
-/** Keys by their position on the keyboard or their character. They are off while typing and with Ctrl, Alt or Meta. */
+/**
+ * Keyboard shortcuts, by the key's position or character. They are off in text fields, while a dialog is open, and with
+ * Ctrl, Alt or Meta.
+ */
 
 import { usesKeys } from './dom.js';
 

@@ -5,7 +5,7 @@ export function plainDigits(text) {
   return text.replace(/(\d)\u202f(?=\d{3}(?!\d))/g, '$1').replace(/\u2212(?=\d)/g, '-').replace(/[\u202f\u00a0]/g, ' ');
 }
 
-/** Rewrites each copied selection that needs it. */
+/** Rewrites each selection that the user copies, if it needs it. */
 export function bindPlainCopy() {
   document.addEventListener('copy', (event) => {
     const text = String(document.getSelection() ?? '');

@@ -32,13 +32,13 @@ export function createStepBrush(testid, onMove) {
     if (next !== first) onMove(next);
   }
   /** @param {PointerEvent} event */
-  function toPointer(event) {
+  function moveToPointer(event) {
     const box = element.getBoundingClientRect();
     move(((event.clientX - box.left) / box.width) * stepCount - visibleCount / 2);
   }
   onDrag(element, (event) => {
-    toPointer(event);
-    return toPointer;
+    moveToPointer(event);
+    return moveToPointer;
   });
   onKeys(element, '*', {
     ArrowRight: () => move(first + 1),

@@ -41,7 +41,10 @@ export function timeColumn(head, unit, field, more) {
     head: `${head}, ${unit.name}`,
     number: true,
     value: (item) => ps(item) ?? -1,
-    ps: (item) => Math.round(ps(item) ?? 0),
+    ps(item) {
+      const value = ps(item);
+      return value == null ? null : Math.round(value);
+    },
     cell: (item) => timeCell(ps(item), unit),
     ...more,
   };

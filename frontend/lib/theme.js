@@ -1,4 +1,4 @@
-/** The light or dark theme, as in the surrounding page, and the colours that a canvas draws with. */
+/** The light or dark theme, as in the page around the iframe, and the colours that a canvas draws with. */
 
 import { CLASSES } from './classes.js';
 
@@ -20,7 +20,10 @@ import { CLASSES } from './classes.js';
  * @property {boolean} plain forced colours: no hatches
  */
 
-/** The body of the page around the frame; null without one, or if its origin is another. @returns {HTMLElement|null} */
+/**
+ * The body of the page around the iframe; null without one, or if its origin is another.
+ * @returns {HTMLElement|null}
+ */
 function outerBody() {
   try {
     return window.parent !== window ? window.parent.document.body : null;

@@ -79,7 +79,7 @@ export function treeTable(
   const bars = ({ host, device } = unannotatedValues) =>
     h(
       'td',
-      { class: 'duo', 'aria-hidden': 'true' },
+      { class: 'bar-pair', 'aria-hidden': 'true' },
       lengthBar(host / longest, 'var(--ink)'),
       lengthBar(device / longest, 'var(--dev)'),
     );

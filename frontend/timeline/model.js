@@ -130,7 +130,7 @@ export function createModel(link, lanesPx) {
     /**
      * Brings a span into view. Zooms if the span is too narrow to see or, with `all`, longer than the window.
      * @param {Span} span
-     * @param {number} marginShare the margin on each side after zooming, as a share of its length
+     * @param {number} marginShare the margin on each side after zooming, as a share of the span
      * @param {boolean} [all] whether to show the whole span, not only a part of it
      */
     bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
@@ -144,7 +144,7 @@ export function createModel(link, lanesPx) {
         model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (all ? isCut : isOutside) model.goTo((start_ps + end_ps) / 2);
     },
-    /** Selects an item, rounding a window to ns as its link does; null: nothing. @param {Selection|null} selection */
+    /** Selects an item, rounding a window to ns as links do; null clears. @param {Selection|null} selection */
     select(selection) {
       const rounded =
         selection?.kind === 'window'

@@ -15,7 +15,7 @@ const TEXT_PADDING_PX = 8;
  * @param {import('./scene.js').Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
  * @param {import('./waits.js').Bar} bar
- * @param {boolean} [outlined] also draws the op if its wait is too short to draw
+ * @param {boolean} [outlined] whether the op is outlined, and drawn even if its wait is too short to draw
  */
 export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar, outlined = false) {
   const { lane, start_ps, until_ps, end_ps, name } = bar;

@@ -57,7 +57,7 @@ export function delayText(collective, device, act) {
   return op
     ? [
         ` ${waitingText(collective, act.shortHost(collective.last_host))} in `,
-        link(collective.name, () => act.openOp(op), { title: 'Select it on this device' }),
+        link(collective.name, () => act.openOp(op), { title: 'Select the op on this device' }),
         '.',
       ]
     : [];

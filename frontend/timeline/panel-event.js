@@ -13,7 +13,7 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /**
  * @param {EventDetails} detail
  * @param {PanelActions} act
- * @param {Node} hosts participants of a collective
+ * @param {Node} hosts the table of the hosts in the event's collective; empty for other events
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function eventContent(detail, act, hosts) {
@@ -70,7 +70,7 @@ export function eventContent(detail, act, hosts) {
 /** The highest bar of the durations of occurrences. */
 const MAX_BAR_PX = 30;
 
-/** The other events with the same name. @param {EventDetails} detail @param {PanelActions} act */
+/** The events with the same name. @param {EventDetails} detail @param {PanelActions} act */
 function occurrences({ occurrences: details, name, duration_ps }, act) {
   const { durations_ps, count: occurrenceCount, index, mean_ps, min_ps, max_ps } = details;
   const longest_ps = maximum(durations_ps, 1);
@@ -119,8 +119,8 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
 /** @param {EventDetails} detail @param {PanelActions} act */
 function flows({ flow }, act) {
   const items = [
-    ...flow.from.map((event) => ({ event, direction: 'launched by' })),
-    ...flow.to.map((event) => ({ event, direction: 'launches' })),
+    ...flow.from.map((event) => ({ event, direction: 'from' })),
+    ...flow.to.map((event) => ({ event, direction: 'to' })),
   ];
   return h(
     'div',

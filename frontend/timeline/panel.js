@@ -256,7 +256,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
   const number =
     eventCount > items.length
       ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
-      : `${count(eventCount)} events`;
+      : plural(eventCount, 'event');
   return {
     title,
     note: `${number} · ${range}`,
@@ -335,7 +335,7 @@ function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }
       ),
       h(
         'footer',
-        { class: 'signs' },
+        { class: 'legends' },
         legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
         phases.length > 0 &&
           legend([

@@ -22,7 +22,7 @@ const TYPING_MS = 150;
  * @param {(error: Error) => void} on.error
  * @param {() => void} on.leave called when a key leaves a field
  * @param {() => void} on.flows @param {() => void} on.align
- * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
+ * @param {(direction: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit shows the whole session @param {(ps: number) => void} on.time goes to a time
  */
 export function createToolbar(on) {
@@ -83,7 +83,7 @@ export function createToolbar(on) {
   function show() {
     const total = answer?.count ?? 0;
     searchCount.textContent = answer ? positionText(hitIndex, total) : '';
-    const message = answer ? (hitIndex < 0 ? `${total} events found.` : `${hitIndex + 1} of ${total}.`) : '';
+    const message = answer ? (hitIndex < 0 ? `${plural(total, 'event')} found.` : `${hitIndex + 1} of ${total}.`) : '';
     on.showHits(answer?.hits.s ?? [], text, message);
   }
 

@@ -39,12 +39,12 @@ def read_host_windows(
                 continue
             if not isinstance(unshifted, HostWindow):
                 unshifted = host_window(unshifted, start_ps - host.shift_ps, end_ps - host.shift_ps)
-            windows[host.number] = unshifted.at(host.number, host.shift_ps)
+            windows[host.number] = unshifted.placed(host.number, host.shift_ps)
     if device is not None and device not in all_devices:
         raise NoDeviceError(hosts.files.path, device, all_devices)
     if late_hosts:
         for result in hosts.reread(partial(window_task, **options), late_hosts):
-            windows[result.host.number] = result.value.at(result.host.number, 0)
+            windows[result.host.number] = result.value.placed(result.host.number, 0)
     return [windows[number] for number in sorted(windows)]
 
 
@@ -52,7 +52,8 @@ def unshifted_window_task(
     trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
 ) -> tuple[list[str], Excerpt | HostWindow]:
     """The ids of a host's devices, and the events that may be in the window if the host starts at most
-    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window either way."""
+    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window whenever it
+    starts."""
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS

@@ -198,7 +198,7 @@ def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_stud
     expect(tip).to_be_hidden()
     head = page.get_by_test_id("gap-list").get_by_role("button", name="Cause")
     head.focus()
-    expect(tip).to_contain_text("the host’s main activity until the next launch")
+    expect(tip).to_contain_text("the class with most time until the next run was enqueued")
     expect(head).to_have_attribute("aria-describedby", "term-tip")
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()

@@ -16,7 +16,7 @@ from fuzz.change import fields_by_kind
 from fuzz.tree import Node, encode, message, parse, parse_shallow, root, text
 from helpers import small_space
 from synthetic.pod import files
-from synthetic.pod_schedule import Clock, Late, Pod
+from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS
 from test_report_random import Planes, any_gpu_hosts, any_hosts
 
@@ -81,15 +81,30 @@ def cut_captures() -> tuple[Node, ...]:
 def pods() -> tuple[tuple[Node, ...], ...]:
     """Hosts of sessions that train together: with a late host, different clocks, or as stages of a pipeline."""
     small_pod: dict[str, Any] = {"hosts": 3, "cores": 1, "steps": 4, "ops": 2}
-    late_host = Late(1, "input", 38 * MS)
+    late_host = Delay(1, "input", 38 * MS)
     variants = (
-        Pod(**small_pod, late=(late_host,)),
+        Pod(**small_pod, delays=(late_host,)),
         Pod(
-            **small_pod, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True
+            **small_pod,
+            delays=(Delay(2, "device", 20 * MS),),
+            clocks={1: Clock(4 * MS, 25.0)},
+            is_asynchronous=True,
         ),
-        Pod(**small_pod, staged=True, programs_have_groups=False),
-        Pod(**small_pod, late=(late_host,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
-        Pod(**small_pod, late=(late_host,), run_ids=False, joined=False, scripts={0: "jit_other"}),
+        Pod(**small_pod, is_pipeline=True, programs_have_groups=False),
+        Pod(
+            **small_pod,
+            delays=(late_host,),
+            groups=((0, 1), (2,)),
+            has_step_numbers=False,
+            captured_steps={2: (1, 3)},
+        ),
+        Pod(
+            **small_pod,
+            delays=(late_host,),
+            has_run_ids=False,
+            exchanges_loss=False,
+            module_names={0: "jit_other"},
+        ),
     )
     return tuple(tuple(parse("XSpace", space.to_bytes()) for space in files(pod)) for pod in variants)
 

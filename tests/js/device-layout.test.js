@@ -16,7 +16,7 @@ import { MS, answerWith } from './device-answer.js';
 
 const rows = opRows(/** @type {any} */ (answerWith()));
 
-test('axes are whole decades around ops and ridge, and leave room above the roof', () => {
+test('axes begin at whole decades below the ops, contain the ridge, and end above the roof', () => {
   const roof = { flops: 1e15, bytes: 1e12 };
   assert.deepEqual(drawableOps(rows).map(({ id }) => id), ['dot.1', 'fusion.2', 'fusion.2~2']);
   const axes = axesOf(rows, roof);
@@ -43,5 +43,5 @@ test('areas of dots are proportional to time; smaller dots are drawn last', () =
   assert.equal(Math.round(dotsOf(rows.map((row) => ({ ...row, ps: row.ps / 1e6 })), axes, 500, 300)[0].r), 10);
 });
 
-test('decades are written without exponents', () =>
+test('decades near 1 are plain numbers, others powers of ten', () =>
   assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decade), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));

@@ -5,7 +5,7 @@ import { formatHash, msText, msValue, parseHash, spanText, spanValue, roundToNs 
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
-test('only our keys are read from a hash', () => {
+test('only the keys of this page are read from a hash', () => {
   assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), {
     w: '520+380',
     s: 'run/2026 a',
