@@ -216,8 +216,9 @@ def test_an_impossible_time_counts_as_0(start: int, duration: int, expected: tup
     )
     (diagnostic,) = trace.diagnostics
     assert diagnostic.id == "corrupt_file"
-    verb = "ends" if duration != 3 else "begins"
-    assert f"1 event {verb} at an impossible time, at byte " in diagnostic.message
+    quantity, substitute = ("duration", "0") if duration != 3 else ("start", "the line's start")
+    assert f"1 event has an impossible {quantity}, at byte " in diagnostic.message
+    assert diagnostic.message.endswith(f"; {substitute} is used instead.")
 
 
 def test_an_impossible_time_stamp_of_a_line_does_not_change_the_times_of_others() -> None:
