@@ -91,7 +91,7 @@ def test_input_and_transfers_match_the_report(xi: Xi, page: Page) -> None:
     xi.open(session, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_have_text(
         "The device waits for data: 73.7\u202f% of the device’s span is lost to it. "
-        "Idle time by cause is longer: it includes all idle time of whole steps, starved or not."
+        "Idle time by cause includes all idle time of whole steps, starved or not."
     )
     pipeline, table = report["input_pipeline"], page.get_by_test_id("input-table")
     assert ps(column(table, "Time")) == [
