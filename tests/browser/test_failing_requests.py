@@ -64,7 +64,7 @@ def test_ops_are_not_exported_if_some_of_them_cannot_be_loaded(
     xi.open(session_named("synthetic_case_study"), v="device", dd="0.0", st="all")
     page.route("**/data/device?*whole=1*", lambda route: route.fulfill(status=500, json={"error": FAULT}))
     downloads: list[Download] = []
-    page.on("download", downloads.append)
+    page.on("download", lambda download: downloads.append(download))
     page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("diagnostic-ops")).to_contain_text(FAULT)
     xi.idle()

@@ -77,7 +77,9 @@ def test_the_picker_warns_of_many_hosts_in_the_timeline(pods: Xi, page: Page) ->
     pods.open("many/one", v="hosts")
     page.get_by_test_id("host-select").click()
     page.get_by_test_id("host-picker-all").click()
-    expect(page.get_by_test_id("host-picker")).to_contain_text(re.compile(r"20\shosts: \d+ rows in the timeline"))
+    expect(page.get_by_test_id("host-picker")).to_contain_text(
+        re.compile(r"20\shosts: \d+ rows in the timeline")
+    )
 
 
 def test_a_difference_that_occurred_once_is_marked(pods: Xi, page: Page) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from tb_xla_insights import load
 
 
-def test_the_four_figures_and_the_idle_time_by_cause_agree(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_figures_and_the_idle_time_by_cause_agree(xi: Xi, page: Page, case_study: str) -> None:
     step_idle: Any = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict")).to_contain_text("busy")
