@@ -1,5 +1,5 @@
 """The parts of the build that pyproject.toml cannot express: compiles the kernels, packs the page if npm is installed,
-includes its files as a package without copying them, and makes wheel and source distribution reproducible."""
+includes the page's files as a package without copying them, and makes wheel and source distribution reproducible."""
 
 import gzip
 import importlib.util

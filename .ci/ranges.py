@@ -35,7 +35,8 @@ TESTS = (
     "test_xplane_read.py",  # NumPy and the kernels
     "test_hlo.py",  # protobuf
     "test_json_text.py",  # orjson
-    "test_cli_text.py",  # rich
+    "test_cli_layout.py",  # rich
+    "test_cli_text.py",
     "test_html.py",  # MarkupSafe
     "test_capture.py",  # gRPC
     "test_tasks.py::test_processes_give_the_same_in_the_same_order",  # loky

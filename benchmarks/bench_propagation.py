@@ -64,7 +64,7 @@ def measure_program() -> None:
         for name in names:
             program.origin(name)
         program.containers(names)
-        program.scopes()
+        program.working_scopes()
 
     for _ in range(3):
         measure("parse, and the origin of every op", find_origins)

@@ -35,7 +35,7 @@ from tb_xla_insights.catalog import load_catalog  # noqa: E402
 from tb_xla_insights.errors import InputError  # noqa: E402
 from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
 from tb_xla_insights.parallel import limit_threads  # noqa: E402
-from tb_xla_insights.trace.build import build_trace, join_hosts  # noqa: E402
+from tb_xla_insights.trace.build import build_session, build_trace  # noqa: E402
 from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
@@ -112,7 +112,8 @@ class Capture:
         return frozenset(ends)
 
     def check_prefix(self, end: int, depth: int = 0) -> str:
-        """Reads the first `end` bytes. Returns the reported damage; raises GuaranteeError."""
+        """Reads the first `end` bytes. Returns the id of the reported damage, `refused` or `whole`. Raises
+        GuaranteeError."""
         source = MemorySource(np.frombuffer(self.data[:end], np.uint8))
         space = _read(source)
         if space is None:
@@ -131,7 +132,8 @@ class Capture:
         return reported[0].id if reported else "whole"
 
     def check_changed_byte(self, position: int, value: int, depth: int = 0) -> str:
-        """Reads the file with another value of one byte. Returns the reported damage; raises GuaranteeError."""
+        """Reads the file with another value of one byte. Returns the id of the reported damage, `refused`, or whether
+        the file has as many lines as before. Raises GuaranteeError."""
         data = np.frombuffer(self.data, np.uint8).copy()
         data[position] = value
         source = MemorySource(data)
@@ -173,7 +175,7 @@ def _lines(space: XSpace) -> list[Line]:
 def _compute(space: XSpace, source: Source, depth: int) -> None:
     """Builds a trace of a decoded file (depth 1 and 2), and computes all answers about it (depth 2)."""
     if depth:
-        session = join_hosts("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
+        session = build_session("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
         if depth > 1:
             from benchmarks.growth.answers import answers
 
@@ -194,11 +196,11 @@ class Change(NamedTuple):
 def all_changes(capture: Capture, values: int, traces: int, reports: int) -> Iterator[Change]:
     """Yields each prefix and each changed byte."""
     size = len(capture.data)
-    number = itertools.count(1)
+    numbers = itertools.count(1)
 
     def next_depth() -> int:
-        file = next(number)
-        return 2 if file % reports == 0 else int(file % traces == 0)
+        number = next(numbers)
+        return 2 if number % reports == 0 else int(number % traces == 0)
 
     for end in range(size):
         yield Change("cut", end, 0, next_depth())

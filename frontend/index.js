@@ -1,8 +1,8 @@
-/** Entry point of the page: TensorBoard loads this module into an empty frame and calls `render()`. */
+/** Entry point of the page: TensorBoard loads this module into an empty iframe and calls `render()`. */
 
 import { h } from './lib/dom.js';
 import { idle } from './lib/activity.js';
-import { copyPlainDigits } from './lib/plain-digits.js';
+import { bindPlainCopy } from './lib/plain-digits.js';
 import { followTheme } from './lib/theme.js';
 import { createApp } from './frame/app.js';
 
@@ -16,10 +16,11 @@ function loadStyles() {
 }
 
 export async function render() {
+  // Tests read what is drawn, and wait for it.
   Object.assign(window, { xi: { drawn: null, idle } });
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
-  copyPlainDigits();
+  bindPlainCopy();
   const styled = loadStyles();
   /** @type {{app?: ReturnType<typeof createApp>}} */
   const page = {};
@@ -27,7 +28,7 @@ export async function render() {
   await styled;
   const app = createApp();
   page.app = app;
-  // The frame starts without focus, and keys reach only a focused frame.
+  // The iframe starts without focus, and keys reach only a focused iframe.
   window.focus();
   await app.start();
 }

@@ -4,7 +4,7 @@
     session = xi.load("logdir")
     session.report()
 
-The names are imported on first use, so that TensorBoard and `--help` start at once.
+The names are imported on first use, so that TensorBoard and `--help` start fast.
 """
 
 from __future__ import annotations

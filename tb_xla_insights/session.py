@@ -50,8 +50,8 @@ class Session:
 
     @property
     def trace_if_small(self) -> SessionTrace | None:
-        """The events of all hosts, if they have been read or are few enough to fit into half of the free memory; else
-        None."""
+        """The events of all hosts, if they have been read or may all be held in memory (`SessionHosts.fits_in_memory`);
+        else None."""
         return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property
@@ -166,7 +166,7 @@ class Session:
     @property
     def view_trace(self) -> SessionTrace:
         """The session as views and comparisons use it: all hosts if they fit into memory (`trace_if_small`), else the
-        report of all hosts with the trace of the host of the usual step."""
+        report of all hosts with the trace of the host of the default step."""
         if self.trace_if_small is not None:
             return self.trace_if_small
         if self._pod is None:
@@ -175,11 +175,11 @@ class Session:
             extras = HostExtras(view_data)
             report = self.hosts.report(all_gaps=True, extras=extras)
             self._pod = Pod(self.hosts, report, extras.in_session_order())
-        return self._pod.usual_step_host().trace
+        return self._pod.default_step_host().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
-        """The device time of annotations, in one step (an index into `steps()`; default: a usual step) on one device
-        (by id; default: the step's first), and in total. `schema.propagation_route` documents the keys.
+        """The device time of annotations, in one step (an index into `steps()`; None: the step of median duration) on
+        one device (by id; None: the step's first), and in total. `schema.propagation_route` documents the keys.
 
         Raises InputError for an unknown step or device.
         """

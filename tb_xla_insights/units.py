@@ -1,8 +1,8 @@
 """Formatting of numbers for the interface; all conversions of picoseconds to text are here.
 
 U+202F, a narrow no-break space, separates groups of digits, and a number from its unit. A missing value is an en dash;
-zero is a number. Times are integer picoseconds and round half up on integers, so that a time reads the same in every
-table.
+zero is a number. Times are integer picoseconds, and round half away from zero in integer arithmetic, so that a time
+reads the same in every table.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     trace = capture(thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("forward", 10, 20)), Core([("dot", 5, 9)]))
 
-Times are picoseconds; that of the first event becomes 0, as in every trace.
+Times are picoseconds. The first event of the trace is at 0, as in every trace.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from tb_xla_insights.trace.read import read_trace
 CATALOG = load_catalog()
 
 Event = tuple[Any, ...]
-"""Name, start, duration, and optionally stats by name; `hlo_category` and `tf_op` are stats of the event metadata."""
+"""Name, start, duration, and optionally stats by name. On a `Core`, `hlo_category` and `tf_op` are stats of the event
+metadata."""
 
 
 @dataclass
-class Row:
+class HostThread:
     """A thread. A `role` replaces the role that its name and events suggest."""
 
     name: str
@@ -37,8 +38,8 @@ class Row:
     role: Role | None = None
 
 
-def thread(name: str, *events: Event, role: Role | None = None) -> Row:
-    return Row(name, list(events), role)
+def thread(name: str, *events: Event, role: Role | None = None) -> HostThread:
+    return HostThread(name, list(events), role)
 
 
 @dataclass
@@ -52,9 +53,11 @@ class Core:
     lines: Mapping[str, list[Event]] = field(default_factory=dict)
 
 
-def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, host: str = "vm") -> Trace:
+def capture(
+    *parts: HostThread | Core, environment: Mapping[str, Any] | None = None, host: str = "vm"
+) -> Trace:
     """The trace of a file with these threads and devices. If any thread has a role, those without one are `other`."""
-    threads = [part for part in parts if isinstance(part, Row)]
+    threads = [part for part in parts if isinstance(part, HostThread)]
     trace = trace_of(space_of(*parts, environment=environment).to_bytes(), host)
     if any(row.role for row in threads):
         roles = {number: row.role for number, row in enumerate(threads, 1)}
@@ -67,10 +70,10 @@ def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, ho
     return trace
 
 
-def space_of(*parts: Row | Core, environment: Mapping[str, Any] | None = None) -> Space:
+def space_of(*parts: HostThread | Core, environment: Mapping[str, Any] | None = None) -> Space:
     """A file with these threads and devices."""
     space = Space()
-    threads = [part for part in parts if isinstance(part, Row)]
+    threads = [part for part in parts if isinstance(part, HostThread)]
     plane = space.plane("/host:CPU")
     for number, row in enumerate(threads, 1):
         line = plane.line(row.name, id=number)

@@ -1,4 +1,4 @@
-"""Shared fixtures: small captures, and real ones if they are available beside the project."""
+"""Shared fixtures: small captures, real ones if they are available, and a profiler server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ TRACES_VARIABLE = "XLA_INSIGHTS_TRACES"
 
 @pytest.fixture(scope="module", autouse=True)
 def exclude_modules_from_garbage_collection() -> None:
-    """Makes the garbage collection after each host's task fast: with the million objects of imported modules it takes
-    longer than reading a small capture."""
+    """Makes the garbage collection after each host's task fast: with the million objects of imported modules
+    it would take longer than reading a small capture."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def shared_traces() -> Path:
-    """The folder of real captures: `../shared/traces` beside the project, or as the environment says."""
+    """The folder of real captures: the one that XLA_INSIGHTS_TRACES names, or `../shared/traces` beside the project."""
     folder = Path(os.environ.get(TRACES_VARIABLE) or Path(__file__).parents[2] / "shared" / "traces")
     if not folder.is_dir():
         pytest.skip(f"no real captures here; set {TRACES_VARIABLE} to a folder that has them")
@@ -47,8 +47,8 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def profiler_server() -> Iterator[str]:
-    """The address of a real profiler server, JAX's on the CPU, in a process that runs as long as needed and uses part
-    of a core."""
+    """The address of a JAX profiler server on the CPU. Its process runs until the module's tests end, and uses part of
+    a core."""
     pytest.importorskip("jax", reason="capturing is tested with JAX's profiler server; install jax")
     address = f"localhost:{free_port()}"
     command = [

@@ -1,4 +1,5 @@
-"""A second derivation of the ops of a CPU capture without loops: by protobuf's parser, following each flow."""
+"""A second derivation of the ops of a CPU capture whose programs have no loops: from protobuf's parser, flow by
+flow."""
 
 from __future__ import annotations
 
@@ -15,23 +16,26 @@ Flow = tuple[object, object]
 
 @dataclass
 class Op:
+    """An op, the end of its event, the flow to its `end:` event, and the region of its thread around it."""
+
     start_ps: int
-    recorded_ps: int
+    event_end_ps: int
     flow: Flow
     region: Region | None
 
 
 @dataclass
 class OpenEvent:
-    """An event that contains others, with the name and start of the last of them that is not an `end:` event."""
+    """An event that contains others, with the name and start of the last one that is not an `end:` event."""
 
     end_ps: float
-    before: tuple[str, int] = ("", 0)
+    last_inner: tuple[str, int] = ("", 0)
 
 
 @dataclass
 class Region:
-    """The work of a pool's thread on one task. `complete_ps` is when the program that runs in it is complete."""
+    """A pool thread's work on one task, which the flow `source` handed over. `end_ps` is None if a `StopRegion` ends
+    it. `complete_ps` is when the program that runs in it is complete."""
 
     source: Flow
     outer: Region | None
@@ -41,7 +45,8 @@ class Region:
 
 @dataclass
 class Recorded:
-    """The ops that the threads of one file recorded, with flows and ends."""
+    """The ops that the threads of one file recorded. By flow: the region that produced it, its `end:` event, and when
+    the thread of that event resumed the program."""
 
     ops: list[Op] = field(default_factory=list)
     producers: dict[Flow, Region | None] = field(default_factory=dict)
@@ -70,19 +75,19 @@ class Recorded:
                 region.complete_ps = end
             elif event.name.startswith("end: "):
                 self.ends_ps.setdefault(consumed, start)
-                if open_events[-1].before[0] == EXECUTE:
-                    self.resumed_ps.setdefault(consumed, open_events[-1].before[1])
+                if open_events[-1].last_inner[0] == EXECUTE:
+                    self.resumed_ps.setdefault(consumed, open_events[-1].last_inner[1])
             produced = stats.get("_pt"), stats.get("_p")
             if "_p" in stats:
                 self.producers.setdefault(produced, region)
             if "hlo_op" in stats:
                 self.ops.append(Op(start, end, produced, region))
             if not event.name.startswith("end: "):
-                open_events[-1].before = event.name, start
+                open_events[-1].last_inner = event.name, start
             open_events.append(OpenEvent(end))
 
     def complete_ps(self, op: Op) -> int:
-        """When the run is complete that the op's region is part of."""
+        """When the run that the op belongs to is complete."""
         region = op.region
         while region is not None and region.complete_ps is None:
             region = self.producers.get(region.source, region.outer)
@@ -96,14 +101,14 @@ class Recorded:
             yield op.start_ps, self.ends_ps[op.flow], self.complete_ps(op)
 
     def union(self) -> list[list[int]]:
-        """When some op runs: until its `end:`, or until the thread that completed it went on with the program, but no
-        longer than its run."""
+        """The intervals in which at least one op runs."""
         return merged([(op.start_ps, self.end_ps(op)) for op in self.ops])
 
     def end_ps(self, op: Op) -> int:
-        """When the op was complete."""
+        """When the op is complete: at its `end:` event, or when the thread that records that event resumed the program;
+        at the latest at the end of the run."""
         end, resumed = self.ends_ps[op.flow], self.resumed_ps.get(op.flow, 0)
-        if op.recorded_ps <= resumed:
+        if op.event_end_ps <= resumed:
             end = resumed
         return min(end, self.complete_ps(op))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from captures import Event, Row, capture, thread
+from captures import Event, HostThread, capture, thread
 
 from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.model import Trace
@@ -42,29 +42,29 @@ def call(start: int, end: int, *flows: int) -> list[Event]:
     return [(CALL, start, end - start), *(record(start + 1, flow) for flow in flows)]
 
 
-def executor(*calls: list[Event]) -> Row:
+def executor(*calls: list[Event]) -> HostThread:
     return thread("tf_pytorchxla/1", *(event for events in calls for event in events))
 
 
-def client(number: int, *runs: list[Event]) -> Row:
+def client(number: int, *runs: list[Event]) -> HostThread:
     return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for events in runs for event in events))
 
 
-def pool(number: int, *regions: list[Event]) -> Row:
+def pool(number: int, *regions: list[Event]) -> HostThread:
     return thread(f"tf_XLAEigen/{number}", *(event for events in regions for event in events))
 
 
-def traced(*rows: Row) -> Trace:
-    """The trace, with time 0 at 0."""
+def traced(*rows: HostThread) -> Trace:
+    """The trace of these threads and of a Python thread from 0 on, so that the given times are those of the trace."""
     return capture(thread("python", ("main", 0, 1000)), *rows)
 
 
-def modules(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
+def runs_of(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     """Name, start and end of each run."""
     return _rows(trace, device.runs)
 
 
-def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
+def ops_of(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
     """Name, start and end of each op."""
     return _rows(trace, device.ops)
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from build import MemorySource
-from captures import CATALOG
 from independent import Line, of_space
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.writer import Ref, Space
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
 
 NEVER_ENDS = b"\xff" * 10 + b"\x01"
@@ -53,16 +50,12 @@ def read_or_none(data: bytes) -> XSpace | None:
     return None
 
 
-def trace_of(data: bytes) -> Trace:
-    return read_trace(MemorySource(data), CATALOG, host="vm")
-
-
 def ids(space: XSpace) -> list[str]:
     return [diagnostic.id for diagnostic in space.diagnostics]
 
 
 def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
-    """The start, end and content of each line of a whole file."""
+    """The start, end and content of each line of an undamaged file."""
     space = read(data)
     lines = [line for plane in space.planes for line in plane.lines]
     contents = [line for plane in of_space(space) for line in plane.lines]

@@ -36,8 +36,8 @@ def kernel(start: float, duration: float, call: int | None = None, program: str 
 
 
 def nested(*executions: tuple[float, float, list[tuple[int, float]]]) -> list[Event]:
-    """As NVIDIA's tracer records it: start and duration of executions, and ids and starts of their calls, which last
-    a microsecond, on one thread."""
+    """Executions and their calls of the driver on one thread, as NVIDIA's tracer records them. An execution is its
+    start, its duration, and the ids and starts of its calls, each of which lasts a microsecond."""
     events = []
     for start, duration, calls in executions:
         events += [event(EXECUTE, start, duration), event(HELPER, start + 1, duration - 2)]

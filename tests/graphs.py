@@ -1,5 +1,4 @@
-"""Captures that compile: a training whose steps each compile a graph and run it, with the HLO of all graphs in the
-file."""
+"""Captures of trainings that compile: each step compiles a graph and runs it; the file has the HLO of all graphs."""
 
 from __future__ import annotations
 

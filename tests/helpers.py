@@ -19,7 +19,8 @@ MS = 10**9
 
 
 def small_space(steps: int = 3) -> Space:
-    """A host that trains on one TPU core: steps of 10 ms, each with forward, a sync, and 5 ms of device work."""
+    """A host that trains on one TPU core: every 10 ms a step of 9 ms, with forward, a step marker and 5 ms of device
+    work."""
     space = Space()
     host = space.plane("/host:CPU").line("python", timestamp_ns=1_700_000_000_000_000_000)
     device = space.plane("/device:TPU:0")
@@ -36,7 +37,7 @@ def small_space(steps: int = 3) -> Space:
 
 
 def write_session(directory: Path, *hosts: str) -> Path:
-    """Writes the small capture once per host."""
+    """Writes the small capture once per host; returns the directory."""
     directory.mkdir(parents=True, exist_ok=True)
     for host in hosts:
         small_space().write(directory / f"{host}.xplane.pb")
@@ -44,7 +45,7 @@ def write_session(directory: Path, *hosts: str) -> Path:
 
 
 def write_cut_session(directory: Path, host: str) -> Path:
-    """Writes a capture whose end is missing."""
+    """Writes a session of one capture whose second half is missing; returns the file."""
     path = write_session(directory, host) / f"{host}.xplane.pb"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     return path

@@ -13,7 +13,7 @@ INDEX = {name: number for number, name in enumerate(CLASSES)}
 HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
 
 
-def shares(trace: Trace) -> dict[str, int]:
+def times_by_class(trace: Trace) -> dict[str, int]:
     """The host's time by class."""
     return {
         name: time
@@ -22,28 +22,29 @@ def shares(trace: Trace) -> dict[str, int]:
     }
 
 
-def timeline(trace: Trace) -> list[tuple[int, int, str]]:
-    """The host's segments, with neighbours of one class joined."""
-    joined: list[tuple[int, int, str]] = []
+def class_segments(trace: Trace) -> list[tuple[int, int, str]]:
+    """The host's segments, with neighbours of one class merged."""
+    merged: list[tuple[int, int, str]] = []
     segments = host_class_segments(trace)
     for start, end, class_index in zip(
         segments.start_ps.tolist(), segments.end_ps.tolist(), segments.class_index.tolist(), strict=True
     ):
-        if joined and joined[-1][2] == CLASSES[class_index]:
-            start = joined.pop()[0]
-        joined.append((start, end, CLASSES[class_index]))
-    return joined
+        if merged and merged[-1][2] == CLASSES[class_index]:
+            start = merged.pop()[0]
+        merged.append((start, end, CLASSES[class_index]))
+    return merged
 
 
 def innermost_at(trace: Trace, line: int, t: int) -> int:
     """The last recorded of the events open at t, -1 if none is open."""
     rows = trace.lines[line].rows
     return max(
-        (r for r in range(rows.start, rows.stop) if trace.start_ps[r] <= t < trace.end_ps[r]), default=-1
+        (row for row in range(rows.start, rows.stop) if trace.start_ps[row] <= t < trace.end_ps[row]),
+        default=-1,
     )
 
 
-def chain(trace: Trace, row: int) -> list[int]:
+def ancestry(trace: Trace, row: int) -> list[int]:
     """The event and its ancestors, innermost first."""
     rows = []
     while row >= 0:
@@ -61,7 +62,7 @@ def is_lazy(trace: Trace) -> bool:
 def class_of_annotation(trace: Trace, row: int) -> str:
     annotations = set(trace.annotations.tolist())
     if any(
-        CATALOG.describes_loading(trace.name(event)) for event in chain(trace, row) if event in annotations
+        CATALOG.describes_loading(trace.name(event)) for event in ancestry(trace, row) if event in annotations
     ):
         return "input"
     driving_lines = trace.driving_lines
@@ -92,45 +93,54 @@ def is_recorded_by_bridge(trace: Trace, row: int) -> bool:
 
 
 def class_of_event(trace: Trace, row: int, t: int) -> str | None:
-    """The class at t of a thread whose innermost event is `row`."""
+    """The class at t of a thread whose innermost event is `row`; None if its events are only device work."""
     class_name = class_by_events(trace, row, t)
     is_generic = class_name in ("tracing", "python", "input")
     return "dynamo" if is_generic and is_extracting(trace, t, trace.line_of(row).index) else class_name
 
 
 def class_by_events(trace: Trace, row: int, t: int) -> str | None:
-    path = chain(trace, row)
-    device_work = [i for i, r in enumerate(path) if CATALOG.tags(trace.name(r)) & {"device_work", "plumbing"}]
+    """The class of an event and its ancestors at t, without the time that extractions add around the bridge's
+    events."""
+    events = ancestry(trace, row)
+    device_work = [
+        index
+        for index, event in enumerate(events)
+        if CATALOG.tags(trace.name(event)) & {"device_work", "plumbing"}
+    ]
     if device_work:
-        path = path[device_work[-1] + 1 :]
+        events = events[device_work[-1] + 1 :]
     annotations = set(trace.annotations.tolist())
-    for r in path:
-        if r in annotations:
-            return class_of_annotation(trace, r)
-        if trace.name(r) == "$train.py:3 f" and any(
-            "compile_call" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
-        ):
-            return "compile"
-        if trace.name(r) == "$train.py:3 f" and any(
-            "read" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
-        ):
-            return "from_device"
-        if trace.name(r) == "$train.py:3 f" and any(
-            CATALOG.describes_loading(trace.name(event)) for event in chain(trace, r) if event in annotations
-        ):
-            return "input"
-        if trace.name(r) == "RunExecutable":
-            launches = [
-                x for x in range(len(trace))
-                if trace.name(x) == "TPUExecute" and trace.end_ps[x] <= t
-                and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
-            ]  # fmt: skip
-            return "wait" if launches else "dispatch"
-        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and is_recorded_by_bridge(trace, r):
+    for event in events:
+        if event in annotations:
+            return class_of_annotation(trace, event)
+        name, callers = trace.name(event), ancestry(trace, event)
+        if name == "$train.py:3 f":
+            if any("compile_call" in CATALOG.tags(trace.name(caller)) for caller in callers):
+                return "compile"
+            if any("read" in CATALOG.tags(trace.name(caller)) for caller in callers):
+                return "from_device"
+            if any(
+                CATALOG.describes_loading(trace.name(caller)) for caller in callers if caller in annotations
+            ):
+                return "input"
+        if name == "RunExecutable":
+            return "wait" if has_launched(trace, event, t) else "dispatch"
+        class_index = CATALOG.class_index(name)
+        if class_index == INDEX["sync_prepare"] and is_recorded_by_bridge(trace, event):
             return "dynamo"
-        if CATALOG.class_index(trace.name(r)) >= 0:
-            return CLASSES[CATALOG.class_index(trace.name(r))]
+        if class_index >= 0:
+            return CLASSES[class_index]
     return None if device_work else "other"
+
+
+def has_launched(trace: Trace, call: int, t: int) -> bool:
+    """Whether a launch directly inside the event `call` of XRT is over at t."""
+    return any(
+        trace.name(row) == "TPUExecute" and trace.end_ps[row] <= t
+        and next((event for event in ancestry(trace, row)[1:] if trace.name(event) == "RunExecutable"), -1) == call
+        for row in range(len(trace))
+    )  # fmt: skip
 
 
 def class_at(trace: Trace, t: int) -> str:
@@ -144,8 +154,9 @@ def class_at(trace: Trace, t: int) -> str:
     is_generic |= class_name == "input" and trace.name(row).startswith("$")
     if class_name is None or is_generic:
         for line in lines.get("autograd", []):
-            r = innermost_at(trace, line, t)
-            autograd_class = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
+            event = innermost_at(trace, line, t)
+            has_class = event >= 0 and event not in annotations
+            autograd_class = class_of_event(trace, event, t) if has_class else None
             if autograd_class is not None:
                 class_name = autograd_class
                 break
@@ -154,8 +165,8 @@ def class_at(trace: Trace, t: int) -> str:
     if class_name not in (None, "wait", "dispatch"):
         return class_name
     rows = [innermost_at(trace, line, t) for role in HELPER_ROLES for line in lines.get(role, [])]
-    helper_classes = {class_of_event(trace, r, t) for r in rows if r >= 0}
+    helper_classes = {class_of_event(trace, event, t) for event in rows if event >= 0}
     return next(
-        (c for c in HELPER_ORDER if c in helper_classes),
+        (name for name in HELPER_ORDER if name in helper_classes),
         "wait" if class_name == "wait" or "wait" in helper_classes else class_name or "unrecorded",
     )

@@ -1,4 +1,4 @@
-"""Tasks of hosts for tests: functions of a module, as processes need them."""
+"""Tasks for the captures of hosts. They are functions of a module, so that worker processes can import them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.trace.model import Trace
 
 
 def count(trace: Trace, host: HostCapture) -> tuple[str, int, int]:
-    """The host's name, its events, and the process that read them."""
+    """The host's name, the number of its events, and the id of the process that read them."""
     return host.name, len(trace), os.getpid()
 
 

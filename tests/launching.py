@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from captures import Core, Event, Row, capture, real_trace, thread
+from captures import Core, Event, HostThread, capture, real_trace, thread
 from synthetic.__main__ import LOGDIR
 
 from tb_xla_insights.trace.model import Trace
@@ -16,8 +16,8 @@ TO_EXECUTOR, TO_DEVICE = 15, 12
 
 @dataclass
 class Tpu:
-    """A training loop on TPU cores. Times are microseconds; each launch has a run on each of its cores. `flows` and
-    `key` are whether flows, and the ids and devices of runs, are recorded."""
+    """A training loop on TPU cores. Times are microseconds; each launch has a run on each of its cores. `flows`:
+    whether flows are recorded. `key`: whether the ids and devices of runs are recorded."""
 
     main: list[Event] = field(default_factory=list)
     autograd: list[Event] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Tpu:
     ops: dict[int, list[Event]] = field(default_factory=dict)
     flows: bool = True
     key: bool = True
-    number: int = 0
+    launch_count: int = 0
 
     def step(self, start: float, duration: float, number: int) -> None:
         self.on_main("Training_Step", start, duration, _r=1, step_num=number)
@@ -47,11 +47,12 @@ class Tpu:
         enqueue: float | None = None,
         op: str = "fusion.1",
     ) -> None:
-        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same below a step marker) or
-        `dynamo`. `call` and `run` are start and duration of the execute call and of the run, `enqueue` is the instant
-        of enqueuing (by default the middle of the call), `op` is the run's only op."""
-        self.number += 1
-        flow = {"_pt": TO_EXECUTOR, "_p": self.number} if self.flows else {}
+        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same inside a step marker) or
+        `dynamo`. It is on the main thread, or on the backward thread (`autograd`). `call` and `run` are start and
+        duration of the execute call and of the run, `enqueue` is the instant of enqueuing (by default the middle of the
+        call), `op` is the run's only op."""
+        self.launch_count += 1
+        flow = {"_pt": TO_EXECUTOR, "_p": self.launch_count} if self.flows else {}
         line = self.autograd if autograd else self.main
         if by == "dynamo":
             line.append(event("ExecuteComputationWithBarrier", sync_us, 4))
@@ -62,24 +63,24 @@ class Tpu:
             line.append(event("ScheduleSyncTensorsGraph", sync_us + 1, 2))
         line.append(event("ThreadpoolListener::Record", sync_us + 2, 0, **flow))
         call_start = call[0]
-        consumed = {"_ct": TO_EXECUTOR, "_c": self.number} if self.flows else {}
+        consumed = {"_ct": TO_EXECUTOR, "_c": self.launch_count} if self.flows else {}
         self.executor.append(event("ThreadpoolListener::StartRegion", call_start - 0.25, 0, **consumed))
         self.executor.append(event("PjRtComputationClient::ExecuteComputation", call_start, call[1]))
         at = call_start + call[1] / 2 if enqueue is None else enqueue
         for core in cores:
-            key = {"run_id": self.number, "queue_id": 0, "core_type": 0} if self.key else {}
-            flow = {"_pt": TO_DEVICE, "_p": self.number * 100 + core} if self.flows else {}
+            key = {"run_id": self.launch_count, "queue_id": 0, "core_type": 0} if self.key else {}
+            flow = {"_pt": TO_DEVICE, "_p": self.launch_count * 100 + core} if self.flows else {}
             ordinal = {"device_ordinal": core} if self.key else {}
             self.executor.append(event("DoEnqueueProgram", at - 1, 1, **key, **ordinal, **flow))
-            consumed = {"_ct": TO_DEVICE, "_c": self.number * 100 + core} if self.flows else {}
+            consumed = {"_ct": TO_DEVICE, "_c": self.launch_count * 100 + core} if self.flows else {}
             if self.key:  # the device records more bits of a run's id than the host
-                key["run_id"] = self.number | 5 << 27
+                key["run_id"] = self.launch_count | 5 << 27
             self.runs.setdefault(core, []).append(event(program, *run, **key, **consumed))
             self.ops.setdefault(core, []).append(event(op, *run))
         self.executor.append(event("ThreadpoolListener::StopRegion", call_start + call[1] + 0.25, 0))
 
     def trace(self) -> Trace:
-        rows: list[Row | Core] = [thread("python", *_sorted(self.main), role="driving")]
+        rows: list[HostThread | Core] = [thread("python", *_sorted(self.main), role="driving")]
         if self.autograd:
             rows.append(thread("pt_autograd_0", *_sorted(self.autograd), role="autograd"))
         rows.append(thread("tf_pytorchxla/7", *_sorted(self.executor), role="executor"))
@@ -95,6 +96,6 @@ def _sorted(events: list[Event]) -> list[Event]:
     return sorted(events, key=lambda item: (item[1], -item[2]))
 
 
-def demo(run: str) -> Trace:
+def demo(name: str) -> Trace:
     """The trace of one of the demo sessions."""
-    return real_trace(Path(LOGDIR) / run)
+    return real_trace(Path(LOGDIR) / name)

@@ -11,12 +11,12 @@ from tb_xla_insights.trace.model import Trace
 
 STEP = 1000
 LAUNCH = 700
-"""The start of the marker in a step; the run begins 50 us later."""
+"""The start of the marker, in us from the step's start; the run begins 50 us later."""
 
 
 def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
-    """Steps that each launch once. The device idles for the rest of a step: for 4 us of it a sync is prepared,
-    otherwise only the step's annotation is open."""
+    """Steps that each launch once. The device is idle for the rest of a step: the host is in the step marker for 6 us
+    of it, and otherwise only in the step's annotation."""
     tpu = Tpu()
     for i in range(steps):
         tpu.step(i * STEP, STEP, first + i)

@@ -1,4 +1,4 @@
-"""Pods with known truth, and the summary that each host provides on its own."""
+"""Pods with known truth, and the input that each host's capture provides to their comparison."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE = RECORDED / "hosts_view.json"
 
 
 def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:
-    """The inputs of each host of a pod; the files of some hosts are missing."""
+    """The input of each host of a pod, except the hosts whose files are `missing`."""
     return [
         host_input(trace_of(space.to_bytes(), pod.name_of(host)))
         for host, space in enumerate(pod.files(training))

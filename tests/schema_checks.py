@@ -13,13 +13,13 @@ from docs.schema.generate import DOCUMENTS, configured_types
 from tb_xla_insights.schema.routes import Routes
 
 
-def fits(document: Mapping[str, Any], name: str) -> None:
-    """Raises if a JSON document has another key or type than its schema."""
+def check_document(document: Mapping[str, Any], name: str) -> None:
+    """Raises if a JSON document has a key or a type that its schema does not declare, or lacks a key."""
     _checker(name).validate_json(_json(document), strict=True)
 
 
-def fits_route(answer: Mapping[str, Any], route: str) -> None:
-    """Raises if the answer of a route has another key or type than its schema."""
+def check_answer(answer: Mapping[str, Any], route: str) -> None:
+    """Raises if the answer of a route has a key or a type that its schema does not declare, or lacks a key."""
     _route_checker(route).validate_json(_json(answer), strict=True)
 
 

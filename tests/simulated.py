@@ -70,19 +70,19 @@ class Simulation:
         self.now = until
 
     @property
-    def step_us(self) -> int:
-        """The duration of all steps, by what limits them: the host, or the device from its first run on."""
+    def total_us(self) -> int:
+        """The duration of all steps together, by what limits them: the host, or the device from its first run on."""
         return max(self.now, self.ends[-1] - (self.began or 0))
 
 
 def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace, int]:
-    """The trace of a loop, and the total duration of its steps in ps, as in a loop that continues."""
+    """The trace of a loop, and the total duration of its steps in ps (see `total_us`)."""
     simulation = Simulation()
     for number in range(steps):
         begin = simulation.now
         body(simulation, number)
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
-    return simulation.tpu.trace(), simulation.step_us * US
+    return simulation.tpu.trace(), simulation.total_us * US
 
 
 def mean_step(total_ps: int) -> int:

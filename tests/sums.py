@@ -20,10 +20,10 @@ def check_sums(report: Any) -> None:
     for gap in gaps["items"]:
         assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= _MIN_GAP_PS
         at = gap["start_ps"]
-        for link in gap["chain"]:
-            assert link["start_ps"] == at
-            assert link["duration_ps"] > 0
-            at += link["duration_ps"]
+        for piece in gap["chain"]:
+            assert piece["start_ps"] == at
+            assert piece["duration_ps"] > 0
+            at += piece["duration_ps"]
         assert at == gap["start_ps"] + gap["duration_ps"]
         assert gap["kind"] != "queued" or gap["cause"] == "wait"
     for row in report["executions"]:
@@ -44,7 +44,7 @@ def check_sums(report: Any) -> None:
         host: max(device["span_ps"] for device in devices if device["host"] == host)
         for host in {device["host"] for device in devices}
     }
-    longest = max(
+    max_mean_step_ps = max(
         (
             max(sum(step["duration_ps"] for step in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
             for host, rows_of_host in steps.items()
@@ -55,7 +55,7 @@ def check_sums(report: Any) -> None:
         assert finding["cost_ps"] >= 0
         best, worst = finding["step_if_fixed_ps"], finding["step_if_fixed_at_worst_ps"]
         assert (best is None) == (worst is None)
-        assert 0 <= (best or 0) <= (worst or 0) <= longest + 1
+        assert 0 <= (best or 0) <= (worst or 0) <= max_mean_step_ps + 1
         assert (finding["gain_at_worst"] is None) == (best is None)
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
     # These are about busy time or about hosts that wait for each other; each other finding claims idle time.

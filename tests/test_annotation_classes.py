@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from captures import capture, real_trace, thread
-from host_classes import shares, timeline
+from host_classes import class_segments, times_by_class
 
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.catalog import CLASSES
@@ -29,7 +29,7 @@ def test_own_time_of_annotations_is_tracing_only_if_graphs_are_built_lazily(
         thread("python", ("forward", 0, 80), runtime, role="driving"),
         thread(executor_name, ("x", 0, 1), role="executor"),
     )
-    assert timeline(trace)[0] == (0, 80, expected)
+    assert class_segments(trace)[0] == (0, 80, expected)
 
 
 def test_annotation_in_which_torch_compile_launches_is_python() -> None:
@@ -39,7 +39,7 @@ def test_annotation_in_which_torch_compile_launches_is_python() -> None:
                ("StepMarker", 85, 10), role="driving"),
         thread("pt_autograd_0", ("ExecuteComputationWithBarrier", 40, 5), role="autograd"),
     )  # fmt: skip
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 15, "python"), (15, 20, "dispatch"), (20, 40, "python"), (40, 45, "dispatch"), (45, 60, "python"),
         (60, 80, "tracing"), (80, 85, "python"), (85, 95, "sync_prepare"), (95, 100, "python"),
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def test_events_inside_a_loading_annotation_are_input() -> None:
         thread("python", ("train", 0, 100), ("next_batch", 10, 50), ("$loader.py:3 read", 12, 20), ("decode", 35, 10),
                ("$wait.py:3 block_until_ready", 50, 5), ("$train.py:3 f", 70, 10), role="driving")
     )  # fmt: skip
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 10, "python"), (10, 50, "input"), (50, 55, "wait"), (55, 60, "input"), (60, 100, "python"),
     ]  # fmt: skip
 
@@ -62,7 +62,7 @@ def test_frames_below_a_loading_function_are_input() -> None:
                ("$time sleep", 12, 20), ("$api.py:3 block_until_ready", 50, 5), ("$numpy random", 70, 10),
                role="driving")
     )  # fmt: skip
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 10, "python"), (10, 50, "input"), (50, 55, "wait"), (55, 60, "input"), (60, 100, "python"),
     ]  # fmt: skip
 
@@ -73,14 +73,16 @@ def test_waiting_for_a_queue_that_another_thread_fills_is_input() -> None:
                ("$threading.py:3 wait", 12, 40), ("$builtins acquire", 13, 30), role="driving"),
         thread("", ("$train.py:20 fill", 0, 100), ("$train.py:9 batches", 0, 90)),
     )  # fmt: skip
-    assert timeline(trace) == [(0, 10, "python"), (10, 60, "input"), (60, 100, "python")]
+    assert class_segments(trace) == [(0, 10, "python"), (10, 60, "input"), (60, 100, "python")]
 
 
 def test_frames_of_a_loader_in_a_real_capture_are_input(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "other/jax0.10.2_slow_input")
     loading_rows = [row for row in trace.annotations.tolist() if trace.name(row) == "next_batch"]
     assert (
-        shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loading_rows) == 644_238_680_000
+        times_by_class(trace)["input"]
+        == sum(int(trace.duration_ps[row]) for row in loading_rows)
+        == 644_238_680_000
     )
 
 

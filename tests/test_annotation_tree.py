@@ -1,4 +1,4 @@
-"""The cost of annotations on host and device: each op's time counts once, for the step that launched it."""
+"""The times of annotations on host and device: each op's time counts once, for the step that launched it."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def sums(report: Any) -> tuple[int, int]:
 
 
 def rows(session: SessionTrace, step: int | None = None) -> dict[str, tuple[int, int, int, int]]:
+    """Count, host time, device time and device ops of the annotations, by path."""
     return {
         row.path: (row.count, row.host_ps, row.device_ps, row.device_ops)
         for row in annotation_rows(session.traces[0], step)
@@ -157,11 +158,11 @@ weights = st.lists(st.integers(1, 50), min_size=1, max_size=5)
 @given(st.lists(weights, min_size=1, max_size=6), st.data())
 def test_the_parts_of_an_op_add_up_to_it(parts: list[list[int]], data: st.DataObject) -> None:
     first = np.cumsum([0, *map(len, parts)]).astype(np.int32)
-    upto = np.concatenate([np.cumsum(weights_of_op) for weights_of_op in parts]).astype(np.int64)
+    cumulative = np.concatenate([np.cumsum(weights_of_op) for weights_of_op in parts]).astype(np.int64)
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
     key, own_ps = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
-    time, count = np.zeros(len(upto), np.int64), np.zeros(len(parts), np.int64)
-    sum_by_part(key, own_ps, first, upto, time, count)
+    time, count = np.zeros(len(cumulative), np.int64), np.zeros(len(parts), np.int64)
+    sum_by_part(key, own_ps, first, cumulative, time, count)
     for k, parts_of_op in enumerate(parts):
         total = sum(duration for number, duration in ops if number == k)
         shares = time[first[k] : first[k + 1]]
@@ -176,7 +177,7 @@ def test_values_are_numbered_in_order_of_occurrence(values: list[int]) -> None:
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
     first, number = find_distinct(np.array(values, np.int64))
     assert number.tolist() == [numbers[value] for value in values]
-    assert [values[at] for at in first.tolist()] == list(numbers)
+    assert [values[index] for index in first.tolist()] == list(numbers)
 
 
 @given(st.integers(0, 5000))
@@ -187,8 +188,8 @@ def test_numbering_is_stable_when_the_table_grows(count: int) -> None:
     assert number.tolist() == [*range(count), *range(count)]
 
 
-def self_times_of(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[int]:
-    """Own times of (distinct op, start, end)."""
+def own_times_of(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[int]:
+    """Own times of ops, given as (distinct op, start, end). `caller` has the op that calls each distinct op, or -1."""
     key, start, end = (
         np.array(column, dtype)
         for column, dtype in zip(zip(*spans, strict=True), (np.int32, np.int64, np.int64), strict=True)
@@ -201,11 +202,11 @@ def self_times_of(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) 
 
 
 def test_concurrent_ops_each_count_their_full_time() -> None:
-    assert self_times_of([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
+    assert own_times_of([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
 
 
-def test_a_calls_own_time_excludes_its_parts() -> None:
-    assert self_times_of([(0, 0, 100), (1, 10, 30), (1, 20, 60), (2, 70, 80)], [-1, 0, -1]) == [
+def test_own_time_of_a_call_excludes_its_inner_ops() -> None:
+    assert own_times_of([(0, 0, 100), (1, 10, 30), (1, 20, 60), (2, 70, 80)], [-1, 0, -1]) == [
         50,
         20,
         40,
@@ -213,12 +214,12 @@ def test_a_calls_own_time_excludes_its_parts() -> None:
     ]
 
 
-def test_a_part_of_an_earlier_call_takes_nothing_from_the_next_one() -> None:
-    assert self_times_of([(0, 0, 50), (1, 10, 30), (0, 100, 150), (1, 160, 170)], [-1, 0]) == [30, 20, 50, 10]
+def test_an_inner_op_of_an_earlier_call_takes_nothing_from_the_next_one() -> None:
+    assert own_times_of([(0, 0, 50), (1, 10, 30), (0, 100, 150), (1, 160, 170)], [-1, 0]) == [30, 20, 50, 10]
 
 
-def test_a_part_that_outlasts_its_call_counts_only_within_it() -> None:
-    assert self_times_of([(0, 0, 50), (1, 40, 90)], [-1, 0]) == [40, 50]
+def test_an_inner_op_that_outlasts_its_call_takes_only_the_time_within_it() -> None:
+    assert own_times_of([(0, 0, 50), (1, 40, 90)], [-1, 0]) == [40, 50]
 
 
 def test_devices_without_modules_have_scopes_too() -> None:
@@ -231,7 +232,7 @@ def test_devices_without_modules_have_scopes_too() -> None:
     assert sums(report) == (15, 15)
 
 
-def test_stored_rows_of_name_scopes_provide_scopes() -> None:
+def test_a_line_of_name_scopes_provides_scopes() -> None:
     names = [("model", 0, 60), ("layer_1", 0, 30), ("layer_2", 30, 30), ("model", 100, 10)]
     kernels = [("k", 0, 10), ("k", 35, 5), ("k", 70, 5), ("k", 100, 10)]
     core = Core(name="GPU:0", lines={"Stream #1": kernels, "TensorFlow Name Scope": names})

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Trace
 
 
@@ -39,7 +38,7 @@ def test_below_a_runtime_event_an_unknown_name_is_the_runtimes() -> None:
     assert names(trace) == ["forward"]
 
 
-def test_unknown_names_on_helper_threads_are_no_annotations_except_steps() -> None:
+def test_unknown_names_on_other_threads_are_annotations_in_steps_autograd_and_loaders() -> None:
     trace = capture(
         thread("python", ("step", 0, 40), role="driving"),
         thread("tf_Compute/1", ("something", 0, 9), role="executor"),
@@ -51,7 +50,7 @@ def test_unknown_names_on_helper_threads_are_no_annotations_except_steps() -> No
     assert sorted(names(trace)) == ["decode", "forward", "my_backward", "step", "step"]
 
 
-def test_python_frames_and_loaders_enclose_annotations() -> None:
+def test_python_frames_may_enclose_annotations() -> None:
     trace = capture(
         thread("python", ("$train.py:12 main", 0, 90), ("forward", 5, 30), ("$model.py:3 f", 6, 20),
                ("attention", 7, 9), role="driving")
@@ -74,7 +73,7 @@ def test_ops_on_host_threads_and_lines_of_devices_are_no_annotations() -> None:
         Core([("%custom = f32[] custom()", 0, 9)]),
     )
     assert names(trace) == ["forward"]
-    assert annotation_mask(trace).tolist() == [row in trace.annotations for row in range(len(trace))]
+    assert trace.annotation_mask.tolist() == [row in trace.annotations for row in range(len(trace))]
 
 
 @pytest.mark.parametrize(

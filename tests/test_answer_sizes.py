@@ -21,7 +21,7 @@ def packed_size(document: Any) -> int:
 
 
 def test_answers_about_a_thousand_hosts_are_small() -> None:
-    """All different: 4,096 devices of 1,024 hosts, and 12 steps of each of 64 hosts."""
+    """4,096 devices of 1,024 hosts, and 12 steps of each of 64 hosts, all with different times."""
     random = np.random.default_rng(0)
 
     def times(mean_ps: int) -> list[int]:
@@ -47,8 +47,8 @@ def test_answers_about_a_thousand_hosts_are_small() -> None:
         }
         figures = {"busy_ps": busy[at], "idle_ps": spans[at] - busy[at], "duty_cycle": busy[at] / spans[at]}
         own_ops = duty | {"busy_ps": busy[at]}
-        by = {"ops": own_ops, "modules": duty | {"busy_ps": modules[at]}, "capture": own_ops}
-        devices.append(identity | duty | figures | {"duty": by})
+        duty_by_definition = {"ops": own_ops, "modules": duty | {"busy_ps": modules[at]}, "capture": own_ops}
+        devices.append(identity | duty | figures | {"duty": duty_by_definition})
         whole_steps.append(
             {
                 "id": identity["id"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
+from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.compare import compare
 from tb_xla_insights.trace.model import Trace
@@ -31,16 +33,20 @@ HLO = module(
 )  # fmt: skip
 
 
+Interval = tuple[str, float, float]
+"""Name, start and length in a step, in microseconds."""
+
+
 def trace_of(
     tmp_path: Path,
-    *ops: tuple[str, float, float],
+    *ops: Interval,
     inline: bool = False,
-    frames: tuple[Event, ...] = (),
+    frames: Sequence[Interval] = (),
     length: int = 1000,
 ) -> Trace:
     """Steps of 1,000 us (`length`) in JAX, each with a run that lasts from 10 us after the step's start to 10 us before
-    its end and has these ops (name, start and length in the step). The run is on a client thread while the host waits
-    for it, or `inline` in its call on the driving thread."""
+    its end and has these ops. The run is on a client thread while the host waits for it, or `inline` in its call on the
+    driving thread, where Python records `frames`."""
     space = Space()
     host = space.plane("/host:CPU")
     main: list[Event] = []
@@ -56,7 +62,7 @@ def trace_of(
         main.append(event("train", step_us, length, _r=1, step_num=step + 5))
         if inline:
             main += [event(CALL, step_us + 10, length - 15), *run]
-            main += [(name, step_us * US + start, duration, {}) for name, start, duration in frames]
+            main += [event(name, step_us + start, duration) for name, start, duration in frames]
         else:
             main += [
                 event(CALL, step_us + 5, 4),
@@ -115,11 +121,11 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
     assert "The host has 0.500\u202fms less wait per step, on average." in text
 
 
-def test_ops_concurrent_with_a_callback_are_no_waiting(tmp_path: Path) -> None:
+def test_time_with_another_op_is_no_wait_for_a_callback(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, ("custom-call.2", 100, 500), ("dot.1", 200, 100), ("dot.1", 550, 430))
-    alone = find_callbacks(trace, 0).waits
-    assert [us(ps) for ps in alone.start_ps.tolist()[:2]] == [100, 300]
-    assert [us(ps) for ps in alone.end_ps.tolist()[:2]] == [200, 550]
+    waits = find_callbacks(trace, 0).waits
+    assert [us(ps) for ps in waits.start_ps.tolist()[:2]] == [100, 300]
+    assert [us(ps) for ps in waits.end_ps.tolist()[:2]] == [200, 550]
 
 
 def test_fusion_around_a_callback_is_no_callback(tmp_path: Path) -> None:
@@ -134,16 +140,22 @@ def test_short_prints_are_not_reported(tmp_path: Path) -> None:
     assert "device_bound" in findings_by_id
 
 
+def callback_with_frames(tmp_path: Path, ops: Sequence[Interval], *frames: Interval) -> Finding:
+    """The finding about callbacks of an inline run of `dot.1` and these ops, in which Python records these frames."""
+    trace = trace_of(tmp_path, ("dot.1", 10, 390), *ops, inline=True, frames=frames)
+    return findings(trace)["host_callback"]
+
+
 def test_python_tracer_names_the_function(tmp_path: Path) -> None:
-    frames = (
-        ("$callback.py:815 _wrapped_callback", 401 * US, 580 * US),
-        ("$callback.py:69 __call__", 410 * US, 560 * US),
-        ("$tree_util.py:101 tree_leaves", 411 * US, 300 * US),
-        ("$metrics.py:6 slow_metric", 720 * US, 240 * US),
-        ("$metrics.py:20 inner", 730 * US, 200 * US),
+    callback = callback_with_frames(
+        tmp_path,
+        [("custom-call.2", 400, 585)],
+        ("$callback.py:815 _wrapped_callback", 401, 580),
+        ("$callback.py:69 __call__", 410, 560),
+        ("$tree_util.py:101 tree_leaves", 411, 300),
+        ("$metrics.py:6 slow_metric", 720, 240),
+        ("$metrics.py:20 inner", 730, 200),
     )
-    trace = trace_of(tmp_path, ("dot.1", 10, 390), ("custom-call.2", 400, 585), inline=True, frames=frames)
-    callback = findings(trace)["host_callback"]
     assert (callback.evidence["function"], us(callback.evidence["python_ps"])) == ("slow_metric", STEPS * 240)
     assert callback.title == "The program waits for Python: slow_metric"
     assert callback.brief == "the program waits for Python (slow_metric)"
@@ -151,13 +163,13 @@ def test_python_tracer_names_the_function(tmp_path: Path) -> None:
 
 
 def test_time_of_a_function_is_per_call_of_it(tmp_path: Path) -> None:
-    frames = (
-        ("$callback.py:69 __call__", 410 * US, 280 * US),
-        ("$metrics.py:6 slow_metric", 420 * US, 240 * US),
-        ("$callback.py:69 __call__", 710 * US, 200 * US),
-        ("$metrics.py:30 fast_metric", 720 * US, 20 * US),
+    callback = callback_with_frames(
+        tmp_path,
+        [("custom-call.2", 400, 300), ("custom-call.2", 700, 285)],
+        ("$callback.py:69 __call__", 410, 280),
+        ("$metrics.py:6 slow_metric", 420, 240),
+        ("$callback.py:69 __call__", 710, 200),
+        ("$metrics.py:30 fast_metric", 720, 20),
     )
-    ops = (("dot.1", 10, 390), ("custom-call.2", 400, 300), ("custom-call.2", 700, 285))
-    callback = findings(trace_of(tmp_path, *ops, inline=True, frames=frames))["host_callback"]
     assert callback.evidence["calls"] == 2 * STEPS
     assert "; slow_metric takes 0.240\u202fms each time" in callback.detail

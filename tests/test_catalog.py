@@ -21,7 +21,7 @@ def class_of(catalog: Catalog, name: str) -> str | None:
     return None if index < 0 else CLASSES[index]
 
 
-def test_the_classes_in_the_order_of_the_contract() -> None:
+def test_the_classes_and_their_order() -> None:
     assert CLASSES == (
         "tracing", "sync_prepare", "dynamo", "compile", "program_load", "to_device", "from_device", "dispatch", "wait",
         "input", "python", "other", "unrecorded",
@@ -105,7 +105,7 @@ def test_values_after_a_name_are_not_part_of_it(catalog: Catalog) -> None:
     assert catalog.tags("StepMarker#step=3,loop=4#") == {"step_marker"}
 
 
-def test_names_without_a_class_can_be_known_to_the_table(catalog: Catalog) -> None:
+def test_names_with_and_without_a_class_are_known_to_the_table(catalog: Catalog) -> None:
     assert all(catalog.knows(name) for name in ("StepMarker", "dce", "end: dot.3", "ThunkExecutor::Execute"))
     assert not any(
         catalog.knows(name) for name in ("forward", "Training_Step", "dce my tensors", "lr_scheduler")

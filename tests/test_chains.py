@@ -26,7 +26,7 @@ def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
     return [(piece["name"], piece["class"], piece["thread"], piece["duration_ps"] / US) for piece in chain]
 
 
-def test_the_case_studys_gap() -> None:
+def test_the_gap_of_the_case_study_has_its_true_chain() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     gaps = find_gaps(trace)
     indices = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
@@ -41,7 +41,7 @@ def test_the_case_studys_gap() -> None:
         )
         for piece in chain
     ] == [
-        (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
+        (link.name, link.class_name, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
     for piece in chain:
         if piece["event"] is None:
@@ -122,7 +122,7 @@ def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
     assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
 
 
-def test_a_driving_thread_that_launches_itself() -> None:
+def test_a_driving_thread_that_launches_without_an_executor() -> None:
     events = [
         event("PjitFunction(f)", 0, 30),
         event("TpuLoadedExecutable::Execute", 5, 20),
@@ -186,14 +186,14 @@ def test_no_gaps_no_chains() -> None:
     assert find_chains(loop_with_gap().trace(), np.zeros(0, np.int64)) == []
 
 
-RUNS = [
+CAPTURES = [
     *(f"torch_xla/tiny_{name}" for name in ("baseline", "dynamo_train", "early_item")),
     *(f"torch_xla/{name}" for name in ("spmd_fsdp_debug", "baseline_server_level1", "dynamo_train_session")),
     *(f"public/{name}" for name in ("tpu_v6e_jax", "gpu_mi300_jax", "gpu_v100_tf")),
 ]
 
 
-@pytest.mark.parametrize("folder", RUNS)
+@pytest.mark.parametrize("folder", CAPTURES)
 def test_chains_add_up_to_their_gaps(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
     gaps = find_gaps(trace)

@@ -20,11 +20,11 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _gap_events, _merge_lanes, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _format_times, _gap_events, _merge_lanes, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
-PS = Decimal(10**6)
+PS_PER_US = Decimal(10**6)
 
 
 class Chrome:
@@ -34,7 +34,7 @@ class Chrome:
         file = io.BytesIO()
         self.count = write_chrome(traced, file)
         document = json.loads(file.getvalue(), parse_float=Decimal)
-        self.head = document["otherData"]
+        self.other_data = document["otherData"]
         assert document["displayTimeUnit"] == "ms"
         names: dict[tuple[int, int], str] = {}
         self.tracks: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -47,7 +47,7 @@ class Chrome:
                         self.tracks[names[event["pid"], 0], names[track]] = []
                 continue
             assert event["ph"] == "X"
-            start, duration = event["ts"] * PS, event["dur"] * PS
+            start, duration = event["ts"] * PS_PER_US, event["dur"] * PS_PER_US
             self.tracks[names[event["pid"], 0], names[track]].append(
                 {**event, "start_ps": int(start), "duration_ps": int(duration)}
             )
@@ -55,8 +55,8 @@ class Chrome:
     def __getitem__(self, names: tuple[str, str]) -> list[dict[str, Any]]:
         return self.tracks[names]
 
-    def sums(self, *names: str) -> int:
-        return sum(event["duration_ps"] for event in self.tracks[names[0], names[1]])
+    def total_ps(self, process: str, thread: str) -> int:
+        return sum(event["duration_ps"] for event in self.tracks[process, thread])
 
 
 @pytest.fixture(scope="module", params=["torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"])
@@ -70,11 +70,11 @@ def chrome(traced: SessionTrace) -> Chrome:
 
 
 def test_events_are_ordered_by_start_and_nest(chrome: Chrome) -> None:
-    assert_in_order(chrome)
+    assert_ordered_and_complete(chrome)
     assert chrome.count > 1000
 
 
-def assert_in_order(chrome: Chrome) -> None:
+def assert_ordered_and_complete(chrome: Chrome) -> None:
     for name, events in chrome.tracks.items():
         open_until: list[int] = []
         last = 0
@@ -108,7 +108,7 @@ def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
 
 def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> None:
     report = gaps_report(traced, all_gaps=True)
-    assert sum(chrome.sums(*name) for name in chrome.tracks if name[1] == "gaps") == report["listed_ps"]
+    assert sum(chrome.total_ps(*name) for name in chrome.tracks if name[1] == "gaps") == report["listed_ps"]
     for device in traced.devices:
         gaps_in_export = sorted(
             (gap["start_ps"], gap["duration_ps"], gap["cause"])
@@ -149,14 +149,14 @@ def test_annotations_steps_and_runs(traced: SessionTrace, chrome: Chrome) -> Non
     host = f"host {trace.host}"
     steps = find_steps(trace)
     assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
-    assert chrome.sums(host, "Steps") == sum(step.duration_ps for step in steps)
+    assert chrome.total_ps(host, "Steps") == sum(step.duration_ps for step in steps)
     [driving] = [trace.lines[thread.line] for thread in trace.threads if thread.role == "driving"]
     rows = trace.annotations[np.isin(trace.annotations, np.arange(driving.first, driving.rows.stop))]
-    assert chrome.sums(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
+    assert chrome.total_ps(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
     for device in trace.devices:
         events = chrome[f"{device.name} of {device.host}", "modules"]
         assert len(events) == len(device.runs)
-        assert chrome.sums(f"{device.name} of {device.host}", "modules") == int(
+        assert chrome.total_ps(f"{device.name} of {device.host}", "modules") == int(
             (device.runs.end_ps - device.runs.start_ps).sum()
         )
         ops = [name for name in chrome.tracks if re.fullmatch(r"ops( \d+)?", name[1])]
@@ -177,7 +177,7 @@ def test_names_with_special_characters() -> None:
     name = 'a "quoted" \\ name\n\u2028 <é>'
     traced = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
     assert name in {event["name"] for events in Chrome(traced).tracks.values() for event in events}
-    assert Chrome(traced).head["session"] == "session"
+    assert Chrome(traced).other_data["session"] == "session"
 
 
 def test_a_capture_without_devices_and_an_empty_one() -> None:
@@ -193,16 +193,18 @@ def test_a_capture_without_devices_and_an_empty_one() -> None:
 def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     for text, (begin, length) in zip(
-        _times(start, duration, np.ones(len(pairs), np.bool_)), pairs, strict=True
+        _format_times(start, duration, extendable=np.ones(len(pairs), np.bool_)), pairs, strict=True
     ):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
-        assert (int(event["ts"] * PS), int(event["dur"] * PS)) == (begin, length)
+        assert (int(event["ts"] * PS_PER_US), int(event["dur"] * PS_PER_US)) == (begin, length)
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_whole_nanoseconds_are_parsed_exactly(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
-    for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
+    for text, ns in zip(
+        _format_times(ps, ps, extendable=np.ones(len(ps), np.bool_)), nanoseconds, strict=True
+    ):
         event = json.loads(b'{"ts":' + text)
         assert (perfetto_ns(event["ts"]), perfetto_ns(event["dur"])) == (ns, ns)
 
@@ -222,7 +224,7 @@ def assert_perfetto_keeps(events: list[dict[str, Any]], name: object = "") -> No
     open_until: list[int] = []
     for event in events:
         start, duration = (perfetto_ns(float(event[key])) for key in ("ts", "dur"))
-        assert start == int(event["ts"] * PS) // 1000, (name, event)
+        assert start == int(event["ts"] * PS_PER_US) // 1000, (name, event)
         while open_until and open_until[-1] <= start:
             open_until.pop()
         assert all(start + duration <= until for until in open_until), (name, event)
@@ -233,7 +235,7 @@ def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> 
     nested = ("a", 900, 11_100), ("b", 1_000, 11_000), ("c", 2_000, 10_000)
     events = ("first", 0, 100), *nested, ("d", 12_000, 50)
     chrome = Chrome(session(capture(thread("python", *events))))
-    assert_in_order(chrome)
+    assert_ordered_and_complete(chrome)
     test_perfetto_reads_every_event(chrome)
     tracks = [{event["name"]: event["duration_ps"] for event in track} for track in chrome.tracks.values()]
     assert {"first": 100, "a": 11_100, "b": 10_999, "c": 9_999, "d": 50} in tracks
@@ -247,10 +249,10 @@ def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
     """Three levels: one event, events that divide it, and events that divide those; some of the last are missing."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
     inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
-    ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
+    ends = [edge for edge, (_, is_end, _) in zip(edges[1:-1], parts, strict=False) if is_end]
     levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
     nest = _merge_lanes([lane_of(level) for level in levels if level]).times
-    times = _times(nest.start_ps, *_durations(nest))
+    times = _format_times(nest.start_ps, *_durations(nest))
     events = [json.loads(b'{"ts":' + text, parse_float=Decimal) for text in times]
     assert len(events) == sum(map(len, levels))
     assert_nests(events)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import Row, capture, real_trace, thread
-from host_classes import INDEX, class_at, class_of_event, innermost_at, shares, timeline
+from captures import HostThread, capture, real_trace, thread
+from host_classes import INDEX, class_at, class_of_event, class_segments, innermost_at, times_by_class
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -33,9 +33,13 @@ def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, in
         name = draw(st.sampled_from(names))
         start = draw(st.integers(0, 39))
         end = draw(st.integers(start, 40))
-        is_nested_or_apart = all(e <= start or end <= s or (s <= start and end <= e) or (start <= s and e <= end)
-                    for _, s, d in drawn for e in [s + d])  # fmt: skip
-        is_duplicate = any((s, s + d) == (start, end) for _, s, d in drawn)
+        others = [(other_start, other_start + duration) for _, other_start, duration in drawn]
+        is_nested_or_apart = all(
+            other_end <= start or end <= other_start
+            or (other_start <= start and end <= other_end) or (start <= other_start and other_end <= end)
+            for other_start, other_end in others
+        )  # fmt: skip
+        is_duplicate = (start, end) in others
         if is_nested_or_apart and not is_duplicate:
             drawn.append((name, start, end - start))
     return drawn
@@ -47,7 +51,7 @@ def traces(draw: Any) -> Trace:
         ("pt_autograd_0", "autograd"), ("tf_pytorchxla/1", "executor"), ("client/2", "client"), ("codegen", "compiler"),
         ("python", "loader"), ("tf_XLAEigen/3", "op_pool"), ("python", "other"),
     )  # fmt: skip
-    rows: list[Row] = [thread("python", *draw(events()), role="driving")]
+    rows: list[HostThread] = [thread("python", *draw(events()), role="driving")]
     rows += [thread(name, *draw(events()), role=role) for name, role in roles if draw(st.booleans())]
     return capture(*rows)
 
@@ -77,18 +81,18 @@ def test_sweep_agrees_with_the_definition_at_every_instant(trace: Trace) -> None
 @settings(max_examples=100, deadline=None)
 @example([("ThunkExecutor::Execute", 0, 2), ("RunExecutable", 0, 1), ("TPUExecute", 0, 0)])
 @given(events())
-def test_timeline_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
+def test_segments_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
     trace = capture(thread("python", *drawn, role="driving"))
-    timeline_by_instant: list[tuple[int, str | None] | None] = [None] * 41
+    segment_by_instant: list[tuple[int, str | None] | None] = [None] * 41
     segments = thread_segments(trace, 0)
     for start, end, class_index, row in zip(
         segments.start_ps, segments.end_ps, segments.class_index, segments.row, strict=True
     ):
-        timeline_by_instant[start:end] = [
+        segment_by_instant[start:end] = [
             (int(row), CLASSES[class_index] if class_index >= 0 else None)
         ] * int(end - start)
     rows = [innermost_at(trace, 0, t) for t in range(41)]
-    assert timeline_by_instant == [
+    assert segment_by_instant == [
         (event, class_of_event(trace, event, t)) if event >= 0 else None for t, event in enumerate(rows)
     ]
 
@@ -108,7 +112,7 @@ def test_innermost_events_decide_the_classes_of_a_step() -> None:
             ("TensorCollectionBarrier", 80, 10),
         )
     )
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 5, "tracing"), (5, 15, "input"), (15, 25, "to_device"), (25, 70, "tracing"), (70, 80, "sync_prepare"),
         (80, 90, "wait"), (90, 100, "sync_prepare"),
     ]  # fmt: skip
@@ -118,9 +122,9 @@ def test_compiler_passes_are_compile_inside_a_compilation_else_other() -> None:
     inside = capture(
         thread("python", ("StepMarker", 0, 10), ("XLAGraphExecutor::Compile", 2, 6), ("algsimp", 3, 4))
     )
-    assert shares(inside) == {"sync_prepare": 4, "compile": 6}
+    assert times_by_class(inside) == {"sync_prepare": 4, "compile": 6}
     top = capture(thread("python", ("dce", 0, 3), ("algsimp", 3, 2), ("StepMarker", 5, 5)))
-    assert shares(top) == {"other": 5, "sync_prepare": 5}
+    assert times_by_class(top) == {"other": 5, "sync_prepare": 5}
     assert top.annotations.size == 0
 
 
@@ -130,7 +134,7 @@ def test_autograd_decides_while_it_records_runtime_events() -> None:
         thread("pt_autograd_0", ("SyncTensorsGraph", 10, 10), ("my_backward", 25, 10), ("SyncTensorsGraph", 65, 5),
                role="autograd"),
     )  # fmt: skip
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 10, "tracing"), (10, 20, "sync_prepare"), (20, 50, "tracing"), (50, 60, "unrecorded"),
         (60, 80, "sync_prepare"),
     ]  # fmt: skip
@@ -144,7 +148,7 @@ def test_most_specific_helper_work_decides_while_the_driving_thread_waits() -> N
         thread("client", ("Wait for donation holds", 0, 50), role="client"),
         thread("python", ("cpu_loader.next", 0, 60), role="loader"),
     )
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 5, "wait"), (5, 10, "dispatch"), (10, 15, "compile"), (15, 35, "dispatch"), (35, 50, "wait"),
         (50, 60, "unrecorded"),
     ]  # fmt: skip
@@ -155,7 +159,7 @@ def test_helpers_are_ignored_while_the_driving_thread_works() -> None:
         thread("python", ("forward", 0, 40), role="driving"),
         thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
     )
-    assert shares(trace) == {"python": 40}
+    assert times_by_class(trace) == {"python": 40}
 
 
 def test_helpers_decide_inside_a_launching_call() -> None:
@@ -165,7 +169,7 @@ def test_helpers_decide_inside_a_launching_call() -> None:
         thread("py_xla_execute/1", ("Scheduled TfrtTpuLoadedExecutable::Execute", 5, 40), ("Acquire semaphore", 10, 20),
                ("LoadProgram", 32, 4), role="executor"),
     )  # fmt: skip
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 10, "dispatch"), (10, 30, "wait"), (30, 32, "dispatch"), (32, 36, "program_load"), (36, 50, "dispatch"),
         (50, 60, "unrecorded"), (60, 65, "sync_prepare"),
     ]  # fmt: skip
@@ -181,7 +185,7 @@ def test_events_inside_a_launching_call_precede_helper_work() -> None:
         ),
         thread("py_xla_execute/1", ("Acquire semaphore", 0, 50), role="executor"),
     )
-    assert timeline(trace) == [(0, 10, "wait"), (10, 30, "to_device"), (30, 50, "wait")]
+    assert class_segments(trace) == [(0, 10, "wait"), (10, 30, "to_device"), (30, 50, "wait")]
 
 
 def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
@@ -189,7 +193,7 @@ def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
         thread("python", ("PjitFunction(f)", 0, 50), ("backend_compile_and_load", 5, 40), role="driving"),
         thread("tf_PjRtCompilerThreadPool/3", ("PjRtCpuClient::Compile", 8, 30), ("dce", 10, 5)),
     )
-    assert timeline(trace) == [(0, 5, "python"), (5, 45, "compile"), (45, 50, "python")]
+    assert class_segments(trace) == [(0, 5, "python"), (5, 45, "compile"), (45, 50, "python")]
     thread_named = capture(
         thread("python", ("StepMarker", 0, 50)), thread("tf_PjRtCompilerThreadPool/3", ("dce", 10, 5))
     )
@@ -199,9 +203,9 @@ def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
 def test_run_executable_dispatches_then_waits() -> None:
     launch = ("TPUExecute", 12, 8)
     trace = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), launch, role="executor"))
-    assert timeline(trace) == [(0, 20, "dispatch"), (20, 40, "wait")]
-    alone = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
-    assert shares(alone) == {"dispatch": 40}
+    assert class_segments(trace) == [(0, 20, "dispatch"), (20, 40, "wait")]
+    without_launch = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
+    assert times_by_class(without_launch) == {"dispatch": 40}
 
 
 def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:
@@ -220,7 +224,7 @@ def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:
         "loader",
         "loader",
     ]
-    assert timeline(trace) == [
+    assert class_segments(trace) == [
         (0, 10, "python"), (10, 20, "dispatch"), (20, 50, "input"), (50, 90, "dispatch"), (90, 100, "python"),
     ]  # fmt: skip
 
@@ -231,7 +235,7 @@ def test_device_work_on_a_host_thread_is_not_host_work() -> None:
         thread("client", ("ThunkExecutor::Execute", 0, 30), ("dot.3", 5, 20, {"hlo_op": "dot.3"}),
                ("Transpose::Execute", 6, 5), role="client"),
     )  # fmt: skip
-    assert shares(trace) == {"wait": 40}
+    assert times_by_class(trace) == {"wait": 40}
 
 
 def test_lines_of_rows() -> None:

@@ -1,4 +1,4 @@
-"""The command line: outputs and exit codes."""
+"""The command line, with outputs and exit codes, and the Python interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tb_xla_insights.cli.reading import _progress_line
 from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 
 def plain(text: str) -> str:
@@ -33,7 +33,7 @@ def parse_document(text: str) -> Any:
     return json.loads(text)
 
 
-def failure_line(capsys: Capture, *arguments: str) -> str:
+def failure_line(capsys: Capsys, *arguments: str) -> str:
     """Runs a command that cannot read its input; returns its one line on stderr."""
     assert main(arguments) == 3
     printed = capsys.readouterr()
@@ -43,7 +43,7 @@ def failure_line(capsys: Capture, *arguments: str) -> str:
     return line
 
 
-def usage_line(capsys: Capture, *arguments: str) -> str:
+def usage_line(capsys: Capsys, *arguments: str) -> str:
     """Runs a command with wrong usage; returns its one line on stderr."""
     with pytest.raises(SystemExit) as exit_info:
         main(arguments)
@@ -55,13 +55,13 @@ def usage_line(capsys: Capture, *arguments: str) -> str:
     return line
 
 
-def test_sessions_are_listed_newest_first(logdir: Path, capsys: Capture) -> None:
+def test_sessions_are_listed_newest_first(logdir: Path, capsys: Capsys) -> None:
     assert main(["sessions", str(logdir)]) == 0
     words = capsys.readouterr().out.split()
     assert words.index(NEW) < words.index("a") < words.index("b") < words.index(OLD) < words.index("vm")
 
 
-def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
+def test_sessions_as_json(logdir: Path, capsys: Capsys) -> None:
     assert main(["sessions", "--json", str(logdir)]) == 0
     listed = parse_document(capsys.readouterr().out)["sessions"]
     assert [(session["name"], [host["name"] for host in session["hosts"]]) for session in listed] == [
@@ -71,7 +71,7 @@ def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
     assert listed[1]["path"] == str(logdir / "plugins/profile" / OLD)
 
 
-def test_a_report_as_json(logdir: Path, capsys: Capture) -> None:
+def test_a_report_as_json(logdir: Path, capsys: Capsys) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
     report = parse_document(capsys.readouterr().out)
     assert report["schema"] == 1
@@ -90,7 +90,7 @@ def test_a_report_as_json(logdir: Path, capsys: Capture) -> None:
         assert device["duty_cycle"] == pytest.approx(0.6)
 
 
-def test_a_report_as_text(logdir: Path, capsys: Capture) -> None:
+def test_a_report_as_text(logdir: Path, capsys: Capsys) -> None:
     assert main(["report", str(logdir), "--session", OLD]) == 0
     text = plain(capsys.readouterr().out)
     assert f"Session   {OLD}" in text
@@ -109,7 +109,7 @@ def test_a_report_as_text(logdir: Path, capsys: Capture) -> None:
     ],
 )
 def test_the_duty_cycle_by_each_definition(
-    logdir: Path, capsys: Capture, definition: str, share: str, definition_text: str
+    logdir: Path, capsys: Capsys, definition: str, share: str, definition_text: str
 ) -> None:
     """Three runs with an op each: 15 ms busy, in a span of 25 ms, in a capture of 29 ms."""
     assert main(["report", str(logdir), "--session", OLD, "--duty", definition]) == 0
@@ -119,7 +119,7 @@ def test_the_duty_cycle_by_each_definition(
     assert definition_text in " ".join(text.split())
 
 
-def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
+def test_every_way_to_name_a_session(logdir: Path, capsys: Capsys) -> None:
     directory = logdir / "run/plugins/profile/2026_01_02_00_00_00"
     hosts = {}
     for path in (logdir, directory, directory / "a.xplane.pb"):
@@ -129,7 +129,7 @@ def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
     assert list(hosts.values()) == [["a", "b"], ["a", "b"], ["a"]]
 
 
-def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capture) -> None:
+def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capsys) -> None:
     system = fsspec.filesystem("memory")
     path = "/cli-test/run/plugins/profile/s/vm.xplane.pb"
     system.pipe_file(path, small_space().to_bytes())
@@ -143,7 +143,7 @@ def test_a_remote_logdir_is_reported_like_a_local_one(capsys: Capture) -> None:
     assert report["devices"][0]["busy_ps"] == 15 * MS
 
 
-def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
+def test_a_window_adds_up(logdir: Path, capsys: Capsys) -> None:
     command = ["window", str(logdir), "--session", OLD, "--start-ms", "1", "--end-ms", "11.5"]
     assert main([*command, "--json"]) == 0
     window = parse_document(capsys.readouterr().out)
@@ -162,7 +162,7 @@ def test_a_window_adds_up(logdir: Path, capsys: Capture) -> None:
     assert sum(int(time.replace(".", "")) for time in shown) == 10_500  # rounded parts add up too
 
 
-def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
+def test_a_window_of_one_device(logdir: Path, capsys: Capsys) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
     device = parse_document(capsys.readouterr().out)["devices"][1]["id"]
     command = ["window", str(logdir), "--start-ms", "0", "--end-ms", "9", "--json", "--device"]
@@ -185,7 +185,7 @@ def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
         ["window", "x", "--start-ms=-99999999999999", "--end-ms", "1"],
     ],
 )
-def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     usage_line(capsys, *arguments)
 
 
@@ -193,40 +193,40 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
     "command", [["sessions"], ["report"], ["window", "--start-ms", "0", "--end-ms", "1"]]
 )
 class TestBadInput:
-    def test_a_missing_path(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
+    def test_a_missing_path(self, command: list[str], tmp_path: Path, capsys: Capsys) -> None:
         path = str(tmp_path / "missing")
         assert (
             failure_line(capsys, *command, path)
             == f"xla-insights: {path}: no such file or directory; check the path"
         )
 
-    def test_an_empty_directory(self, command: list[str], tmp_path: Path, capsys: Capture) -> None:
+    def test_an_empty_directory(self, command: list[str], tmp_path: Path, capsys: Capsys) -> None:
         assert "no profile under this directory" in failure_line(capsys, *command, str(tmp_path))
 
-    def test_a_url_of_an_unknown_kind(self, command: list[str], capsys: Capture) -> None:
+    def test_a_url_of_an_unknown_scheme(self, command: list[str], capsys: Capsys) -> None:
         assert "nothing://x: " in failure_line(capsys, *command, "nothing://x")
 
 
-def test_a_session_of_another_name(logdir: Path, capsys: Capture) -> None:
+def test_a_session_of_another_name(logdir: Path, capsys: Capsys) -> None:
     line = failure_line(capsys, "report", str(logdir), "--session", "nothing")
     assert line.endswith(f"no session nothing; there are {NEW}, {OLD}")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"<html>", b"\xff" * 1000])
-def test_a_file_that_is_not_a_capture(tmp_path: Path, content: bytes, capsys: Capture) -> None:
+def test_a_file_that_is_not_a_capture(tmp_path: Path, content: bytes, capsys: Capsys) -> None:
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(content)
     assert str(path) in failure_line(capsys, "report", str(path))
 
 
-def test_a_directory_named_like_a_capture(tmp_path: Path, capsys: Capture) -> None:
+def test_a_directory_named_like_a_capture(tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "plugins/profile/s/vm.xplane.pb").mkdir(parents=True)
     assert "is a directory" in failure_line(capsys, "report", str(tmp_path))
 
 
 @pytest.mark.parametrize("command", [["report"], ["window", "--start-ms", "0", "--end-ms", "1"]])
 def test_special_files_are_refused_without_waiting(
-    command: list[str], tmp_path: Path, capsys: Capture
+    command: list[str], tmp_path: Path, capsys: Capsys
 ) -> None:
     pipe = tmp_path / "vm.xplane.pb"
     os.mkfifo(pipe)
@@ -235,7 +235,7 @@ def test_special_files_are_refused_without_waiting(
         assert line == f"xla-insights: {reported_path}: is a pipe or a device; specify a .xplane.pb file"
 
 
-def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsys: Capture) -> None:
+def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsys: Capsys) -> None:
     path = write_cut_session(tmp_path, "vm")
     assert main(["report", "--json", str(path)]) == 0
     printed = capsys.readouterr()
@@ -243,7 +243,7 @@ def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsy
     assert printed.err.startswith("warning (vm): ")
 
 
-def test_an_unreadable_host_is_reported(tmp_path: Path, capsys: Capture) -> None:
+def test_an_unreadable_host_is_reported(tmp_path: Path, capsys: Capsys) -> None:
     directory = write_session(tmp_path / "plugins/profile/s", "good")
     (directory / "bad.xplane.pb").write_bytes(b"\xff" * 10)
     assert main(["report", str(tmp_path)]) == 0
@@ -251,7 +251,7 @@ def test_an_unreadable_host_is_reported(tmp_path: Path, capsys: Capture) -> None
     assert "Warning (bad): " in text
 
 
-def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "tb_xla_insights.cli.report_text.print_report", raising(ZeroDivisionError("two\nlines"))
     )
@@ -267,7 +267,7 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tb_xla_insights.cli.main",
+        "tb_xla_insights",
         "report",
         str(logdir),
         "--catalog",
@@ -280,29 +280,27 @@ def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
     )
 
 
-def test_an_interrupt_has_no_traceback(
-    logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_has_no_traceback(logdir: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tb_xla_insights.cli.reading.read_session", raising(KeyboardInterrupt()))
     assert main(["report", str(logdir)]) == 130
     assert capsys.readouterr().err == "xla-insights: stopped\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
+    ("arguments", "demo", "code", "message"),
     [
-        (["sessions", "--json"], 0, ""),
-        (["report"], 0, ""),
-        (["report", "--json"], 0, ""),
-        (["report", "--fail-on", "info"], 1, ""),
-        (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
+        (["sessions", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["report", "--fail-on", "info"], "synthetic_case_study_8_tpu_cores", 1, ""),
+        (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], "torch_xla_slow_input", 1,
+         "B is worse than A: "),
     ],
-)
-def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message: str) -> None:
+)  # fmt: skip
+def test_a_closed_pipe_is_not_an_error(arguments: list[str], demo: str, code: int, message: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    run = str(LOGDIR / ("torch_xla_slow_input" if message else "synthetic_case_study_8_tpu_cores"))
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments, str(LOGDIR / demo)]
     root = Path(__file__).parents[1]
     try:
         process = subprocess.run(
@@ -318,10 +316,12 @@ def test_a_closed_pipe_is_not_an_error(arguments: list[str], code: int, message:
     ("redirection", "code", "message"),
     [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")],
 )
-def test_a_full_output_has_no_traceback(redirection: str, code: int, message: str, logdir: Path) -> None:
+def test_a_full_or_closed_stdout_has_no_traceback(
+    redirection: str, code: int, message: str, logdir: Path
+) -> None:
     if redirection == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(logdir)]
     shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
     root = Path(__file__).parents[1]
     process = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
@@ -330,22 +330,22 @@ def test_a_full_output_has_no_traceback(redirection: str, code: int, message: st
 
 
 def test_a_closed_stderr(logdir: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(logdir)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(logdir)]
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
     process = subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=False)
     assert process.returncode == 0
     assert parse_document(process.stdout)["schema"]
 
 
-def test_json_is_valid_in_every_encoding(tmp_path: Path) -> None:
+def test_json_is_valid_if_stdout_cannot_encode_a_name(tmp_path: Path) -> None:
     path = write_session(tmp_path / "µ \U0001f600", "vm")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json", str(path)]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--json", str(path)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
     assert json.loads(process.stdout)["session"]["name"] == "µ \U0001f600"
 
 
-def test_the_python_interface_returns_the_same_report(logdir: Path, capsys: Capture) -> None:
+def test_the_python_interface_returns_the_same_report(logdir: Path, capsys: Capsys) -> None:
     session = xi.load(str(logdir), session=OLD)
     assert main(["report", "--json", str(logdir), "--session", OLD]) == 0
     assert session.report() == parse_document(capsys.readouterr().out)

@@ -12,15 +12,15 @@ from synthetic.__main__ import LOGDIR
 from tb_xla_insights.cli.main import main
 
 LAZY, DYNAMO = (str(LOGDIR / f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 
-def comparison_text(capsys: Capture, *arguments: str) -> str:
+def comparison_text(capsys: Capsys, *arguments: str) -> str:
     assert main(["compare", *arguments]) == 0
     return capsys.readouterr().out.replace("\u202f", " ")
 
 
-def test_two_sessions_as_text(capsys: Capture) -> None:
+def test_two_sessions_as_text(capsys: Capsys) -> None:
     text = comparison_text(capsys, LAZY, DYNAMO)
     assert text.startswith(
         "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); chance cannot be ruled"
@@ -36,14 +36,14 @@ def test_two_sessions_as_text(capsys: Capture) -> None:
     assert "dynamo: SyncTensorsGraph.131 SyncTensorsGraph.6902 1 5.137" in rows
 
 
-def test_two_sessions_as_json(capsys: Capture) -> None:
+def test_two_sessions_as_json(capsys: Capsys) -> None:
     document = json.loads(comparison_text(capsys, LAZY, DYNAMO, "--json"))
     assert document["schema"] == 1
     assert document["lazy_dynamo"]["step"]["b"]["wall_ps"] == 52.6 * MS
     assert "pairs" not in document
 
 
-def test_pairs_alone_and_with_two_sessions(capsys: Capture, tmp_path: Path) -> None:
+def test_pairs_alone_and_with_two_sessions(capsys: Capsys, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(f"model,a,b\none,{LAZY},{DYNAMO}\ntwo,3,2\n")
     document = json.loads(comparison_text(capsys, "--pairs", str(file), "--json"))
@@ -58,14 +58,14 @@ def test_pairs_alone_and_with_two_sessions(capsys: Capture, tmp_path: Path) -> N
     assert "Differences" in comparison_text(capsys, LAZY, DYNAMO, "--pairs", str(file))
 
 
-def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capture) -> None:
+def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capsys) -> None:
     name = "synthetic_dynamo_issue_lazy/2023_01_12_18_04_22_synthetic"
     document = json.loads(comparison_text(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
     assert document["a"]["session"]["name"] == name
 
 
 @pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"]])
-def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main(["compare", *arguments])
     assert exit_info.value.code == 2
@@ -73,7 +73,7 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
     assert line.endswith("--help")
 
 
-def test_unreadable_input_is_a_one_line_error(capsys: Capture, tmp_path: Path) -> None:
+def test_unreadable_input_is_a_one_line_error(capsys: Capsys, tmp_path: Path) -> None:
     assert main(["compare", LAZY, str(tmp_path / "missing")]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert "missing: no such file or directory" in line

@@ -22,7 +22,7 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.export import tables as export_tables
 
 SESSION = str(LOGDIR / "torch_xla_dynamic_shapes")
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
+def test_a_trace(tmp_path: Path, capsys: Capsys) -> None:
     plain, compressed = tmp_path / "trace.json", tmp_path / "trace.json.gz"
     for path in (plain, compressed):
         assert main(["export", SESSION, "--format", "chrome", "-o", str(path)]) == 0
@@ -47,7 +47,7 @@ def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.json", "trace.json.gz"]
 
 
-def test_tables_as_csv(tmp_path: Path, capsys: Capture, report: dict[str, Any]) -> None:
+def test_tables_as_csv(tmp_path: Path, capsys: Capsys, report: dict[str, Any]) -> None:
     assert main(["export", SESSION, "--format", "csv", "-o", str(tmp_path / "new" / "tables")]) == 0
     folder = tmp_path / "new" / "tables"
     lines = capsys.readouterr().out.splitlines()
@@ -91,7 +91,7 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_tables_of_an_earlier_export_are_removed_if_empty_now(
-    file_format: str, tmp_path: Path, capsys: Capture
+    file_format: str, tmp_path: Path, capsys: Capsys
 ) -> None:
     if file_format == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -148,7 +148,7 @@ def test_names_that_are_not_valid_text(file_format: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
 def test_a_failed_write_leaves_the_existing_file(
-    command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    command: list[str], tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The limit would truncate compiled modules without an error.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -168,7 +168,7 @@ def test_a_failed_write_leaves_the_existing_file(
 
 
 def test_without_pyarrow_the_error_names_the_remedy(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 3
@@ -179,7 +179,7 @@ def test_without_pyarrow_the_error_names_the_remedy(
 
 
 @pytest.mark.parametrize("file_format", ["chrome", "csv"])
-def test_an_unwritable_output(file_format: str, tmp_path: Path, capsys: Capture) -> None:
+def test_an_unwritable_output(file_format: str, tmp_path: Path, capsys: Capsys) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert main(["export", SESSION, "--format", file_format, "-o", str(blocked / "below")]) == 3
@@ -188,7 +188,7 @@ def test_an_unwritable_output(file_format: str, tmp_path: Path, capsys: Capture)
 
 
 @pytest.mark.parametrize("output", ["", ".", "/"])
-def test_a_directory_as_the_output_of_a_trace(output: str, capsys: Capture) -> None:
+def test_a_directory_as_the_output_of_a_trace(output: str, capsys: Capsys) -> None:
     assert main(["export", SESSION, "--format", "chrome", "-o", output]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("Is a directory; give a file that can be written with -o")
@@ -205,7 +205,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("piped", [True, False])
 def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
+    command = [sys.executable, "-m", "tb_xla_insights", "export", SESSION, "--format", "chrome"]
     with (tmp_path / "trace.json").open("w+b") as file:
         stdout = subprocess.PIPE if piped else file
         process = subprocess.run(
@@ -229,7 +229,7 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [[], ["x"], ["x", "--format", "xml", "-o", "y"], ["x", "--format", "csv"]]
 )
-def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main(["export", *arguments])
     assert exit_info.value.code == 2

@@ -1,184 +1,45 @@
-"""The report as text: complete, and readable on every terminal."""
+"""The report as text: its sections and their figures."""
 
 from __future__ import annotations
 
-import fcntl
-import functools
-import io
-import itertools
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from captures import Core, capture, session, thread
-from rich.cells import cell_len
-from rich.console import Console
+from report_texts import (
+    CASE_STUDY,
+    column_headings,
+    console,
+    printed,
+    printed_text,
+    report,
+    section,
+    single_spaced,
+    text_of,
+)
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.cli import elements, host_text, idle_text
-from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
+from tb_xla_insights.cli import host_text, idle_text
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.report.compile_text import difference_text
-from tb_xla_insights.tables.definition import Column, Definition
 
-CASE = "synthetic_case_study_8_tpu_cores"
-LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
-UNLIMITED_WIDTH = 100_000
 MS = 10**9
-Capture = pytest.CaptureFixture[str]
-
-
-@functools.cache
-def report(name: str) -> Any:
-    return xi.load(str(LOGDIR / name)).report()
-
-
-@functools.cache
-def text_of(name: str, width: int = UNLIMITED_WIDTH) -> str:
-    return printed(report(name), width)
-
-
-def printed(document: dict[str, Any], width: int = UNLIMITED_WIDTH) -> str:
-    out = console(width)
-    print_report(out, document)
-    return printed_text(out)
-
-
-def console(width: int = UNLIMITED_WIDTH) -> Console:
-    return Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
-
-
-def printed_text(out: Console) -> str:
-    assert isinstance(out.file, io.StringIO)
-    return "\n".join(line.rstrip(" ") for line in out.file.getvalue().splitlines())
-
-
-def single_spaced(text: str) -> str:
-    return " ".join(text.split())
-
-
-def section(text: str, title: str) -> list[str]:
-    """The lines from the title to the next empty one, with single spaces."""
-    lines = text.splitlines()
-    start = next(n for n, line in enumerate(lines) if line == title or line.startswith(f"{title} ("))
-    return [single_spaced(line) for line in lines[start : lines.index("", start)]]
-
-
-@pytest.mark.parametrize("name", LOGS)
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
-class TestWidths:
-    def test_no_line_is_longer(self, name: str, width: int) -> None:
-        assert max(map(len, text_of(name, width).splitlines())) <= width
-
-    def test_no_word_is_broken(self, name: str, width: int) -> None:
-        """Numbers are not separated from their units, except that a line may end after a slash."""
-        whole = words(text_of(name)) | words("A wider terminal also shows:")
-        for word in words(text_of(name, width)) - whole:
-            assert any("/" in line and word in line for line in whole), word
-
-    def test_columns_that_are_left_out_are_named(self, name: str, width: int) -> None:
-        for title in ("Steps", "Gaps", "Executions"):
-            section_text = " ".join(section(text_of(name, width), title))
-            for head in re.split(r"  +", heads(text_of(name), title)):
-                assert all(word in section_text for word in head.partition(",")[0].split()), (title, head)
-
-
-def words(text: str) -> set[str]:
-    return {word.strip(",.:") for word in re.split("[ \n]+", text) if not set(word) <= {"─"}}
-
-
-def heads(text: str, title: str) -> str:
-    lines = text.splitlines()
-    return next(below for line, below in itertools.pairwise(lines) if line.startswith(f"{title} ("))
-
-
-def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
-    assert wrap("1. Info: takes 2\u202f547.256\u202fms", 20, hanging="   ") == [
-        "1. Info: takes",
-        "   2\u202f547.256\u202fms",
-    ]
-    assert wrap(f"a b{NO_BREAK_SPACE}c", 4) == ["a", "b c"]
-    assert wrap(f"one{NO_BREAK_SPACE}two", 5) == ["one", "two"]
-    assert wrap("at /opt/demo/train.py", 12) == ["at /opt/", "demo/", "train.py"]
-    assert wrap("", 12) == [""]
-
-
-def test_empty_text_columns_are_omitted_and_the_others_printed() -> None:
-    out = console()
-    definition = Definition(
-        "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
-    )
-    out.print(elements.table(definition, [{"name": "a", "why": None, "count": 0}]))
-    assert printed_text(out).split() == ["Name", "Count", "────────────", "a", "0"]
-
-
-def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
-    for width, row in ((70, "Start, ms Reads Most host time"), (40, "Start, ms Most host time")):
-        out = console(width)
-        columns = (
-            Column("step", "Step"),
-            Column("start_ps", "Start", "ms"),
-            Column("reads", "Reads", "count", priority=1),
-            Column("classes", "Most host time"),
-        )
-        step = {"step": "a", "start_ps": 10**9, "reads": 0, "classes": "tracing 1 ms, wait 2 ms"}
-        out.print(elements.table(Definition("Steps", columns), [step]))
-        assert " ".join(printed_text(out).splitlines()[1].split()) == f"Step {row}"
-
-
-def test_tables_fit_the_width_of_the_terminal() -> None:
-    terminal, program_end = pty.openpty()
-    fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(LOGDIR / LOGS[1])]
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=program_end, stderr=subprocess.DEVNULL, env=environment
-    ) as run:
-        os.close(program_end)
-        shown = b"".join(iter(lambda: _read(terminal), b"")).decode()
-    os.close(terminal)
-    assert run.returncode == 0
-    lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
-    assert 60 < max(map(len, lines)) <= 72
-    assert any(line.startswith("A wider terminal also shows:") for line in lines)
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError:  # the other end is closed
-        return b""
-
-
-def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> None:
-    assert main(["report", str(LOGDIR / CASE)]) == 0
-    text = capsys.readouterr().out.replace("\u202f", " ")
-    assert "A wider terminal" not in text
-    [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]
-    assert detail.endswith("and run every variant once before training.")
-    classes = "IR tracing 187.066 ms, wait 140.771 ms, transfer to device 24.530 ms"
-    assert f"Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 {classes}" in section(text, "Steps")
+Capsys = pytest.CaptureFixture[str]
 
 
 def test_a_synthetic_session_is_called_so() -> None:
-    assert "System    PyTorch/XLA · XRT · 8 TPU v3 cores · synthetic\n" in text_of(CASE)
+    assert "System    PyTorch/XLA · XRT · 8 TPU v3 cores · synthetic\n" in text_of(CASE_STUDY)
     assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
 
 
 def test_input_that_does_not_delay_devices() -> None:
     idle_sentence = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is spent waiting for data."
-    assert section(text_of(CASE), "Input") == [
+    assert section(text_of(CASE_STUDY), "Input") == [
         "Input",
         f"Loading does not hold devices up: {idle_sentence}",
         "Data comes from 2 loader threads; 11 batches took the driving thread 90.136 ms, 8.194 ms each.",
@@ -198,7 +59,11 @@ def test_input_that_devices_wait_for() -> None:
 
 
 def test_input_of_other_kinds() -> None:
-    pipeline = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
+    pipeline = report(CASE_STUDY)["input_pipeline"] | {
+        "kind": "mp_device_loader",
+        "idle_ps": 0,
+        "infeed_ps": 0,
+    }
     out = console()
     idle_text.print_input(out, pipeline, 2)
     assert "Loading does not hold devices up: no idle time is spent waiting for data." in single_spaced(
@@ -225,7 +90,7 @@ def test_no_input_section_without_loading(logdir: Path) -> None:
 
 
 def test_early_executions() -> None:
-    assert section(text_of(CASE), "Early executions")[1:] == [
+    assert section(text_of(CASE_STUDY), "Early executions")[1:] == [
         "Step Annotation Thread How Program Start, ms Device, ms Idle after, ms",
         "─" * 131,
         "1211 Training_Step/forward/text_encoder python step marker SyncTensorsGraph.41102 2 122.085 304.352 1 566.401",
@@ -248,7 +113,7 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     out = console()
     lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
     fixed = {"fixed_ps": 0, "slope": 0.1, "runs": 7}
-    host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
+    host_text.print_executions(out, report(CASE_STUDY)["programs"], {"lead": lead, "fixed": fixed})
     assert (
         "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it"
         in single_spaced(printed_text(out))
@@ -259,7 +124,7 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
     out = console()
-    [row, *_] = report(CASE)["programs"]
+    [row, *_] = report(CASE_STUDY)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
     host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
     first, single = single_spaced(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
@@ -273,10 +138,10 @@ def test_ops_that_only_wait_over_all_devices() -> None:
     ops = [("copy-done.1", 2, 30), ("all-reduce-done", 45, 5), ("dot", 70, 5)]
     cores = [Core(name=f"TPU:{n}", ops=ops) for n in range(2)]
     devices = device_summaries(session(capture(host, *cores)))
-    text = printed(report(CASE) | {"devices": [*report(CASE)["devices"], *devices]})
+    text = printed(report(CASE_STUDY) | {"devices": [*report(CASE_STUDY)["devices"], *devices]})
     head, _, *rows = section(text, "Ops that only wait")[1:]
     assert (head, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])
-    assert "Ops that only wait" not in text_of(CASE)
+    assert "Ops that only wait" not in text_of(CASE_STUDY)
 
 
 def test_compilations() -> None:
@@ -326,18 +191,18 @@ def test_in_warm_up_every_graph_is_new() -> None:
 
 
 def test_transfers() -> None:
-    rows = section(text_of(CASE), "Transfers")
+    rows = section(text_of(CASE_STUDY), "Transfers")
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
-    transfers = report(CASE)["transfers"]["to_device"] | {"known_size_count": 3}
+    transfers = report(CASE_STUDY)["transfers"]["to_device"] | {"known_size_count": 3}
     out = console()
     host_text.print_transfers(out, {"to_device": transfers})
     assert "3.6 GB (3 known)" in single_spaced(printed_text(out))
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
-    [row] = [line for line in section(text_of(CASE), "Gaps") if line.startswith("TPU:2 ")]
+    [row] = [line for line in section(text_of(CASE_STUDY), "Gaps") if line.startswith("TPU:2 ")]
     assert row.startswith("TPU:2 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing")
-    document = report(CASE)
+    document = report(CASE_STUDY)
     first, second, third, *_ = document["gaps"]["items"]
     items = [
         first | {"all_cores_idle_ps": 0},
@@ -350,10 +215,10 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
         ["in part"],
         ["yes"],
     ]
-    assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
+    assert "Cores" not in column_headings(text_of("torch_xla_early_item"), "Gaps")
 
 
-def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
+def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
     assert main(["window", run, "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
     _, _, _, *rows, total = section(capsys.readouterr().out, "Device ops by annotation")
@@ -365,9 +230,9 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
 def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     text = printed(document)
-    assert heads(text, "Steps").split()[:2] == ["Step", "Host"]
+    assert column_headings(text, "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
-    assert "Host" not in heads(text_of(CASE), "Steps")
+    assert "Host" not in column_headings(text_of(CASE_STUDY), "Steps")
     early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
     host_text.print_early_executions(
@@ -375,28 +240,9 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
         [early_executions[0], early_executions[1] | {"host": "other"}],
         report("torch_xla_early_item")["steps"],
     )
-    [compiled] = report(CASE)["compiles"]
+    [compiled] = report(CASE_STUDY)["compiles"]
     host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
     assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
         1,
         1,
     ]
-
-
-@pytest.mark.parametrize("width", [100, 42, 30])
-def test_wide_characters_take_two_cells(width: int) -> None:
-    """No line is wider than the terminal, no name is cut, and numbers are aligned."""
-    out, sentence = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
-    columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("path", "Path"))
-    rows = [
-        {"name": "训练步骤", "count": 1, "path": "/home/数据/训练/train.py"},
-        {"name": "ab", "count": 22, "path": "模型训练加速器"},
-    ]
-    out.print(elements.table(Definition("Programs", columns), rows))
-    elements.print_paragraph(out, sentence)
-    lines = printed_text(out).splitlines()
-    assert max(map(cell_len, lines)) <= width
-    assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
-    assert single_spaced(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
-    first, second = lines[3].index("1"), lines[4].index("22")
-    assert cell_len(lines[3][:first]) == cell_len(lines[4][:second]) + 1

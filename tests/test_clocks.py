@@ -64,12 +64,12 @@ def test_run_begins_before_it_was_enqueued() -> None:
     assert contradiction == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
 
 
-@pytest.mark.parametrize("second", [1.5, -1.5])
-def test_distant_recordings_of_host_and_device(second: float) -> None:
-    run = event("train(7)", second * 1e6, 100_000)
+@pytest.mark.parametrize("offset_s", [1.5, -1.5])
+def test_distant_recordings_of_host_and_device(offset_s: float) -> None:
+    run = event("train(7)", offset_s * 1e6, 100_000)
     trace = capture(thread("python", event("forward", 0, 10_000)), Core([run], [run]))
     assert describe_clock_contradiction(trace) == (
-        f"The events of the host and those of the devices are {'1.49' if second > 0 else '1.40'}\u202fs apart"
+        f"The events of the host and those of the devices are {'1.49' if offset_s > 0 else '1.40'}\u202fs apart"
     )
     assert describe_clock_contradiction(trace, whole=False) is None, "the events between may be cut off"
     near = event("train(7)", 0.5e6, 100)

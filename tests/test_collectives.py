@@ -94,7 +94,7 @@ def test_a_send_to_the_host_hides_nothing() -> None:
     stats = {"hlo_category": "host send"}
     trace = capture(Core([("all-reduce.1", 0, 10), ("send.2", 2, 5, stats)]))
     collectives = find_collectives(trace, 0)
-    assert collectives.exposed.total_ps == 10
+    assert collectives.exposed_intervals.total_ps == 10
 
 
 def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_add_up_over_devices_and_have_self_times() -> None:
-    """A collective in a loop's body belongs to itself, not to the loop."""
+def test_rows_add_up_over_devices_and_have_own_times() -> None:
+    """The time of a collective in a loop's body counts for the collective, not for the loop."""
     ops = [("while.1", 0, 30), ("all-gather.1", 5, 10), ("all-reduce.1", 20, 5)]
     trace = capture(Core(ops), Core(ops, name="TPU:1"))
     rows = {row["op"]: row for row in collectives_report(session(trace))}
@@ -182,7 +182,7 @@ def test_exposed_time_instant_by_instant(
     assert (int(collectives.exposed_ps.sum()) if collectives else 0) == expected
 
 
-def test_real_captures(shared_traces: Path) -> None:
+def test_collectives_of_a_real_capture_on_two_cores(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/spmd_fsdp_debug")
     rows = collectives_report(session(trace))
     assert {row["kind"] for row in rows} == {"all-reduce", "all-gather"}

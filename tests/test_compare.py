@@ -1,4 +1,5 @@
-"""The comparison of two sessions: its figures equal those of their reports, and differences by chance are marked."""
+"""The comparison of two sessions: its figures equal those of their reports, and differences that may be chance are
+marked."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
 from tb_xla_insights.compare.document import comparison_view
-from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -60,7 +61,7 @@ class TestSteps:
         document = comparison_document(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
         assert document["verdict"]["verdict"] == "same"
 
-    def test_a_step_with_a_compilation_hides_no_difference(self) -> None:
+    def test_a_single_long_step_hides_no_difference(self) -> None:
         document = comparison_document(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
         assert document["verdict"]["verdict"] == "better"
         assert measure(document, "step_mean")["verdict"] == "chance"
@@ -121,7 +122,7 @@ class TestSteps:
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["paired_by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
-        assert usual_step_view(stepless) is None
+        assert default_step_view(stepless) is None
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +143,8 @@ class TestSums:
             assert abs(parts - gaps["idle"][key]) <= len(gaps["classes"])  # picoseconds, from rounding
 
     def test_programs_have_the_totals_of_the_report(self, early_item: dict[str, Any]) -> None:
-        for letter, run in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
-            report = session_report(session(demo(run)))
+        for letter, name in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
+            report = session_report(session(demo(name)))
             rows = [row[letter] for row in early_item["programs"] if row[letter]]
             for key in ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
                 assert sum(row[key] for row in rows) == sum(row[key] for row in report["executions"])
@@ -176,7 +177,7 @@ def test_a_single_compilation_is_reported_but_does_not_decide_the_verdict() -> N
 
 
 def test_work_of_cut_steps_belongs_to_no_step() -> None:
-    """The same loop, but the capture of B is half a step longer and contains another launch."""
+    """The same loop, but the capture of B continues after the last step and contains another launch."""
     whole, cut = loop(), loop()
     cut.on_main("forward", 4 * STEP, 100)
     cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
@@ -233,14 +234,14 @@ class TestLazyAgainstDynamo:
         truth = dynamo_issue.truth("dynamo").executions
         keys = ("host_ps", "device_ps", "overhead_ps")
         assert [tuple(row[key] for key in keys) for row in rows] == [
-            (times.pjrt_ps, times.device_ps, times.overhead_ps) for times in truth
+            (times.host_ps, times.device_ps, times.overhead_ps) for times in truth
         ]
 
     def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:
         means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
         assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
 
-    def test_real_captures(self, shared_traces: Path) -> None:
+    def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
         document = comparison_document(traces[0], traces[1])
@@ -260,8 +261,8 @@ class TestLazyAgainstDynamo:
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]
 
 
-def test_the_usual_step_is_on_one_axis() -> None:
-    step = usual_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
+def test_the_default_step_is_on_one_axis() -> None:
+    step = default_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
     assert [phase["name"] for phase in step["phases"]] == [

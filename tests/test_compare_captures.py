@@ -1,4 +1,4 @@
-"""A comparison says one thing: no difference that may be chance is called better or worse anywhere."""
+"""All parts of a comparison agree: none calls a difference that may be chance better or worse."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DEMOS = (
     "torch_xla_dynamo_graph_break", "torch_xla_early_item",
 )  # fmt: skip
 REAL = ("lazy_train_session", "dynamo_train_session", "tiny_coldstart", "tiny_grad_accum_sync")
-JUDGED = re.compile(r"better|worse|faster|slower", re.IGNORECASE)
+BETTER_OR_WORSE = re.compile(r"better|worse|faster|slower", re.IGNORECASE)
 
 
-def judged_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_with_verdicts(document: dict[str, Any]) -> list[dict[str, Any]]:
     phases = [row["host"] for row in document["annotations"]]
     return [*document["measures"], *document["classes"], *phases]
 
@@ -40,18 +40,18 @@ def text_of(document: dict[str, Any], width: int = 200) -> str:
     return out.getvalue()
 
 
-def says_one_thing(document: dict[str, Any]) -> None:
+def assert_parts_agree(document: dict[str, Any]) -> None:
     step = measure(document, "step_median")
     headline, chance = document["verdict"]["text"], document["chance"]["text"] or ""
     assert document["verdict"]["verdict"] == (step["verdict"] or "unknown")
     assert document["chance"]["p"] == step["p"]
-    assert bool(JUDGED.search(headline)) == (step["verdict"] in ("better", "worse"))
+    assert bool(BETTER_OR_WORSE.search(headline)) == (step["verdict"] in ("better", "worse"))
     assert ("may be chance" in headline) == (step["verdict"] == "chance")
-    assert not JUDGED.search(chance)
+    assert not BETTER_OR_WORSE.search(chance)
     if step["verdict"] in ("better", "worse"):
         assert "may be chance" not in chance
         assert ("faster" in headline) == (step["b_ps"] < step["a_ps"]) == (step["verdict"] == "better")
-    for row in judged_rows(document):
+    for row in rows_with_verdicts(document):
         if row["verdict"] in ("better", "worse"):
             assert row["p"] <= SIGNIFICANCE_LEVEL, row
             assert row["chance"] is None, row
@@ -60,13 +60,13 @@ def says_one_thing(document: dict[str, Any]) -> None:
         elif row["verdict"] == "few":
             assert row["p"] is None, row
     for line in text_of(document).splitlines():
-        assert not ("chance" in line and JUDGED.search(line)), line
+        assert not ("chance" in line and BETTER_OR_WORSE.search(line)), line
 
 
 @cache
-def demo_session(run: str) -> SessionTrace:
-    """One that many pairs have: its analyses are made once."""
-    return session(demo(run))
+def demo_session(name: str) -> SessionTrace:
+    """Cached with the session's analyses, as many pairs contain it."""
+    return session(demo(name))
 
 
 @cache
@@ -77,7 +77,7 @@ def real_session(folder: Path) -> SessionTrace:
 class TestDemos:
     @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
     def test_every_pair(self, a: str, b: str) -> None:
-        says_one_thing(comparison_document(demo_session(a), demo_session(b)))
+        assert_parts_agree(comparison_document(demo_session(a), demo_session(b)))
 
     def test_the_text_has_the_verdicts_of_the_document(self) -> None:
         document = comparison_document(
@@ -89,7 +89,7 @@ class TestDemos:
             verdict = VERDICT_TEXTS.get(row["verdict"])
             assert line.endswith(verdict) if verdict else not re.search("better|worse|chance|same|few", line)
 
-    def test_the_page_gets_the_same(self) -> None:
+    def test_the_view_has_the_verdicts_of_the_document(self) -> None:
         baseline, graph_break = (
             session(demo("torch_xla_baseline")),
             session(demo("torch_xla_dynamo_graph_break")),
@@ -113,7 +113,7 @@ class TestRealCaptures:
     @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
     def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
         folder = shared_traces / "torch_xla"
-        says_one_thing(comparison_document(real_session(folder / a), real_session(folder / b)))
+        assert_parts_agree(comparison_document(real_session(folder / a), real_session(folder / b)))
 
     def test_dynamo_is_faster_and_that_is_no_chance(self, shared_traces: Path) -> None:
         """Twelve steps in each, 27.9 against 17.3 ms."""
@@ -137,8 +137,8 @@ def test_no_verdict_is_left_out_of_a_narrow_terminal(width: int) -> None:
     lines = text_of(document, width).splitlines()
     assert max(map(len, lines)) <= width
     verdicts = re.compile("better|worse|chance$|same$")
-    shown, all_of_them = (
+    shown_count, total_count = (
         sum(bool(verdicts.search(line.rstrip())) for line in printed)
         for printed in (lines, text_of(document).splitlines())
     )
-    assert shown == all_of_them > 15
+    assert shown_count == total_count > 15

@@ -120,7 +120,8 @@ def test_renumbered_ops_are_not_matched_by_name() -> None:
 
 
 def test_equal_sessions_rarely_have_a_notable_op(tmp_path: Path) -> None:
-    """Notable ops in less than one of 12 pairs are expected for each of three families of ops and annotations."""
+    """Ops that work and other ops are tested separately: by chance, less than one of 12 pairs is expected to have a
+    notable op in each of the two tests."""
     sessions = [write_session(tmp_path / str(seed), OPS, seed, steps=5) for seed in range(24)]
     results = [work(a, b) for a, b in zip(sessions[:12], sessions[12:], strict=True)]
     assert sum(bool(notable(device_work["ops"])) for device_work in results) <= 3
@@ -128,7 +129,8 @@ def test_equal_sessions_rarely_have_a_notable_op(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Captures with eight steps of 1 ms (`base`, `same` with different noise), 1.02 or 1.2 ms; three of 9 ms; none."""
+    """Captures by name, with eight steps of 1 ms (`base`, and `same` with different noise), 1.02 ms (`little`) or 1.2
+    ms (`longer`), with three steps of 9 ms (`few`), or without steps (`none`)."""
     folder, files = tmp_path_factory.mktemp("timed"), {}
     for name, length, count in (
         ("base", 1.0, 8), ("same", 1.0, 8), ("little", 1.02, 8), ("longer", 1.2, 8), ("few", 9.0, 3), ("none", 0, 0),

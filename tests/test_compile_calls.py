@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Row, capture, real_trace, session, thread
+from captures import HostThread, capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
@@ -25,7 +25,7 @@ CALL, PART, POOL = (
 READ = "PjRtComputationClient::TransferFromDevice"
 
 
-def pool(*starts: int, name: str = POOL, length: int = 8) -> Row:
+def pool(*starts: int, name: str = POOL, length: int = 8) -> HostThread:
     """The compiler's thread pool, with a part at each of these instants."""
     return thread("tf_xla-cpu-codegen/1", *((name, start, length) for start in starts), role="compiler")
 

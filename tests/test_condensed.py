@@ -30,7 +30,7 @@ from tb_xla_insights.report.condensed import (
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import listed_hosts
 from tb_xla_insights.tables.devices import HOSTS
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -43,7 +43,7 @@ def pod() -> SessionTrace:
     for file in FILES:
         with open_source(str(file)) as source:
             traces.append(read_trace(source, CATALOG, host=file.name.split(".")[0]))
-    return join_hosts("pod", "run/pod", traces, [])
+    return build_session("pod", "run/pod", traces, [])
 
 
 @functools.cache
@@ -148,7 +148,7 @@ def text_of(document: Row) -> str:
 
 
 class TestPod:
-    """Sixteen hosts of four cores, one of which loads slowly."""
+    """Sixteen hosts of four cores; one host loads slowly."""
 
     def test_the_late_host_is_the_first_mistake(self) -> None:
         first, *_ = report()["findings"]
@@ -230,7 +230,7 @@ class TestPod:
         assert capsys.readouterr().out.count("TPU:3") == 16
 
     def test_text_of_many_hosts_is_condensed(self) -> None:
-        document: Any = session_report(join_hosts("pod", "run/pod", traces_of_hosts(CONDENSED_FROM), []))
+        document: Any = session_report(build_session("pod", "run/pod", traces_of_hosts(CONDENSED_FROM), []))
         assert len(document["hosts"]) == CONDENSED_FROM
         text = text_of(document)
         steps = document["hosts"][0]["steps"]

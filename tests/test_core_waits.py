@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from pods import compare_pod
 from synthetic import pod
-from synthetic.pod_schedule import Clock, Exchange, Late, Pod, schedule
+from synthetic.pod_schedule import Clock, Delay, Exchange, Pod, schedule
 from synthetic.times import MS, US
 from test_plugin import data, opened, tensorboard
-from test_pod_clocks import AHEAD
+from test_pod_clocks import AHEAD_PS
 from werkzeug.test import Client
 
 from tb_xla_insights.pod.waits import core_waits, delayed_instance
@@ -24,14 +24,14 @@ POD = Pod(
     hosts=4,
     cores=2,
     steps=8,
-    late=(Late(LATE, "input", 30 * MS),),
-    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD[:4])},
+    delays=(Delay(LATE, "input", 30 * MS),),
+    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD_PS[:4])},
 )
 PODS = {
     "all hosts": POD,
     "groups of hosts": replace(POD, groups=((0, 1), (2, 3))),
-    "groups that share nothing": replace(POD, groups=((0, 1), (2, 3)), joined=False),
-    "asynchronous": replace(POD, overlapped=True),
+    "groups that share nothing": replace(POD, groups=((0, 1), (2, 3)), exchanges_loss=False),
+    "asynchronous": replace(POD, is_asynchronous=True),
     "a drifting clock": replace(POD, steps=24, clocks={3: Clock(0, 25.0)}),
 }
 
@@ -83,14 +83,14 @@ def test_waits_within_the_clock_error_are_not_reported(uncertain: int, without_w
 def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
     arrivals = compare_pod(PODS[name]).arrivals
     instances, waits = arrivals.instances, [core_waits(arrivals, host) for host in range(4)]
-    late_gaps = [
+    late_instances = [
         instance
         for instance in np.flatnonzero(arrivals.last_party == LATE).tolist()
         if arrivals.shared.instructions[instances.instruction[instance]].name == "all-reduce.1"
         and arrivals.waits_ps[instance].max() > 10 * MS
     ]
-    assert late_gaps
-    for instance in late_gaps:
+    assert late_instances
+    for instance in late_instances:
         begins = [
             int(host_waits.begin_ps[(host_waits.instance == instance) & (host_waits.core == 0)][0])
             if instances.present[instance, host]
@@ -142,10 +142,10 @@ def test_waits_of_a_window_are_within_ops(client: Client) -> None:
     answer = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
     columns = {key: column for key, column in answer.items() if key not in ("count", "names")}
     assert set(map(len, columns.values())) == {len(answer["device"])}
-    longest = [index for index, waits in enumerate(answer["waits_ps"]) if waits > 10 * MS]
+    long_waits = [index for index, waits in enumerate(answer["waits_ps"]) if waits > 10 * MS]
     waiting = {f"{pod.name_of(host)}/TPU:{core}" for host in (1, 3) for core in (0, 1)}
-    assert {answer["device"][index] for index in longest} == waiting
-    for index in longest[:: len(longest) // 3]:
+    assert {answer["device"][index] for index in long_waits} == waiting
+    for index in long_waits[:: len(long_waits) // 3]:
         device, depth, start, last, end, waits = (
             answer[key][index]
             for key in ("device", "depth", "start_ps", "last_arrival_ps", "end_ps", "waits_ps")

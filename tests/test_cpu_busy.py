@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,8 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
 def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     shared_traces: Path, capture_name: str, late_ends: int
 ) -> None:
-    """No op begins after its run is complete. Some `end:` events are late, while the next programs run, because their
-    thread waits for a processor."""
+    """No op begins after its run is complete. Some `end:` events are recorded late, while the next programs run,
+    because their thread waits for a processor."""
     folder = shared_traces / "torch_xla" / capture_name
     recorded = read(folder)
     spans = list(recorded.spans())
@@ -44,14 +43,13 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:
     """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events are in the gaps
     and in the next runs."""
-    folder = shared_traces / "torch_xla" / "dynamo_full_step"
-    union = read(folder).union()
-    between = [after[0] - before[1] for before, after in pairwise(union)]
-    listed = [gap for gap in between if gap >= MIN_GAP_PS]
-    assert (len(listed), sum(listed)) == (83, 16_523_516_000)
-    trace = real_trace(folder)
+    trace = real_trace(shared_traces / "torch_xla" / "dynamo_full_step")
     (device,) = trace.devices
+    intervals = busy(trace, device)
+    between = intervals.start_ps[1:] - intervals.end_ps[:-1]
+    listed = between[between >= MIN_GAP_PS]
+    assert (len(listed), listed.sum()) == (83, 16_523_516_000)
     starts, ends = device.runs.start_ps.tolist(), device.runs.end_ps.tolist()
     assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True)), "runs do not overlap"
     # The device's span begins with its first run, which takes 54 us to its first op.
-    assert union[0][0] - starts[0] == 54_141_000
+    assert intervals.start_ps[0] - starts[0] == 54_141_000

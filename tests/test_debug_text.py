@@ -10,7 +10,7 @@ import pytest
 from captures import session
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop
+from loops import STEP, loop
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.compiles.debug_log import (
@@ -175,7 +175,7 @@ class TestExecutions:
         assert sorted(matches) == [launch for launch in range(10) if launch != 4]
 
     @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
-    def test_a_log_of_another_run_matches_no_launch(self, graphs: str) -> None:
+    def test_a_log_of_another_training_matches_no_launch(self, graphs: str) -> None:
         assert match_logged_executions(session(loop(10).trace()), blocks(graphs)) == {}
 
     def test_the_cause_of_a_launch_distinguishes_alternating_graphs(self) -> None:
@@ -208,11 +208,14 @@ class TestExecutions:
         }
 
     def test_early_executions_without_a_log_have_no_cause(self) -> None:
-        assert blocks_of_early_executions(session(loop(10).trace()), []) == []
+        tpu = loop()
+        tpu.launch(STEP + 290, (STEP + 300, 10), (STEP + 320, 100), program="part(9)")
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", STEP + 425, 10)
+        assert blocks_of_early_executions(session(tpu.trace()), []) == [None]
 
 
-def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:
-    """Each of the three graphs was compiled in the capture, at its first of three executions."""
+def test_a_real_log_matches_all_launches_and_compilations(shared_traces: Path) -> None:
+    """Each of the three graphs was compiled in the capture, for the first of its three executions."""
     report: Any = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
     hashes = [row["graph_hash"] for row in report["compiles"]]
     for row in report["compiles"]:

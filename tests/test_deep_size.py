@@ -1,4 +1,4 @@
-"""The memory of objects with everything that they reference."""
+"""The memory of objects with everything that they reference, and answers that are cached with their session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_long_lists_are_sampled() -> None:
 def test_cached_answers_are_freed_with_their_session() -> None:
     """There are no reference cycles. They would keep the memory until a garbage collection, which the size of arrays
     does not trigger."""
-    with joining_threads():  # they refer to the session
+    with joining_threads():  # its threads refer to the session
         listing = Listing([Root(str(DEMO))])
         listing.refresh(wait=None)
         store = Store(listing, session_opener())

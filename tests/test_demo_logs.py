@@ -1,4 +1,5 @@
-"""The demo logdir has the files that its generator writes, and the generator's truth is consistent and in the files."""
+"""The demo logdir has the files that its generator writes; the generator's truth is consistent and in the files; and
+its writer encodes them."""
 
 import re
 from collections import Counter
@@ -12,7 +13,7 @@ from synthetic.__main__ import LOGDIR, sessions
 from tb_xla_insights.logdir.sessions import sessions_at
 
 MS = 1_000_000_000
-REAL_RUNS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
+RECORDED_DEMOS = sorted(path for path in LOGDIR.iterdir() if path.name.startswith("torch_xla_"))
 CAPTURES = sorted(LOGDIR.glob("*/plugins/profile/*/*.xplane.pb"))
 # Captures are recorded below /opt; a home, scratch or working directory would be that of the recording user.
 MACHINE_PATH = re.compile(rb"/(?:home|root|tmp|work|usr|Users|var|mnt)/[\w.]")
@@ -41,16 +42,16 @@ def test_synthetic_sessions_are_labelled_synthetic(path: Path) -> None:
     assert "not recorded" in str(stats["synthetic_note"])
 
 
-def test_every_run_is_explained() -> None:
+def test_every_demo_is_explained() -> None:
     readme = (LOGDIR / "README.md").read_text()
-    runs = {path.relative_to(LOGDIR).parts[0] for path in CAPTURES}
-    assert runs == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
+    demos = {path.relative_to(LOGDIR).parts[0] for path in CAPTURES}
+    assert demos == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
 
 
-def test_every_run_has_a_description() -> None:
-    for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
-        [line] = (run / "description.txt").read_text().splitlines()
-        assert line.startswith("Synthetic: ") == run.name.startswith("synthetic_"), run
+def test_every_demo_has_a_description() -> None:
+    for demo in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
+        [line] = (demo / "description.txt").read_text().splitlines()
+        assert line.startswith("Synthetic: ") == demo.name.startswith("synthetic_"), demo
 
 
 def test_the_case_study_opens_first() -> None:
@@ -64,17 +65,17 @@ def test_the_demo_logs_are_small() -> None:
 
 
 def test_files_contain_no_path_of_the_recording_machine() -> None:
-    for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
-        for path in run.rglob("*"):
+    for demo in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
+        for path in demo.rglob("*"):
             assert not path.is_file() or not MACHINE_PATH.findall(path.read_bytes()), path
 
 
-@pytest.mark.parametrize("run", REAL_RUNS, ids=lambda run: run.name)
-def test_real_runs_have_their_metrics_reports(run: Path) -> None:
-    assert len(list(run.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
-    assert "ExecuteTime" in (run / "metrics_report.txt").read_text()
-    if "dynamo" in run.name:
-        assert "Graph Break Count" in (run / "dynamo_explain.txt").read_text()
+@pytest.mark.parametrize("demo", RECORDED_DEMOS, ids=lambda demo: demo.name)
+def test_recorded_demos_have_their_metrics_reports(demo: Path) -> None:
+    assert len(list(demo.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
+    assert "ExecuteTime" in (demo / "metrics_report.txt").read_text()
+    if "dynamo" in demo.name:
+        assert "Graph Break Count" in (demo / "dynamo_explain.txt").read_text()
 
 
 def test_case_study_gap_is_explained_to_the_picosecond() -> None:
@@ -96,7 +97,7 @@ def test_case_study_sums_hold() -> None:
     assert coverage.direct_ps + coverage.recovered_ps + coverage.bare_ps + coverage.none_ps == truth.run_ps
     assert sum(duration for _, duration in truth.phase_order) == truth.run_ps
     assert truth.scope_ps["Training_Step"] == coverage.direct_ps + coverage.recovered_ps
-    assert sum(truth.module_launches.values()) == truth.devices[0].modules
+    assert sum(truth.module_launches.values()) == truth.devices[0].run_count
     for device in truth.devices:
         assert device.busy_ps + device.idle_ps == device.span_ps
         assert sum(duration for _, duration in device.gaps) == device.idle_ps
@@ -109,8 +110,8 @@ def test_case_study_file_holds_its_truth() -> None:
     space = case_study.build()
     for device in truth.devices:
         modules, ops = plane(space, device.name).lines
-        assert len(modules.events) == device.modules
-        assert len(ops.events) == device.ops
+        assert len(modules.events) == device.run_count
+        assert len(ops.events) == device.op_count
         assert ops.events[0].start_ps == modules.events[0].start_ps
         assert ops.events[-1].end_ps == modules.events[-1].end_ps
         assert sum(event.duration_ps for event in ops.events) == device.busy_ps
@@ -122,7 +123,7 @@ def test_case_study_file_holds_its_truth() -> None:
     assert counts["TransferFromServer"] == 1
 
 
-HELPER_WORK = ("program_load", "to_device", "dispatch")
+HELPER_PRECEDENCE = ("program_load", "to_device", "dispatch")
 CLASS_OF = {
     **dict.fromkeys(
         ("Training_Step", "backward", "FINISH_UPDATE", "reduce_gradients", "optimizer_step"), "tracing"
@@ -140,7 +141,7 @@ CLASS_OF = {
 }
 
 
-def innermost(host: Plane, line: Line, instant_ps: int) -> str | None:
+def innermost_class(host: Plane, line: Line, instant_ps: int) -> str | None:
     """The class of the innermost event at an instant; None if no event is recorded."""
     names = {metadata.id: metadata.name for metadata in host.metadata}
     instant_ps -= line.timestamp_ns * 1000
@@ -162,10 +163,10 @@ def test_case_study_file_has_the_classes_of_the_gap() -> None:
         cuts |= {instant for instant in ends if start < instant < end}
     parts: Counter[str] = Counter()
     for instant, until in pairwise(sorted(cuts)):
-        driving = innermost(host, main, instant)
-        helping = {innermost(host, line, instant) for line in helpers}
+        driving = innermost_class(host, main, instant)
+        helping = {innermost_class(host, line, instant) for line in helpers}
         if driving in (None, "wait"):
-            work = [class_name for class_name in HELPER_WORK if class_name in helping]
+            work = [class_name for class_name in HELPER_PRECEDENCE if class_name in helping]
             driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
         parts[str(driving)] += until - instant
     assert parts == truth.gap_parts_ps
@@ -185,7 +186,7 @@ def test_threads_of_the_synthetic_sessions_nest() -> None:
 def test_dynamo_issue_has_the_numbers_of_the_measurement() -> None:
     def in_us(rows: tuple[dynamo_issue.ExecutionTruth, ...]) -> dict[str, tuple[float, float, float]]:
         return {
-            row.name: (row.pjrt_ps / 1e6, row.device_ps / 1e6, round(row.overhead_ps / 1e6)) for row in rows
+            row.name: (row.host_ps / 1e6, row.device_ps / 1e6, round(row.overhead_ps / 1e6)) for row in rows
         }
 
     lazy, dynamo = dynamo_issue.truth("lazy"), dynamo_issue.truth("dynamo")

@@ -73,7 +73,7 @@ def test_invalid_event_bytes_are_a_one_line_error(path: Path) -> None:
     ):
         path.write_bytes(content[:at] + invalid + content[at + len(invalid) :])
         with open_source(str(path)) as source:
-            trace.fingerprint = source.fingerprint  # damage by the disk leaves the fingerprint
+            trace.fingerprint = source.fingerprint  # damage on the disk leaves the fingerprint as it was
         with pytest.raises(InputError, match=f"byte {offset}: the event cannot be read") as raised:
             event_stats(trace, 0)
         assert "\n" not in str(raised.value)
@@ -86,12 +86,12 @@ def test_events_of_real_captures(shared_traces: Path, folder: str) -> None:
     pick = random.Random(folder)
     for line in trace.lines:
         plane = planes[line.plane]
-        theirs = plane.lines[
+        parsed_line = plane.lines[
             line.index - next(i for i, sibling in enumerate(trace.lines) if sibling.plane == line.plane)
         ]
-        assert len(theirs.events) == line.count
+        assert len(parsed_line.events) == line.count
         # In the order of the trace's rows.
-        events = sorted(theirs.events, key=lambda event: (event.offset_ps, -event.duration_ps))
+        events = sorted(parsed_line.events, key=lambda event: (event.offset_ps, -event.duration_ps))
         for number in pick.sample(range(line.count), min(line.count, 10)):
             stats = event_stats(trace, line.first + number)
             assert {stat.name: stat.value for stat in stats if not stat.from_metadata} == events[number].stats

@@ -26,18 +26,17 @@ CALL = Op("custom-call.4", f"{STEP}/attention.2", category="custom-call")
 REDUCE = Op("all-reduce.5", f"{STEP}/mlp.1", category="all-reduce")
 FIRST = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (BARE, 2_010, 1_000), (CALL, 3_010, 1_000)]
 SECOND = [(op, start + 10_000, length) for op, start, length in FIRST]
-THIRD = [(op, start + 20_000, 2 * length) for op, start, length in FIRST[:1]]
 STEPS = [(0, 10_000), (10_000, 12_000), (22_000, 9_000)]
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
-    """Three steps of 10, 12 and 9 ns on two cores; the second core works in the first step alone. On the first core the
-    second step has a second run of the dot, 3,000 ps long, and an all-reduce."""
-    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
+    """Three steps of 10, 12 and 9 ns on two cores; the second core works in the first step alone. On the first core
+    the second step executes the dot a second time, for 3,000 ps, and an all-reduce."""
+    extra_ops = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
     late_ops = [(DOT, 22_010, 1_000)]
     folder = tmp_path_factory.mktemp("known")
-    return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late_ops], FIRST], STEPS))
+    return session(tpu_trace(folder, [[*FIRST, *SECOND, *extra_ops, *late_ops], FIRST], STEPS))
 
 
 def own_times(document: DeviceAnswer) -> dict[str | None, int]:

@@ -41,12 +41,13 @@ def work(trace: Trace) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def known_work(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two steps on two cores; each op takes 1,000 ps except the dot, which runs twice on the first core."""
+    """Two steps on two cores; the second core works in the first step alone. Each op takes 1,000 ps, except the second
+    dot of the second step, which takes 3,000 ps."""
     step = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
     second = [(op, start + 10_000, length) for op, start, length in step]
-    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
+    extra_ops = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
     folder = tmp_path_factory.mktemp("known")
-    return work(tpu_trace(folder, [[*step, *second, *more], step], [(0, 10_000), (10_000, 10_000)]))
+    return work(tpu_trace(folder, [[*step, *second, *extra_ops], step], [(0, 10_000), (10_000, 10_000)]))
 
 
 def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def test_values_that_the_capture_does_not_record_are_null(known_work: dict[str, 
     }  # fmt: skip
 
 
-def test_zero_flops_of_a_copy_do_not_make_other_work_counted(tmp_path: Path) -> None:
+def test_sums_with_only_a_copys_zero_flops_are_unknown(tmp_path: Path) -> None:
     unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
     device_work = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
@@ -104,7 +105,7 @@ def test_zero_flops_of_a_copy_do_not_make_other_work_counted(tmp_path: Path) -> 
 
 
 def test_impossible_bytes_by_memory_are_unknown(tmp_path: Path) -> None:
-    """Two halves, each of which fits into the field."""
+    """The capture records the bytes as two halves, each of which fits into its field."""
     damaged = Op("copy.3", nbytes=100, hbm=1 << 64)
     assert row_of(work(tpu_trace(tmp_path, [[(damaged, 10, 1_000)]])), "copy.3")["hbm_bytes"] == 100
 
@@ -224,8 +225,8 @@ def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None
     assert (total["self_ps"], total["bound_by"]) == (70, "compute")
     assert [row["index"] for row in answer["device_work"]["steps"]] == [2]
     assert {row["op"]: row["self_ps"] for row in session_work(trained)["ops"]} == {"dot.1": 170, "add.2": 100}
-    slow = session_work(trained, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
-    assert slow["device_work"]["total"]["bound_by"] == "neither"
+    with_high_peaks = session_work(trained, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
+    assert with_high_peaks["device_work"]["total"]["bound_by"] == "neither"
     for selection in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
         with pytest.raises(InputError, match="see the report's steps and devices"):
             session_work(trained, **selection)
@@ -260,7 +261,7 @@ def test_the_kind_of_an_op_decides_which_of_its_stats_count(
         (None, None, "unknown"),
     ],
 )  # fmt: skip
-def test_an_op_is_bound_by_the_nearer_roof_from_half_of_it(
+def test_an_op_that_reaches_half_of_a_roof_is_bound_by_the_nearer_one(
     flops: int | None, hbm_bytes: int | None, bound: str
 ) -> None:
     row = {"kind": "work", "self_ps": 10**12, "flops": flops, "hbm_bytes": hbm_bytes}
@@ -320,7 +321,8 @@ def counted() -> dict[str, int]:
 
 @pytest.mark.parametrize("name", COSTS["programs"])
 def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
-    """Total FLOPs only of pure products: the cost analysis also counts other ops, and a loop's body once."""
+    """The totals are compared only for programs of nothing but products: the cost analysis also counts other ops, and a
+    loop's body once."""
     cost = COSTS["programs"][name]
     assert counted[f"jit_{name}"] == cost["products"]
     if cost["pure"]:

@@ -51,7 +51,7 @@ def test_devices_are_sorted_by_number() -> None:
 @pytest.mark.parametrize(
     "name", ["TPU:0 SparseCore 1", "TPU_NODE:0", "CUSTOM:Megascale Trace", "TPU:x", "TPU:", "TPU:0 counters"]
 )
-def test_parts_of_a_device_are_not_devices(name: str) -> None:
+def test_other_planes_are_not_devices(name: str) -> None:
     trace = capture(Core([("op", 0, 1)], name=name), Core([("op", 0, 1)], name="TPU:0"))
     assert only_device(trace).name == "TPU:0"
 
@@ -61,7 +61,7 @@ def test_a_device_plane_without_events_is_not_a_device() -> None:
     assert trace.devices == []
 
 
-def test_rows_that_profilers_derive_are_not_work() -> None:
+def test_lines_that_profilers_derive_are_not_work() -> None:
     # Profilers of 2020 stored these with the capture, computed from the other lines.
     derived = [
         "Framework Name Scope",
@@ -71,15 +71,15 @@ def test_rows_that_profilers_derive_are_not_work() -> None:
         "TensorFlow Name Scope",
         "TensorFlow Ops",
     ]
-    lines = {name: [("forward", 0, 90)] for name in [*derived, "TensorFlow Ops"]}
-    more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
-    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
+    lines = {name: [("forward", 0, 90)] for name in derived}
+    other_lines = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
+    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **other_lines}))
     device = only_device(trace)
     assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
     assert len(device.runs) == 0
     assert {trace.lines[line].name for line in device.lines.values()} == {
         *lines,
-        *more,
+        *other_lines,
         "XLA Ops",
         "XLA Modules",
     }
@@ -132,7 +132,7 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     assert idle_ps(trace, only_device(trace)) == 823_624_000
 
 
-def test_ops_nest_and_have_short_names() -> None:
+def test_ops_nest() -> None:
     trace = capture(Core([("while", 0, 100), ("body.1", 10, 30), ("body.2", 40, 60), ("after", 100, 5)]))
     ops = only_device(trace).ops
     assert ops.parent.tolist() == [-1, 0, 0, -1]

@@ -51,8 +51,8 @@ def code_lines(heading: str) -> list[str]:
 
 def anchors(text: str) -> set[str]:
     """The anchors of a page that links may name: its headings in GitHub's notation."""
-    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_exactly_the_existing_routes_are_listed() -> None:
@@ -94,25 +94,11 @@ def test_every_extra_is_listed() -> None:
         assert f"`{name}`" in README
 
 
-TARGETS = (
-    "demo",
-    "test",
-    "lint",
-    "types",
-    "unit",
-    "page",
-    "browser",
-    "pictures",
-    "docs",
-    "bench",
-    "matrix",
-    "sanitize",
-)
+[TARGETS] = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", TARGETS.split())
 def test_every_make_target_is_named(target: str) -> None:
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert re.search(rf"`{target}`|make {target}\b", README + PAGES["docs/development.md"])
 
 

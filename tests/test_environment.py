@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, Row, capture, real_trace, session, thread
+from captures import Core, HostThread, capture, real_trace, session, thread
 from launching import Tpu, demo
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -20,6 +20,7 @@ XRT = thread(
     "python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 5, 9), ("TransferToServerInternal", 20, 9),
     ("ExecuteReplicated", 30, 9),
 )  # fmt: skip
+STEP_ONLY = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
 
 
 def cores(count: int, **stats: Any) -> list[Core]:
@@ -35,6 +36,11 @@ def test_label() -> None:
         "framework": "torch_xla", "runtime": "xrt", "accelerator": "TPU v3", "hlo_scopes": False, "synthetic": False,
         "label": "PyTorch/XLA · XRT · 8 TPU v3 cores",
     }  # fmt: skip
+
+
+def test_label_of_devices_of_an_unknown_kind() -> None:
+    custom = [Core([("dot", 40, 9)], [("train(7)", 40, 9)], name=f"CUSTOM:{i}") for i in range(2)]
+    assert environment(session(capture(XRT, *custom)))["label"] == "PyTorch/XLA · XRT · 2 other devices"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_label() -> None:
         (thread("python", ("forward", 0, 9)), "unknown", "unknown"),
     ],
 )
-def test_framework_and_runtime_follow_from_names(row: Row, framework: str, runtime: str) -> None:
+def test_framework_and_runtime_follow_from_names(row: HostThread, framework: str, runtime: str) -> None:
     result = environment(session(capture(row)))
     assert (result["framework"], result["runtime"]) == (framework, runtime)
 
@@ -84,12 +90,12 @@ def test_without_devices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op_name", "scopes"),
+    ("op_name", "has_scopes"),
     [("jit(f)/forward/attention/dot_general:MatMul", True), ("dot_general:a/b", False), ("", False)],
 )
-def test_scopes_are_op_names_of_several_parts(op_name: str, scopes: bool) -> None:
+def test_scopes_are_op_names_of_several_parts(op_name: str, has_scopes: bool) -> None:
     core = Core([("dot", 0, 9, {"tf_op": op_name} if op_name else {})])
-    assert environment(session(capture(XRT, core)))["hlo_scopes"] is scopes
+    assert environment(session(capture(XRT, core)))["hlo_scopes"] is has_scopes
 
 
 def test_synthetic_capture() -> None:
@@ -104,12 +110,12 @@ def test_accelerators_of_all_hosts_are_counted() -> None:
 # Diagnostics
 
 
-def ids(*traces: Any) -> list[tuple[str, str]]:
+def ids_and_severities(*traces: Any) -> list[tuple[str, str]]:
     return [(diagnostic.id, diagnostic.severity) for diagnostic in diagnose(session(*traces))]
 
 
 def test_complete_capture_has_no_diagnostics() -> None:
-    assert ids(capture(XRT, *cores(1))) == []
+    assert ids_and_severities(capture(XRT, *cores(1))) == []
 
 
 def test_no_device_plane() -> None:
@@ -145,7 +151,7 @@ def test_missing_data_of_a_damaged_file_may_be_cut_off(damage: str) -> None:
         trace.diagnostics.append(Diagnostic(damage, "warning", "x"))
         return {diagnostic.id: diagnostic.message for diagnostic in diagnose(session(trace))}
 
-    damaged = messages(XRT_WITHOUT_MARKER, Core())
+    damaged = messages(STEP_ONLY, Core())
     assert "may be truncated" in damaged["no_device_plane"]
     assert "was not traced" not in messages(*cores(1))["no_launches"]
     assert "may be truncated" in messages(*cores(1))["no_launches"]
@@ -181,8 +187,7 @@ def test_no_launches() -> None:
     assert reason(XRT, Core([("dot", 40, 9)])) == (
         "the devices recorded no program runs. Capture whole steps, with --device-level 1."
     )
-    no_call = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
-    assert reason(no_call, *cores(1)).startswith("no flow, key or order links runs to calls. ")
+    assert reason(STEP_ONLY, *cores(1)).startswith("no flow, key or order links runs to calls. ")
 
 
 @pytest.mark.parametrize(("ahead", "expected_ids"), [(5, []), (2000, ["clocks_disagree"])])
@@ -207,12 +212,9 @@ def test_diagnostics_of_several_hosts_name_the_host() -> None:
 
 def test_low_host_level() -> None:
     low = thread("tf_pytorchxla/1", ("PjRtCpuExecutable::ExecuteHelper", 0, 9))
-    assert ("low_host_level", "warning") in ids(capture(XRT_WITHOUT_MARKER, low))
+    assert ("low_host_level", "warning") in ids_and_severities(capture(STEP_ONLY, low))
     full = thread("tf_pytorchxla/1", ("PjRtComputationClient::ExecuteComputation", 0, 9), *low.events)
-    assert "low_host_level" not in [id_ for id_, _ in ids(capture(XRT_WITHOUT_MARKER, full))]
-
-
-XRT_WITHOUT_MARKER = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
+    assert "low_host_level" not in [id_ for id_, _ in ids_and_severities(capture(STEP_ONLY, full))]
 
 
 def test_dropped_events() -> None:
@@ -234,12 +236,12 @@ def test_dropped_events() -> None:
         ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info"), ("no_launches", "warning")]),
     ],
 )  # fmt: skip
-def test_real_captures(
+def test_label_and_diagnostics_of_real_captures(
     shared_traces: Path, folder: str, label: str, diagnostics: list[tuple[str, str]]
 ) -> None:
     trace = real_trace(shared_traces / folder)
     assert environment(session(trace))["label"] == label
-    assert ids(trace) == diagnostics
+    assert ids_and_severities(trace) == diagnostics
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,7 @@ def test_real_captures(
 )
 def test_summary_and_report_have_the_same_environment(name: str) -> None:
     """On a CPU, scopes are recorded in programs, not in stats of ops."""
-    capture = session(demo(name))
-    first, report = session_summary(capture)["environment"], session_report(capture)["environment"]
-    assert first == report
-    assert first["hlo_scopes"]
+    loaded = session(demo(name))
+    summary = session_summary(loaded)["environment"]
+    assert summary == session_report(loaded)["environment"]
+    assert summary["hlo_scopes"]

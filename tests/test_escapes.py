@@ -27,7 +27,7 @@ from tb_xla_insights.escapes import escape_json, escape_text
 from tb_xla_insights.html.page import report_html
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 
 HIDDEN = [chr(code) for code in range(0x2100) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")]
 HIDDEN += ["\ufeff", "\ufff9", "\U000e0041", "\U0001d173"]
@@ -51,7 +51,7 @@ def invisible_characters(text: str) -> set[str]:
     } - {"\n"}
 
 
-class TestVisible:
+class TestEscapeText:
     def test_printable_text_is_unchanged(self) -> None:
         for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
             assert escape_text(text) == text
@@ -90,21 +90,22 @@ def test_only_the_printing_module_writes_to_the_terminal() -> None:
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Call)
         ]
-        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", node) for node in calls):
+        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", call) for call in calls):
             printing.add(path.name)
     assert printing == {"printing.py"}
 
 
-def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
+def test_a_console_escapes_all_control_characters(capsys: Capsys) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 
 
-def hostile_run(folder: Path, names: Iterator[str]) -> Path:
-    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have these names."""
+def hostile_session(folder: Path, names: Iterator[str]) -> Path:
+    """A session with these names: its own, and those of its host, threads, annotations, programs, ops and stats, and in
+    its sidecar files."""
 
-    def name(ends: str = "") -> str:
-        return f"{next(names)}{ends}"
+    def name(suffix: str = "") -> str:
+        return f"{next(names)}{suffix}"
 
     space = Space(hostnames=[name()])
     space.errors.append(name())
@@ -147,7 +148,7 @@ def hostile_run(folder: Path, names: Iterator[str]) -> Path:
     return session
 
 
-def output_of_commands(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Path) -> str:
+def output_of_commands(session: Path, names: Iterator[str], capsys: Capsys, tmp_path: Path) -> str:
     """The stdout and stderr of every command about a session, and of commands that fail on these names."""
     path, out = str(session), str(tmp_path / f"out{next(names)}".replace("\0", ""))
     pairs = tmp_path / "pairs.csv"
@@ -183,21 +184,23 @@ def output_of_commands(session: Path, names: Iterator[str], capsys: Capture, tmp
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
+def test_no_command_prints_invisible_characters(seed: int, tmp_path: Path, capsys: Capsys) -> None:
     pick = random.Random(seed)
 
     def names() -> Iterator[str]:
         while True:
             yield f"n{pick.choice(HIDDEN)}{pick.choice(ESCAPE_SEQUENCES)}{pick.choice(HIDDEN)}x"
 
-    output = output_of_commands(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
+    output = output_of_commands(hostile_session(tmp_path / "logdir", names()), names(), capsys, tmp_path)
     assert not invisible_characters(output)
     assert all(shown in output for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
 
 
-def test_pages_and_cells(tmp_path: Path) -> None:
+def test_pages_and_notebook_cells_have_no_invisible_characters(tmp_path: Path) -> None:
     """A direction mark in a name does not reverse text in a browser either."""
-    session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
+    session = xi.load(
+        str(hostile_session(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None)))
+    )
     pages = [
         report_html(session.report()),
         session._repr_html_(),
@@ -210,10 +213,10 @@ def test_pages_and_cells(tmp_path: Path) -> None:
     assert pages[0].count("<main>") == 1
 
 
-def test_json_on_a_terminal(tmp_path: Path) -> None:
-    session = hostile_run(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
+def test_json_on_a_terminal_has_no_invisible_characters(tmp_path: Path) -> None:
+    session = hostile_session(tmp_path, iter(lambda: "n\u202e\x9b\x7f\x1b]0;t\x07", None))
     terminal, program_end = pty.openpty()
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
+    command = [sys.executable, "-m", "tb_xla_insights", "sessions", "--json", str(session)]
     with subprocess.Popen(command, stdout=program_end, stderr=program_end) as process:
         os.close(program_end)
         output = b""

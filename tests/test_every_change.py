@@ -1,4 +1,4 @@
-"""A sample of every prefix and every changed byte of recorded captures; `benchmarks/every_change.py` tries them all."""
+"""Recorded captures cut or changed at a sample of their bytes; `benchmarks/every_change.py` tries all of them."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
-from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import compile_views, execution_views, gap_views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
-from tb_xla_insights.report.usual_step import usual_step
+from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -27,31 +27,31 @@ def case_study() -> SessionTrace:
 
 
 @pytest.mark.parametrize(
-    "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
+    "name", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
 )
-def test_views_show_the_same_step_first(run: str) -> None:
-    loaded = session(demo(run))
+def test_views_show_the_same_step_first(name: str) -> None:
+    loaded = session(demo(name))
     executions: Any = execution_views.executions(loaded)
     number = executions["steps"][executions["step"]]
     step = propagation_view(loaded)["step"]
     assert step
     assert step["number"] == number
     assert select(loaded, None, None).step == str(number)
-    shown = usual_step_view(loaded)
+    shown = default_step_view(loaded)
     assert shown is not None
     assert shown["number"] == number
 
 
-def test_the_usual_step_is_of_the_median_host() -> None:
+def test_the_default_step_is_of_the_median_host() -> None:
     steps = [{"host": host, "duration_ps": ps} for host in "abc" for ps in (30, 10, 20, 40)]
     hosts = [
         {"name": name, "others_wait_ps": None, "step_ps": ps} for name, ps in (("a", 3), ("b", 1), ("c", 2))
     ]
     report = {"steps": steps, "hosts": hosts, "findings": []}
     # On c, the shorter of the two middle steps of 20 and 30 ps.
-    assert usual_step(report) == 10
-    assert usual_step(report | {"steps": steps[:4]}) == 2
-    assert usual_step(report | {"steps": []}) is None
+    assert default_step(report) == 10
+    assert default_step(report | {"steps": steps[:4]}) == 2
+    assert default_step(report | {"steps": []}) is None
 
 
 class TestExecutions:
@@ -99,10 +99,10 @@ class TestExecutions:
         assert view["step"] == 7
         assert {len(column) for column in runs.values()} == {16}
         assert runs["start_ps"] == sorted(runs["start_ps"])
-        for host, device, queue, over in zip(
+        for host, device, queue, overhead in zip(
             runs["host_ps"], runs["duration_ps"], runs["queue_ps"], runs["overhead_ps"], strict=True
         ):
-            assert host == device + queue + over
+            assert host == device + queue + overhead
         assert execution_views.executions(case_study)["step"] in range(10)
         with pytest.raises(InputError, match="no step 99"):
             execution_views.executions(case_study, 99)
@@ -187,6 +187,9 @@ def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionT
     first: Any = execution_views.executions(case_study, devices=ids[:1])
     sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]
     assert all(kinds is first["kinds"] for kinds in sums)
+
+
+def test_the_least_recently_used_result_is_dropped() -> None:
     cache = RecentResults(3)
     for key in (1, 2, 3, 1, 4):
         cache.get(key, lambda key=key: [key])  # type: ignore[misc]

@@ -35,7 +35,7 @@ def test_table_of_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
         row = rows[expected.program]
         assert (row["kind"], row["launches"], row["count"], row["join"]) == (expected.kind, 1, 1, "exact")
         assert [row[column] for column in COLUMNS] == [
-            expected.pjrt_ps,
+            expected.host_ps,
             expected.device_ps,
             0,
             expected.overhead_ps,
@@ -80,7 +80,7 @@ def test_overhead_is_not_negative_if_clocks_disagree() -> None:
 
 
 @st.composite
-def work(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
+def calls_with_runs(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
     """Calls on one thread and their runs on one core: call, its duration, run, its duration, in microseconds."""
     calls, call, free_at = [], 10, 0
     for _ in range(draw(st.integers(1, 6))):
@@ -94,14 +94,15 @@ def work(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(work())
+@given(calls_with_runs())
 def test_queue_time_microsecond_by_microsecond(calls: list[tuple[int, int, int, int]]) -> None:
     loop = Tpu()
     for call, length, run_start, duration in calls:
         loop.launch(call - 5, (call, length), (run_start, duration))
     times = find_run_times(loop.trace())
     for i, (call, length, run_start, duration) in enumerate(calls):
-        queued = sum(any(b + d > t for _, _, b, d in calls[:i]) for t in range(call, run_start))
+        earlier_ends = [earlier_start + earlier_us for _, _, earlier_start, earlier_us in calls[:i]]
+        queued = sum(any(end > instant for end in earlier_ends) for instant in range(call, run_start))
         host = max(call + length, run_start + duration) - call
         expected = [host, duration, queued, host - duration - queued]
         assert [int(getattr(times, column)[i]) for column in COLUMNS] == [value * US for value in expected]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from captures import Event, capture, real_trace, session, thread
 from extracting import bridge, extractions_by_definition
+from host_classes import times_by_class
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import demo
@@ -42,18 +43,13 @@ def times(trace: Trace) -> list[tuple[int, int]]:
     return list(zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True))
 
 
-def by_class(trace: Trace) -> dict[str, int]:
-    sums = host_class_segments(trace).sums(len(CLASSES))
-    return {name: time for name, time in zip(CLASSES, sums, strict=True) if time}
-
-
 def test_extraction_lasts_from_the_previous_event_to_the_graphs_launch() -> None:
     trace = capture(
         thread("python", STEP, ("forward", 100, 800), ("PjRtComputationClient::TransferFromDevice", 120, 10),
                *bridge(500), ("ExecuteComputationWithBarrier", 640, 20), role="driving")
     )  # fmt: skip
     assert times(trace) == [(130, 640)]
-    assert by_class(trace) == {"from_device": 10, "dynamo": 510, "dispatch": 20, "python": 460}
+    assert times_by_class(trace) == {"from_device": 10, "dynamo": 510, "dispatch": 20, "python": 460}
 
 
 def test_extraction_ends_with_the_annotation_around_it() -> None:
@@ -61,14 +57,16 @@ def test_extraction_ends_with_the_annotation_around_it() -> None:
         thread("python", STEP, ("loss", 10, 80), ("forward", 100, 700), *bridge(500), role="driving")
     )
     assert times(trace) == [(100, 800)]
-    assert by_class(trace) == {"tracing": 300, "dynamo": 700}
+    assert times_by_class(trace) == {"tracing": 300, "dynamo": 700}
 
 
 def test_compilation_of_the_extracted_graph_is_compile() -> None:
-    trace = capture(thread("python", STEP, ("forward", 100, 800), *bridge(500, compiles=100), role="driving"))
+    trace = capture(
+        thread("python", STEP, ("forward", 100, 800), *bridge(500, compile_ps=100), role="driving")
+    )
     assert times(trace) == [(100, 900)]
-    assert by_class(trace)["compile"] == 100
-    assert by_class(trace)["dynamo"] == 700
+    assert times_by_class(trace)["compile"] == 100
+    assert times_by_class(trace)["dynamo"] == 700
 
 
 def test_extraction_without_annotations_lasts_from_event_to_event() -> None:
@@ -78,7 +76,7 @@ def test_extraction_without_annotations_lasts_from_event_to_event() -> None:
     )  # fmt: skip
     assert times(trace) == [(20, 640)]
     segments = host_class_segments(trace)
-    assert by_class(trace) == {"sync_prepare": 20, "dynamo": 620, "dispatch": 20}
+    assert times_by_class(trace) == {"sync_prepare": 20, "dynamo": 620, "dispatch": 20}
     without_event = (segments.row == -1) & (segments.class_index == CLASSES.index("dynamo"))
     assert without_event.any(), "segments between events have no row"
 
@@ -89,7 +87,7 @@ def test_driving_threads_annotation_bounds_extraction_in_a_backward_pass() -> No
         thread("pt_autograd_0", *bridge(500), ("ExecuteComputationWithBarrier", 640, 20), role="autograd"),
     )
     assert times(trace) == [(300, 640)]
-    assert by_class(trace) == {"dynamo": 340, "dispatch": 20, "python": 640}
+    assert times_by_class(trace) == {"dynamo": 340, "dispatch": 20, "python": 640}
     assert thread_segments(trace, 0).sums(len(CLASSES))[CLASSES.index("dynamo")] == 0, (
         "another thread's extraction is not in the driving thread's timeline"
     )
@@ -119,7 +117,7 @@ def test_python_frames_do_not_bound_an_extraction() -> None:
     events = sorted([STEP, *frames, *bridge(500)], key=lambda event: (event[1], -event[2]))
     trace = capture(thread("python", *events, role="driving"))
     assert times(trace) == [(0, 1000)]
-    assert by_class(trace) == {"dynamo": 1000}
+    assert times_by_class(trace) == {"dynamo": 1000}
 
 
 def test_step_markers_of_the_bridge_are_no_steps() -> None:
@@ -151,7 +149,8 @@ def event_lists(draw: Any) -> list[Event]:
     ends = [start + length for _, start, length in events]
     # Events may nest but not overlap: an event ends no later than the events around it.
     for i, (name, start, length) in enumerate(events):
-        outer_ends = [end for (_, s, _), end in zip(events[:i], ends[:i], strict=True) if s <= start < end]
+        earlier = zip(events[:i], ends[:i], strict=True)
+        outer_ends = [end for (_, outer_start, _), end in earlier if outer_start <= start < end]
         ends[i] = min([start + length, *outer_ends])
         events[i] = (name, start, ends[i] - start)
     return [event for event in events if event[2] > 0]
@@ -171,7 +170,7 @@ def test_real_capture_with_a_graph_break() -> None:
     trace = demo("torch_xla_dynamo_graph_break")
     extractions = find_extractions(trace)
     assert len(extractions) == 10
-    assert by_class(trace)["dynamo"] == 1_315_945_753_000
+    assert times_by_class(trace)["dynamo"] == 1_315_945_753_000
     assert extractions_of(trace) == extractions_by_definition(trace)
     assert early_executions_report(session(trace)) == []
     markers = [row for row in range(len(trace)) if trace.name(row) == "StepMarker"]
@@ -198,9 +197,9 @@ def test_extractions_contain_dynamos_own_record() -> None:
     segments = host_class_segments(trace)
     dynamo = union(segments.start_ps, segments.end_ps, segments.class_index == CLASSES.index("dynamo"))
     extractions = find_extractions(trace)
-    bridge = union(trace.start_ps[extractions.first], trace.end_ps[extractions.last])
+    bridge_times = union(trace.start_ps[extractions.first], trace.end_ps[extractions.last])
     assert len(extractions) == 12
     assert truth.without(dynamo).total_ps == 0
-    rest = dynamo.without(truth).without(bridge).total_ps
+    rest = dynamo.without(truth).without(bridge_times).total_ps
     assert rest < 0.1 * dynamo.total_ps
-    assert bridge.within(truth).total_ps == 0
+    assert bridge_times.within(truth).total_ps == 0

@@ -51,10 +51,10 @@ def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
-    several = report(row)
-    several["steps"] += [step | {"host": "w-1"} for step in STEPS]
-    assert gain_of(row, several).basis == gain_of(finding(recurs="once"), report()).basis == "once"
-    assert gain_of(row, several).share.startswith("−40.0")
+    two_hosts = report(row)
+    two_hosts["steps"] += [step | {"host": "w-1"} for step in STEPS]
+    assert gain_of(row, two_hosts).basis == gain_of(finding(recurs="once"), report()).basis == "once"
+    assert gain_of(row, two_hosts).share.startswith("−40.0")
 
 
 def test_best_and_worst_gains_that_differ_refer_to_the_same_step() -> None:
@@ -79,13 +79,13 @@ def test_without_a_replay_the_gain_is_the_explained_share() -> None:
 
 @pytest.mark.parametrize("cost", [0, 1 * MS])
 def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
-    assert gain_text(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
-    assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
+    assert gain_text(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no gain"
+    assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no gain"
 
 
 def test_a_finding_without_a_fix_points_to_those_with_gains() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
-    assert gain_text(bound) == "no time to gain"
+    assert gain_text(bound) == "no gain"
     assert gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "see the gains below"
 
 

@@ -64,6 +64,7 @@ class TestRecompilation:
         assert (finding.cost_ps, finding.gain, finding.severity) == (0, 0.1, "warning")
 
     def test_a_single_compilation_is_never_critical(self) -> None:
+        """Two together can be."""
         tpu = loop()
         tpu.on_main("XLAGraphExecutor::Compile", 2 * STEP + 10, 600)
         tpu.step(4 * STEP, 9 * STEP, 9)  # a long step without a run
@@ -185,7 +186,7 @@ class TestCutByTheCapture:
         assert finding.title == "A graph is compiled at the capture's end"
         assert finding.brief == "a compile at the capture's end"
         assert finding.detail.startswith("Compiling takes ")
-        assert " (unfinished); no device waits" in finding.detail
+        assert " (unfinished); no device idles" in finding.detail
         assert (finding.evidence["compile_ps"], finding.evidence["unfinished"]) == (80, 1)
         assert finding.advice.startswith("Capture from before it begins until it ends")
         [window] = finding.windows

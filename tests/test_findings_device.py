@@ -13,12 +13,12 @@ from tb_xla_insights.trace.model import Trace
 
 
 def core(*ops: tuple[str, float, float], name: str = "TPU:0") -> Core:
-    """A core that runs one program from 0 to 1000 with these ops."""
+    """A core that runs one program from 0 to 1000 us with these ops."""
     return Core([event(*op) for op in ops], [event("train(7)", 0, 1000)], name)
 
 
 LOST = "annotations_not_propagated"
-"""The ops of these captures carry no scopes."""
+"""A finding that these captures have too, as their ops carry no scopes."""
 
 
 def step_on(*cores: Core) -> Trace:
@@ -153,7 +153,7 @@ class TestDeviceBound:
         assert set(findings(step_on(core(("fusion.1", 0, 1000))))) == {LOST}
 
 
-def test_real_captures(shared_traces: Path) -> None:
+def test_findings_of_real_captures(shared_traces: Path) -> None:
     v6e = findings(real_trace(shared_traces / "public/tpu_v6e_jax"))
     assert v6e["device_stalls"].severity == "critical"
     assert v6e["device_stalls"].evidence["share_of_busy"] > 0.9

@@ -84,6 +84,6 @@ class TestGraphBreaks:
             "graph_breaks"
         ]
         assert finding.title == "torch.compile breaks the graph once"
-        assert finding.detail.endswith(" No more than two of them run in a step of the capture.")
+        assert finding.detail.endswith(" No more than two graphs run in a step of the capture.")
         assert "train.py:9" in finding.advice
         assert finding.step_if_fixed_ps is None

@@ -199,7 +199,8 @@ class TestCpuFallback:
         assert "counts at least 3 calls" in finding.detail
 
     def test_operators_before_the_capture_do_not_count(self) -> None:
-        before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
+        before = {"aten::i0": 3, "aten::i1": 1}
+        after = dict(before)
         sidecars = Sidecars(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
         assert "cpu_fallback" not in findings(fallback().trace(), sidecars)
         after.update({"aten::i0": 5, "aten::i1": 2})
@@ -253,7 +254,7 @@ def extracting(steps: tuple[int, ...], first: int = 5, compiling: float = 0) -> 
 
 
 class TestDynamoRecompilation:
-    def test_graphs_that_are_extracted_again_cost_the_idle_time_in_that(self) -> None:
+    def test_graphs_that_are_extracted_again_cost_the_idle_time_in_extractions(self) -> None:
         finding = findings(extracting((5, 6, 7, 8)).trace())["dynamo_recompilation"]
         assert finding.title == "torch.compile compiles again in every step"
         assert us(finding.evidence["dynamo_ps"]) == 4 * 400
@@ -286,7 +287,7 @@ class TestDynamoRecompilation:
 
     def test_without_step_numbers_a_graph_that_has_run_is_extracted_again(self) -> None:
         tpu = extracting((5, 7))
-        tpu.main = [value if value[0] != "Training_Step" else (*value[:3], {"_r": 1}) for value in tpu.main]
+        tpu.main = [event if event[0] != "Training_Step" else (*event[:3], {"_r": 1}) for event in tpu.main]
         trace = tpu.trace()
         repeated = find_repeated_extractions(trace)
         assert repeated.step.tolist() == [2], "the first time it is new"

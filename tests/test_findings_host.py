@@ -29,7 +29,7 @@ from tb_xla_insights.units import brief_time
         ("LoadProgram", "dispatch_overhead"),
     ],
 )
-def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id_: str) -> None:
+def test_the_share_of_a_class_of_idle_time_decides_the_severity(name: str, id_: str) -> None:
     """The span is 3.5 steps long, with three gaps of 500 us. Without the work, three of four steps are 400 us
     shorter."""
     trace = with_work(name, 400).trace()
@@ -101,7 +101,7 @@ def test_time_per_step_is_a_mean_over_cores() -> None:
     assert two_cores.detail == one_core.detail.replace("The device idles ", "Each core idles ")
 
 
-def test_the_detail_lists_idle_time_counted_elsewhere() -> None:
+def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     """The host builds in each of four gaps and for 600 us before the first run. Together that is the idle time by
     cause."""
     tpu = loop(5)
@@ -234,17 +234,19 @@ def two_hosts() -> SessionTrace:
 
 
 def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
-    both = two_hosts()
-    steps = steps_report(both)
-    finding = {finding["id"]: finding for finding in session_report(both)["findings"]}["input_bound"]
+    trained = two_hosts()
+    steps = steps_report(trained)
+    finding = {finding["id"]: finding for finding in session_report(trained)["findings"]}["input_bound"]
     assert finding["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
-    alone: list[Any] = [
+    steps_if_fixed: list[Any] = [
         {finding["id"]: finding for finding in findings_report(session(trace))["findings"]}["input_bound"][
             "step_if_fixed_ps"
         ]
-        for trace in both.traces
+        for trace in trained.traces
     ]
-    assert finding["step_if_fixed_ps"] == pytest.approx((4 * alone[0] + 3 * alone[1]) / 7, abs=1)
+    assert finding["step_if_fixed_ps"] == pytest.approx(
+        (4 * steps_if_fixed[0] + 3 * steps_if_fixed[1]) / 7, abs=1
+    )
 
 
 def test_the_detail_has_the_time_of_a_batch() -> None:

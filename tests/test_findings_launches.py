@@ -6,9 +6,12 @@ import pytest
 from launching import US, Tpu
 from loops import LAUNCH, STEP, findings, loop, us, with_work
 
+from tb_xla_insights.analysis.findings import dispatch
+from tb_xla_insights.analysis.findings.facts import Mean
+
 
 def with_launches(per_step: int, device: float, pause: float = 60) -> Tpu:
-    """Steps of `per_step` markers, each run after a pause."""
+    """Three steps of `per_step` markers, whose runs last `device` us and begin `pause` us after the previous one."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)
@@ -89,13 +92,13 @@ class TestDispatchAdvice:
 
     def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
         advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice
-        assert advice == ("Give each execution more to do: a larger batch, several steps in one graph.")
+        assert advice == "Give each execution more to do: a larger batch, several steps in one graph."
 
     def test_several_launches_are_counted(self) -> None:
         tpu = with_launches(2, 20, 400)
         for i in range(3):
             tpu.on_main("TPUExecute", i * STEP + 100, 300)
-        assert findings(tpu.trace())["dispatch_overhead"].advice == ("Launch one graph a step in place of 2.")
+        assert findings(tpu.trace())["dispatch_overhead"].advice == "Launch one graph a step in place of 2."
 
     @pytest.mark.parametrize(
         ("by", "advice"),
@@ -139,7 +142,8 @@ class TestWaiting:
 
     @staticmethod
     def without_ops_at_the_end(cores: tuple[int, ...] = (0,)) -> Tpu:
-        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, then 5 and 40 us."""
+        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, and after the run
+        for 5 and for 40 us."""
         tpu = loop(cores=cores)
         for core in cores:
             tpu.ops[core] = [(name, start, 300 * US, stats) for name, start, _, stats in tpu.ops[core]]
@@ -153,10 +157,14 @@ class TestWaiting:
         finding = findings(self.without_ops_at_the_end(cores).trace())["dispatch_overhead"]
         waits = finding.evidence["in_flight_ps"], finding.evidence["wait_ps"]
         assert tuple(map(us, waits)) == (3 * 190 * len(cores), 3 * 45 * len(cores))
-        assert finding.title == "A launched program is in flight, but no op of it runs"
+        assert finding.title == "A launched program is in flight, but none of its ops runs"
         assert " and the host waits (mostly in Wait for donation holds)" in finding.detail
         assert " nothing is queued and the host waits (mostly in Wait for usage holds)" in finding.detail
         assert finding.advice.startswith("Find out what launched programs wait for before their ops run")
+
+    def test_idle_time_outside_of_whole_steps_has_no_clause(self) -> None:
+        clauses = [(Mean(0, " a step"), "while the host "), (Mean(3 * US, " a step"), "while the host waits")]
+        assert dispatch._idle_text(clauses) == "3.00\u202fµs a step while the host waits"
 
     def test_a_fix_of_waits_in_flight_shortens_runs_and_leaves_the_other_waits(self) -> None:
         """Each step loses the 6 us of its marker, three of four 190 us of the run that they wait for."""

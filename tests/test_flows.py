@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Flows
 from tb_xla_insights.xplane.columns import StatColumn
 
@@ -34,14 +34,17 @@ def join(events: list[FlowEvent]) -> Flows:
         ids = {row: flow[1] for row, flow in enumerate(rows) if flow}
         types = {row: flow[0] for row, flow in enumerate(rows) if flow and flow[0] >= 0}
         stats |= {name: column(values) for name, values in ((id_stat, ids), (type_stat, types)) if values}
-    return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
+    return pair_flows(stats, np.array([start for start, _, _ in events], np.int64))
 
 
 def flow_of(flow: Flow) -> Flow:
+    """The flow with type 0 if its type is not recorded."""
     return (max(flow[0], 0), flow[1]) if flow else None
 
 
 def expected(events: list[FlowEvent]) -> list[tuple[int, int]]:
+    """Per consumer the last producer that begins no later, else the first one; an event does not consume its own
+    flow."""
     pairs = []
     for row, (start, _, consumed) in enumerate(events):
         producers = [
@@ -68,7 +71,7 @@ def test_producers_and_consumers_of_one_type_and_id(events: list[FlowEvent]) -> 
     assert pairs == expected(events)
 
 
-def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
+def test_a_reused_id_belongs_to_the_last_producer_before() -> None:
     flow = (15, 0)
     events: list[FlowEvent] = [
         (0, flow, None),

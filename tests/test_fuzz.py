@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fuzz.change import changed, damaged
+from fuzz.change import change_message, damage_bytes
 from fuzz.loop import Loop
-from fuzz.seeds import fields, generated
+from fuzz.seeds import fields, generated_captures
 from fuzz.shrink import shrink
 from fuzz.target import Limits, Target
 from fuzz.targets import TARGETS
@@ -53,7 +53,7 @@ def test_inputs_of_past_failures_pass(case: Path) -> None:
 
 
 def test_a_tree_is_encoded_as_it_was_parsed() -> None:
-    for tree in generated():
+    for tree in generated_captures():
         data = encode(tree)
         again = parse("XSpace", data)
         assert encode(again) == data
@@ -66,8 +66,8 @@ def test_a_tree_is_encoded_as_it_was_parsed() -> None:
 def test_the_same_seed_makes_the_same_input() -> None:
     def inputs(seed: int) -> Iterator[bytes]:
         pick = Random(seed)
-        for tree in generated()[:20]:
-            yield damaged(pick, encode(changed(pick, tree, fields(real=False))))
+        for tree in generated_captures()[:20]:
+            yield damage_bytes(pick, encode(change_message(pick, tree, fields(real=False))))
 
     assert list(inputs(1)) == list(inputs(1)) != list(inputs(2))
 
@@ -78,7 +78,7 @@ def _check(data: bytes) -> Iterator[str]:
         raise ValueError("bad")
 
 
-LIMITS = Limits(10, 1, 1 << 30, 1)
+LIMITS = Limits(seconds=10, seconds_per_byte=1, bytes=1 << 30, bytes_per_byte=1)
 
 
 def test_failures_are_shrunk_and_saved(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_failures_are_shrunk_and_saved(tmp_path: Path) -> None:
 def test_inputs_with_a_new_feature_are_added_to_the_corpus() -> None:
     target = Target("decode", lambda _: b"", _check, LIMITS, 1.0, "XSpace")
     worker = Worker([target], lambda *_: None)
-    data = [encode(tree) for tree in generated()[:3]]
+    data = [encode(tree) for tree in generated_captures()[:3]]
     for content in (*data, data[0]):
         worker.attempt(target, content, 0)
     assert worker.new == [("decode", content) for content in data]
@@ -112,19 +112,19 @@ def test_inputs_beyond_the_memory_limit_are_failures() -> None:
     def large(_: bytes) -> Iterator[str]:
         yield str(len(bytearray(5_000_000)))
 
+    def target(limit_bytes: int) -> Target:
+        limits = Limits(seconds=10, seconds_per_byte=0, bytes=limit_bytes, bytes_per_byte=0)
+        return Target("test", lambda _: b"", large, limits, share=1.0)
+
     tally = Tally()
-    check_limits(
-        Target("test", lambda _: b"", large, Limits(10, 0, 10_000_000, 0), 1.0), b"", tally, memory=True
-    )
+    check_limits(target(10_000_000), b"", tally, memory=True)
     assert 0.5 < tally.bytes.share < 0.6
     with pytest.raises(Exception, match=r"5,\d+,\d+ bytes for 0 bytes, beyond the limit of 1,000,000"):
-        check_limits(
-            Target("test", lambda _: b"", large, Limits(10, 0, 1_000_000, 0), 1.0), b"", tally, memory=True
-        )
+        check_limits(target(1_000_000), b"", tally, memory=True)
 
 
 def test_messages_are_shrunk_field_by_field() -> None:
-    data = encode(generated()[0])
+    data = encode(generated_captures()[0])
     smallest = shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, seconds=600)
     assert b"fusion" in smallest
     assert len(smallest) < 30

@@ -51,23 +51,34 @@ GAP_SENTENCES = [
             "or another core."
         ),
     ),
-    (False, "unknown", {"wait": MS}, "What was queued is not known: the host waits (1.00 ms)."),
+    (
+        False,
+        "unknown",
+        {"wait": MS},
+        "It is not known whether anything was queued: the host waits (1.00 ms).",
+    ),
 ]
 
 
 class TestSentences:
-    @pytest.mark.parametrize(("inside", "kind", "parts", "sentence"), GAP_SENTENCES)
+    @pytest.mark.parametrize(("inside", "kind", "by_class_ps", "sentence"), GAP_SENTENCES)
     def test_a_gap_in_one_sentence(
-        self, inside: bool, kind: str, parts: dict[str, int], sentence: str
+        self, inside: bool, kind: str, by_class_ps: dict[str, int], sentence: str
     ) -> None:
-        gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
+        gap = {
+            "duration_ps": MS,
+            "after": "train",
+            "kind": kind,
+            "inside_run": inside,
+            "by_class_ps": by_class_ps,
+        }
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == sentence
 
     def test_a_gap_with_a_late_launch_states_the_time_of_the_launch(self) -> None:
         pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
         chain = [
-            {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": ps * US}
-            for (name, class_, ps), at in zip(pieces, (0, 400, 900), strict=True)
+            {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": us * US}
+            for (name, class_, us), at in zip(pieces, (0, 400, 900), strict=True)
         ]
         gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
         # The driving thread worked on the next step in the meantime.
@@ -108,15 +119,15 @@ class TestGaps:
                     if gap["device"] == row["id"]:
                         start, end = gap["start_ps"], gap["start_ps"] + gap["duration_ps"]
                         time[gap["cause"]] += max(0, min(end, high) - max(start, low))
-                most = max(CLASSES, key=lambda name: time[name])
-                expected = f"{CLASSES.index(most):x}" if time[most] else "f"
+                longest_class = max(CLASSES, key=lambda name: time[name])
+                expected = f"{CLASSES.index(longest_class):x}" if time[longest_class] else "f"
                 assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
         for item in gap_views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
                 gap = gap_views.gap(case_study, device, item["start_ps"])
-                assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+                assert sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
@@ -125,15 +136,15 @@ class TestGaps:
                 assert gap["occurrences"] == pattern["count"]
 
     def test_a_gap_states_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
-        """One core waits 20 to 60 us and 100 to 140 us, the other 40 to 140 us."""
+        """One core is idle from 20 to 60 us and from 100 to 140 us, the other from 40 to 140 us."""
         first = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
         second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
         capture_session = session(capture(first, second))
-        together = {
+        all_cores_idle_ps = {
             (gap_item["device"], gap_item["start_ps"] // US): gap_item["all_cores_idle_ps"]
             for gap_item in gap_views.gaps(capture_session)["items"]
         }
-        assert together == {
+        assert all_cores_idle_ps == {
             ("vm/TPU:0", 20): 20 * US,
             ("vm/TPU:0", 100): 40 * US,
             ("vm/TPU:1", 40): 60 * US,
@@ -148,11 +159,11 @@ class TestGaps:
         overlapping = session(
             capture(first, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1"))
         )
-        # "the same on 2 cores" says so.
+        # The other core has the same gap: the page counts such gaps, so the sentence does not repeat it.
         assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
-        alone = Core([("a", 0, 149 * US)], name="TPU:1")
-        sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
-        assert sentence.endswith(" At least one other core of the host works throughout.")
+        busy_core = Core([("a", 0, 149 * US)], name="TPU:1")
+        sentence = gap_views.gap(session(capture(first, busy_core)), "vm/TPU:0", 20 * US)["sentence"]
+        assert sentence.endswith(" At any time, at least one other core of the host works.")
         single = session(capture(first))
         assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
         assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]

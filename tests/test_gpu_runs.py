@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, Event, Row, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, session, thread
 from gpus import EXECUTE, HELPER, THUNKS, US, event, gpu, kernel, nested, programs, runs
 from hypothesis import given, settings
 from independent import parse
@@ -64,13 +64,13 @@ def test_a_graph_s_kernels_share_a_call() -> None:
     assert runs(trace) == [("jit_f(7)", 10, 21), ("jit_f(7)", 40, 51)]
 
 
-def amd_capture(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
-    """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. `client` has the delay of each
-    thread's executions."""
+def amd_capture(*, delays: tuple[int, ...] = (0, 0)) -> tuple[list[HostThread], list[Core]]:
+    """Two executions on two GPUs as AMD's tracer records them: the driving thread, a helper thread per GPU whose
+    executions begin after a delay, and the calls of each helper on a line of their own; then the GPUs."""
     main, helpers, calls, cores = [], [], [], []
     for step, at in enumerate((0, 100)):
         main.append(event(EXECUTE, at, 5, _pt=5, _p=step))
-    for number, delay in enumerate(client):
+    for number, delay in enumerate(delays):
         executions, launches, kernels = [], [], []
         for step, at in enumerate((10 + delay, 110 + delay)):
             executions += [event(HELPER, at, 20, _ct=5, _c=step), event(THUNKS, at + 1, 10)]
@@ -87,7 +87,7 @@ def amd_capture(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Co
 
 
 def test_calls_on_lines_of_their_own_belong_to_the_one_thread_around_them_all() -> None:
-    rows, cores = amd_capture(client=(0, 40))
+    rows, cores = amd_capture(delays=(0, 40))
     trace = capture(*rows, *cores)
     assert runs(trace) == [("jit_f(7)", 14, 42), ("jit_f(7)", 114, 142)]
     assert runs(trace, 1) == [("jit_f(7)", 54, 82), ("jit_f(7)", 154, 182)]
@@ -107,7 +107,7 @@ def test_calls_that_several_threads_could_have_made_have_no_thread() -> None:
 
 
 def test_a_thread_that_contains_two_lines_of_calls_is_not_used() -> None:
-    rows, cores = amd_capture(client=(0, 40))
+    rows, cores = amd_capture(delays=(0, 40))
     calls = rows[3]
     rows[4] = thread(
         "Host Threads/9",
@@ -118,7 +118,7 @@ def test_a_thread_that_contains_two_lines_of_calls_is_not_used() -> None:
 
 
 def test_cut_executions_have_separate_runs() -> None:
-    rows, cores = amd_capture(client=(0, 40))
+    rows, cores = amd_capture(delays=(0, 40))
     first_call = event("hipModuleLaunchKernel", 1, 1, correlation_id=900)
     last_call = event("hipModuleLaunchKernel", 200, 1, correlation_id=901)
     rows[3] = thread(rows[3].name, first_call, *rows[3].events, last_call)
@@ -156,16 +156,16 @@ def test_of_calls_with_the_same_id_the_last_one_before_the_kernel_launched_it() 
 def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Event]) -> None:
     kernels = [
         kernel(10, 5),
-        kernel(20, 5),
-        kernel(27, 1, None, None),
-        kernel(30, 5, None, "jit_g(8)"),
+        kernel(26, 5),
+        kernel(33, 1, None, None),
+        kernel(36, 5, None, "jit_g(8)"),
         kernel(60, 5),
     ]
     trace = capture(thread("python", event("f", 0, 1), *host, role="driving"), gpu(*kernels))
-    assert runs(trace) == [("jit_f(7)", 10, 25), ("jit_g(8)", 30, 35), ("jit_f(7)", 60, 65)]
+    assert runs(trace) == [("jit_f(7)", 10, 31), ("jit_g(8)", 36, 41), ("jit_f(7)", 60, 65)]
     assert {join for join, _ in joins(trace)} <= {"ordered", "none"}
-    inside = [gap for gap in gaps_report(session(trace))["items"] if gap["inside_run"]]
-    assert {gap["kind"] for gap in inside} <= {"unknown"}
+    [inside] = [gap for gap in gaps_report(session(trace))["items"] if gap["inside_run"]]
+    assert (inside["start_ps"], inside["kind"]) == (15 * US, "unknown")
 
 
 def test_a_program_without_an_id_has_runs() -> None:
@@ -282,13 +282,18 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
         kernels_of_run: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
         thread_calls = [call[1:] for call in calls.values() if call[0] == thread_id]
-        (threads,) = [
+        (executions,) = [
             group
             for group in thunks.values()
-            if all(any(a <= s and e <= b for a, b in group) for s, e in thread_calls)
+            if all(
+                any(begin <= start and end <= until for begin, until in group) for start, end in thread_calls
+            )
         ]
         for start, end, id_ in kernels[f"/device:{device.name}"]:
-            (execution,) = [(a, b) for a, b in threads if a <= calls[id_][1] and calls[id_][2] <= b]
+            _, call_start, call_end = calls[id_]
+            (execution,) = [
+                (begin, until) for begin, until in executions if begin <= call_start and call_end <= until
+            ]
             kernels_of_run[execution].append((start - zero + first, end - zero + first))
         expected = [
             (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())

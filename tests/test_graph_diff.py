@@ -81,9 +81,9 @@ class TestChange:
         assert change(tmp_path, Graph(WEIGHTS, before), Graph(WEIGHTS, after)) == expected
 
     def test_graphs_with_less_than_half_of_the_parameters_in_common(self, tmp_path: Path) -> None:
-        two, three = ["s64[2]", "s64[3]"], ["s64[2]", "s64[3]", "s64[4]", "s64[5]"]
+        two, four = ["s64[2]", "s64[3]"], ["s64[2]", "s64[3]", "s64[4]", "s64[5]"]
         assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *two], ["sort"])) == "parameters"
-        assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *three], ["sort"])) == "other_graph"
+        assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *four], ["sort"])) == "other_graph"
 
     def test_functions_of_one_argument_are_near_by_code(self, tmp_path: Path) -> None:
         assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["dot"])) == "grows"
@@ -100,7 +100,7 @@ class TestChange:
 
 class TestNearest:
     def test_nearest_graph_is_an_earlier_one(self, tmp_path: Path) -> None:
-        """Each graph is nearer to the next one than to the last."""
+        """The second graph is nearer to the third than to the first, but the third is compiled later."""
         lengths = ([*WEIGHTS, f"s64[{length}]", f"s64[{length // 2}]"] for length in (8, 17, 16))
         first, second, third = diffs(tmp_path, *map(Graph, lengths))
         assert first == GraphDiff("other_graph")
@@ -265,6 +265,6 @@ def test_idle_time_per_compilation_adds_up_to_the_gaps(name: str) -> None:
     """All time of class `compile` in gaps belongs to some compilation."""
     trace = demo(name)
     gaps = find_gaps(trace)
-    compiling = gaps.shares[:, CLASSES.index("compile")]
+    compiling = gaps.by_class_ps[:, CLASSES.index("compile")]
     for device, time in enumerate(idle_time_per_compilation(trace).sum(axis=0).tolist()):
         assert 0 < time == compiling[gaps.device == device].sum()

@@ -9,7 +9,7 @@ import pytest
 from captures import capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
-from launching import Tpu
+from launching import US, Tpu
 from simulated import ENQUEUE_OFFSET, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -20,7 +20,6 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
-US = 1_000_000
 STEPS = 8
 
 
@@ -156,7 +155,7 @@ def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
 
 
 def test_time_between_annotations_is_in_none_of_them() -> None:
-    """Two threads annotate steps: they overlap; a damaged capture has two steps that last no time."""
+    """Steps of several threads may overlap; a damaged capture may have steps that last no time."""
 
     def steps(*times: tuple[int, int]) -> Trace:
         threads = [thread(f"t{n}", ("step", *time, {"_r": 1}), role="other") for n, time in enumerate(times)]
@@ -171,7 +170,7 @@ def test_time_between_annotations_is_in_none_of_them() -> None:
 @pytest.mark.parametrize(
     ("folder", "mean"), [("torch_xla/dynamo_full_step", 29.67), ("other/tf_keras_slow", 20.84)]
 )
-def test_real_captures(shared_traces: Path, folder: str, mean: float) -> None:
+def test_mean_steps_of_real_captures(shared_traces: Path, folder: str, mean: float) -> None:
     """Twelve steps with 20.8 ms on the host and 28.5 ms on the device; and TensorFlow's `fit`, which hands its
     functions over in 0.1 ms."""
     steps = find_steps(real_trace(shared_traces / folder))

@@ -1,4 +1,4 @@
-"""The scopes of instructions: from their own names, their parts, or their neighbours."""
+"""The scopes of instructions: from their own names, the instructions in them, or their neighbours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_own_names() -> None:
     assert not hlo.origin("dot.4").in_program
 
 
-def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
+def test_a_fusion_without_a_name_has_the_scope_of_its_instructions() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops(A)})
     assert state_and_parts(hlo.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
 
@@ -66,23 +66,21 @@ def test_a_fusion_with_a_bare_name_stays_bare() -> None:
     assert state_and_parts(hlo.origin("fusion")) == ("bare", {})
 
 
-def test_a_mixed_fusion_belongs_to_the_scopes_of_all_its_parts() -> None:
-    parts = [*ops(A, A, A, B, "aten__sum"), *ops(B, opcode="bitcast"), *ops("", opcode="parameter")]
+def test_a_mixed_fusion_belongs_to_the_scopes_of_all_its_instructions() -> None:
+    body = [*ops(A, A, A, B, "aten__sum"), *ops(B, opcode="bitcast"), *ops("", opcode="parameter")]
     for op_name, state in ((A, "direct"), ("", "recovered")):
-        origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: parts}).origin(
-            "fusion"
-        )
+        origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: body}).origin("fusion")
         assert state_and_parts(origin) == (state, {"step.1/a.1": 3, "step.1/b.2": 1})
         assert len(origin.parts) > 1
         assert origin.unscoped == 1 / 5
 
 
-def test_a_fusions_own_scope_is_added_to_those_of_its_parts() -> None:
+def test_a_fusions_own_scope_is_added_to_those_of_its_instructions() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", B, calls=[5])], {5: ops(A, A)})
     assert state_and_parts(hlo.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
 
 
-def test_parts_of_parts_count() -> None:
+def test_instructions_of_nested_fusions_count() -> None:
     bodies = {5: [*ops(B), Instruction(2, "inner", "fusion", "aten__add", calls=[6])], 6: ops(A, A)}
     hlo = program([Instruction(1, "call", "call", calls=[5])], bodies)
     assert state_and_parts(hlo.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})

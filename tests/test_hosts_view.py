@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pods import EXAMPLE, compare_pod, example_text, recorded
 from synthetic import pod
-from synthetic.pod_schedule import Late, Pod
+from synthetic.pod_schedule import Delay, Pod
 from synthetic.times import MS
 
 from tb_xla_insights.pod.comparison import compare_hosts
@@ -19,7 +19,7 @@ from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.view import hosts_view, step_class_times
 
 US = 1_000_000
-SMALL = Pod(hosts=6, cores=2, steps=10, ops=2, late=(Late(4, "input", 30 * MS),))
+SMALL = Pod(hosts=6, cores=2, steps=10, ops=2, delays=(Delay(4, "input", 30 * MS),))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_classes_add_up_to_the_step() -> None:
 
 
 def test_steps_missing_on_a_host() -> None:
-    document = hosts_view(compare_pod(replace(SMALL, captured={1: (3, 9)})))
+    document = hosts_view(compare_pod(replace(SMALL, captured_steps={1: (3, 9)})))
     assert document["step_difference_us"][1][:3] == [None] * 3
     assert document["late_us"][1][:3] == [-1] * 3
     assert document["hosts"]["steps"][1] == 7
@@ -97,28 +97,32 @@ def test_steps_missing_on_a_host() -> None:
 def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
     """The first step of one host is number 1204, of the other 1210: their common column has no number."""
     unrelated = replace(
-        SMALL, hosts=2, late=(), scripts={0: "jit_a", 1: "jit_b"}, captured={0: (0, 3), 1: (6, 9)}
+        SMALL,
+        hosts=2,
+        delays=(),
+        module_names={0: "jit_a", 1: "jit_b"},
+        captured_steps={0: (0, 3), 1: (6, 9)},
     )
     assert hosts_view(compare_pod(unrelated))["steps"]["number"] == [None] * 4
 
 
 def test_states_without_arrivals() -> None:
-    alone = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())))
-    assert (alone["state"], alone["late_us"]) == ("one_host", [])
-    assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
-    assert alone["cores"]
-    first = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, late=())), hosts_total=16)
-    assert first["verdict"]["text"].startswith("One of 16 hosts has been read")
-    assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
+    one_host = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, delays=())))
+    assert (one_host["state"], one_host["late_us"]) == ("one_host", [])
+    assert one_host["verdict"]["text"].startswith("One host: there are no others to wait for.")
+    assert one_host["cores"]
+    one_of_many = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, delays=())), hosts_total=16)
+    assert one_of_many["verdict"]["text"].startswith("One of 16 hosts has been read")
+    assert [row["id"] for row in one_host["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     unrelated = hosts_view(
-        compare_pod(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
+        compare_pod(replace(SMALL, module_names={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
     )
     assert unrelated["state"] == "no_collectives"
     assert unrelated["verdict"]["text"] == "These hosts share no collective: each runs at its own pace."
     assert unrelated["hosts"]["last_count"] == unrelated["hosts"]["others_wait_us"] == [None] * 6
     assert unrelated["charges"]["host"] == []
     assert None not in unrelated["steps"]["number"]
-    even = hosts_view(compare_pod(replace(SMALL, late=())))
+    even = hosts_view(compare_pod(replace(SMALL, delays=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["has_own_row"])
     part_of_hosts = hosts_view(compare_pod(SMALL), hosts_total=64)
@@ -144,7 +148,7 @@ def test_host_rows_of_the_report() -> None:
 
 
 def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> None:
-    """The columns of the example for 64 times as many hosts and 8 times as many steps, with random numbers."""
+    """The columns of the example for 1,024 hosts and 100 steps, with random numbers."""
     random = np.random.default_rng(0)
     hosts, steps = 1024, 100
     large = example | {

@@ -18,17 +18,19 @@ from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.document import session_report
 
-RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
+DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
 
 
 class Page(HTMLParser):
-    """A parsed page with balanced elements: its texts by element, its attributes."""
+    """A parsed page with balanced elements: its texts by element, its attributes, and the rows of its tables by
+    heading."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
         self.declared = ""
         self.texts: list[tuple[str, str]] = []
+        self.tags: set[str] = set()
         self.attributes: list[tuple[str, str, str]] = []
         self.rows: dict[str, list[list[str]]] = {}
         self._title = ""
@@ -40,6 +42,7 @@ class Page(HTMLParser):
         self.declared = decl
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
         self.attributes += [(tag, key, value or "") for key, value in attrs]
         if tag == "tr":
             self.rows.setdefault(self._title, []).append([])
@@ -49,6 +52,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
         self.attributes += [(tag, key, value or "") for key, value in attrs]
 
     def handle_endtag(self, tag: str) -> None:
@@ -70,15 +74,15 @@ def plain(text: str) -> str:
     return text.replace("\u202f", " ")
 
 
-def page(run: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
-    report = xi.load(str(LOGDIR / run)).report(all_gaps)
+def page(demo: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
+    report = xi.load(str(LOGDIR / demo)).report(all_gaps)
     text = report_html(report)
     return Page(text), report, text
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
-    parser, report, text = page(run)
+@pytest.mark.parametrize("demo", DEMOS)
+def test_every_demo_is_a_page_under_two_megabytes(demo: str) -> None:
+    parser, report, text = page(demo)
     assert len(text.encode()) < 2_000_000
     assert report["session"]["name"] in parser.text()
     for finding in report["findings"]:
@@ -92,7 +96,7 @@ def test_findings_are_grouped_with_their_gain() -> None:
     expected = [
         "Mistakes what your code can avoid; recurring mistakes first together at best: mean 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
-        "backward cannot be seen on the device no time to gain",
+        "backward cannot be seen on the device no gain",
         "Limits what remains without the mistakes",
         "−23.5 % of what remains 221.4 → 169.3 ms",
     ]
@@ -104,23 +108,15 @@ def test_findings_are_grouped_with_their_gain() -> None:
     assert all(f"Do: {plain(finding['advice'])}" in text for finding in report["findings"])
 
 
-@pytest.mark.parametrize("run", RUNS[:1])
-def test_the_page_is_html_in_standards_mode(run: str) -> None:
-    session = xi.load(str(LOGDIR / run))
-    assert Page(report_html(session.report())).declared == "doctype html"
+def test_the_page_is_html_in_standards_mode() -> None:
+    parser, _, _ = page("torch_xla_baseline")
+    assert parser.declared == "doctype html"
 
 
 def test_the_page_makes_no_request_and_runs_no_script() -> None:
     parser, _, text = page("synthetic_case_study_8_tpu_cores")
     assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in parser.attributes
-    assert {tag for tag, _, _ in parser.attributes} & {
-        "script",
-        "link",
-        "img",
-        "iframe",
-        "a",
-        "form",
-    } == set()
+    assert parser.tags.isdisjoint({"script", "link", "img", "iframe", "a", "form"})
     assert not [key for _, key, _ in parser.attributes if key.startswith("on") or key in ("src", "href")]
     style = "".join(data for inside, data in parser.texts if inside == "style")
     assert "@import" not in style
@@ -162,7 +158,7 @@ def test_all_steps_and_gaps_are_shown() -> None:
     assert [plain(row[2]) for row in gaps] == [
         f"{gap['duration_ps'] / 1e9:.3f}" for gap in report["gaps"]["items"]
     ]
-    chains = parser.rows["What led to the end of the longest"]
+    chains = parser.rows["Why the longest gaps ended"]
     sums = [float(plain(row[-1])) for row in chains if row[0] == "Sum"]
     assert sums[0] == pytest.approx(report["gaps"]["items"][0]["duration_ps"] / 1e9, abs=0.001)
     assert "72.143" in parser.text()
@@ -183,7 +179,8 @@ def test_names_are_escaped() -> None:
     trace = capture(thread("python", *events), Core([(name, 0, 10), (name, 50_000_000, 10)], [(name, 0, 10)]))
     traced = session(trace)
     parsed = Page(report_html(session_report(traced)))
-    assert {"script", "b onload"} & {tag for tag, _, _ in parsed.attributes} == set()
+    assert "script" not in parsed.tags
+    assert "onload" not in {key for _, key, _ in parsed.attributes}
     assert name in parsed.text()
 
 
@@ -191,7 +188,7 @@ def test_an_empty_capture_has_a_page() -> None:
     traced = session(capture(thread("python", ("forward", 0, 10))))
     text = Page(report_html(session_report(traced))).text()
     assert "No device was traced" in text
-    assert "No findings." in text or "Findings" in text
+    assert "No findings." in text
 
 
 def test_a_bar_is_as_high_as_its_parts() -> None:

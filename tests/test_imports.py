@@ -107,11 +107,11 @@ def test_the_public_names_can_be_imported() -> None:
 def test_a_checkout_without_kernels_names_the_build_command(tmp_path: Path) -> None:
     unbuilt = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=unbuilt)
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "x.xplane.pb"]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "x.xplane.pb"]
     process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     line = f"{tmp_path / PACKAGE.name}: the kernels are not compiled; run pip install -e . in {tmp_path}"
     assert (process.returncode, process.stderr) == (3, f"xla-insights: {line}\n")
-    modules = ["analysis.busy", "timeline.kernels", "trace.build", "xplane.read"]
+    modules = ["analysis.idle.busy", "timeline.kernels", "trace.build", "xplane.read"]
     program = f"""
 import importlib
 from tb_xla_insights.errors import InputError

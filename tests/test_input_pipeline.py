@@ -44,17 +44,17 @@ def test_capture_without_a_loader() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "kind"),
+    ("name", "kind"),
     [
         ("cpu_loader.next", "mp_device_loader"),
         ("IteratorGetNext", "tf_data"),
         ("load_batch", "loader_threads"),
     ],
 )
-def test_loader_threads(event: str, kind: str) -> None:
+def test_loader_threads(name: str, kind: str) -> None:
     trace = capture(
         thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": 5}), role="driving"),
-        thread("python", (event, 10, 30), (event, 50, 20), role="loader"),
+        thread("python", (name, 10, 30), (name, 50, 20), role="loader"),
         Core([("fusion", 20, 40)], [("train(1)", 20, 40)]),
     )
     pipeline = find_input_pipeline(trace)
@@ -101,6 +101,6 @@ def test_infeed_while_the_host_loads_counts_once() -> None:
         ("public/tpu_v6e_jax", None, "unknown"),
     ],
 )
-def test_real_captures(shared_traces: Path, folder: str, kind: str | None, verdict: str) -> None:
+def test_pipelines_of_real_captures(shared_traces: Path, folder: str, kind: str | None, verdict: str) -> None:
     report = input_pipeline_report(session(real_trace(shared_traces / folder)))
     assert (report["kind"], report["verdict"]) == (kind, verdict)

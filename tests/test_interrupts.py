@@ -26,14 +26,14 @@ def store() -> Iterator[WebStore]:
 
 
 class Stall:
-    """Keeps callers waiting."""
+    """Keeps callers waiting until `released` is set."""
 
     def __init__(self) -> None:
-        self.is_called, self.over = threading.Event(), threading.Event()
+        self.is_called, self.released = threading.Event(), threading.Event()
 
     def __call__(self, *_: object) -> bool:
         self.is_called.set()
-        return self.over.wait()
+        return self.released.wait()
 
 
 def interrupt(
@@ -63,7 +63,7 @@ def interrupt(
             os.killpg(process.pid, number)
         out, errors = process.communicate(timeout=60)
     finally:
-        stall.over.set()
+        stall.released.set()
         process.kill()
     return process.returncode, out, errors
 
@@ -71,7 +71,7 @@ def interrupt(
 @pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])
 def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", f"{store.address}/logs"]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", f"{store.address}/logs"]
     assert interrupt(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
 
 
@@ -86,7 +86,7 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
     out.mkdir()
     temporary.mkdir()
     (out / "t.json").write_text("old")
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", f"{store.address}/logs"]
+    command = [sys.executable, "-m", "tb_xla_insights", "export", f"{store.address}/logs"]
     command += ["--format", "chrome", "-o", str(out / "t.json")]
     outcome = interrupt(command, stall, os.environ | {"TMPDIR": str(temporary)}, number, times)
     assert outcome == (128 + number, "", "xla-insights: stopped\n")
@@ -101,7 +101,7 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
         *(("main", number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
     ],
 )
-def test_while_modules_are_imported(module: str, number: signal.Signals) -> None:
+def test_a_signal_while_modules_are_imported(module: str, number: signal.Signals) -> None:
     program = (
         "import os, signal, sys\n"
         f"signal.signal({number:d}, signal.default_int_handler)\n"  # the test runner may ignore it
@@ -124,9 +124,9 @@ def test_while_modules_are_imported(module: str, number: signal.Signals) -> None
 def test_only_light_modules_are_imported_before_signals_are_handled() -> None:
     """A signal during these imports would cause a traceback, so they are few."""
     program = (
-        "import __future__, sys, os; known = set(sys.modules)\n"
+        "import __future__, sys, os; before = set(sys.modules)\n"
         "import tb_xla_insights.cli.start\n"
-        "print(*sorted(set(sys.modules) - known))"
+        "print(*sorted(set(sys.modules) - before))"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert process.stdout.split() == [f"tb_xla_insights{suffix}" for suffix in ("", ".cli", ".cli.start")]
@@ -147,7 +147,7 @@ def test_an_ignored_signal_stays_ignored(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("stalled", [HOSTS[1], "/started"])
-def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled: str) -> None:
+def test_a_signal_while_processes_read_hosts(store: WebStore, tmp_path: Path, stalled: str) -> None:
     store.faults[stalled] = stall = Stall()
     (tmp_path / "sitecustomize.py").write_text(  # a worker process requests a file while it starts
         "import sys, urllib.request\n"
@@ -166,7 +166,7 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
     assert interrupt(command, stall, os.environ | variables) == (130, "", "xla-insights: stopped\n")
 
 
-def test_a_thread_inside_numpy(store: WebStore) -> None:
+def test_a_signal_while_a_thread_is_inside_numpy(store: WebStore) -> None:
     """At Python's exit the thread would end inside NumPy's C++ code, which aborts the process."""
     store.faults[HOSTS[0]] = stall = Stall()
     program = (

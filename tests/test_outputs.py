@@ -12,7 +12,7 @@ from helpers import write_session
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.files.replace import replace_atomically
 
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 WRITING_COMMANDS = [
     ["report", "--html"],
     ["export", "--format", "chrome", "-o"],
@@ -56,7 +56,7 @@ def session(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", WRITING_COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("name", ["vm.xplane.pb", "description.txt", "ours.json"])
 def test_no_output_over_an_input(
-    command: list[str], spelling: Callable[[Path], str], name: str, session: Path, capsys: Capture
+    command: list[str], spelling: Callable[[Path], str], name: str, session: Path, capsys: Capsys
 ) -> None:
     before = (session / name).read_bytes()
     inputs = [str(session / "vm.xplane.pb"), "--catalog", str(session / "ours.json")]
@@ -71,7 +71,7 @@ def test_no_output_over_an_input(
 
 
 def test_a_table_name_that_links_to_the_capture_is_refused(
-    session: Path, tmp_path: Path, capsys: Capture
+    session: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
     capture = session / "vm.xplane.pb"
     before = capture.read_bytes()
@@ -82,7 +82,7 @@ def test_a_table_name_that_links_to_the_capture_is_refused(
     assert capture.read_bytes() == before
 
 
-def test_other_captures_are_refused_as_outputs(session: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_other_captures_are_refused_as_outputs(session: Path, tmp_path: Path, capsys: Capsys) -> None:
     with pytest.raises(SystemExit):
         main(["report", str(session), "--html", str(tmp_path / "other.xplane.pb")])
     assert "is named like a capture" in capsys.readouterr().err
@@ -140,7 +140,7 @@ class TestReplacing:
             with replace_atomically(tmp_path / "out") as temporary:
                 assert set(tmp_path.iterdir()) == {temporary, written, recent}
 
-    def test_special_files_are_written_directly(
+    def test_a_file_to_which_this_process_prints_is_written_in_place(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         out = (tmp_path / "out").open("w")

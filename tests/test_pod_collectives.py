@@ -1,4 +1,4 @@
-"""The collectives of one host: instances, groups, and the limit of rows."""
+"""The collectives of one host: rows, groups, and the limit of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pods import recorded_trace
 from programs import module, read
 from synthetic import pod
 from synthetic.hlo import Instruction as Hlo
-from synthetic.pod_schedule import Late, Pod, schedule
+from synthetic.pod_schedule import Delay, Pod, schedule
 from synthetic.times import MS
 from synthetic.writer import Space
 
@@ -24,15 +24,19 @@ from tb_xla_insights.pod.thinning import limit_rows
 SMALL = Pod(hosts=2, cores=2, steps=3)
 
 
+def hosts_of(training: Pod) -> list[HostCollectives]:
+    return [host_collectives(trace_of(space.to_bytes())) for space in pod.files(training)]
+
+
 def first_host(training: Pod) -> HostCollectives:
-    return host_collectives(trace_of(pod.files(training)[0].to_bytes()))
+    return hosts_of(training)[0]
 
 
 def test_every_execution_on_every_core_has_a_row() -> None:
     host = first_host(SMALL)
     assert [
         (instruction.program, instruction.name, instruction.kind) for instruction in host.instructions
-    ] == [(pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)]
+    ] == [(pod.MODULE_NAME, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)]
     assert len(host) == host.recorded_count == 3 * 3 * 2
     assert host.run_id.tolist() == [1000, 1001, 1002]
     assert host.run_step.tolist() == [0, 1, 2]
@@ -46,11 +50,11 @@ def test_every_execution_on_every_core_has_a_row() -> None:
 
 
 def test_an_asynchronous_collective_is_one_row_that_waits_in_its_done() -> None:
-    host = first_host(replace(SMALL, overlapped=True))
+    host = first_host(replace(SMALL, is_asynchronous=True))
     assert [instruction.name for instruction in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
     rows = host.instruction == 0
     assert (host.wait_start_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
-    exchange = schedule(replace(SMALL, overlapped=True))[0][0].exchanges[0][0]
+    exchange = schedule(replace(SMALL, is_asynchronous=True))[0][0].exchanges[0][0]
     assert host.wait_start_ps[rows][0] - host.begin_ps[rows][0] == exchange.wait_ps - exchange.begin_ps
     assert host.end_ps[rows][0] - host.wait_start_ps[rows][0] == exchange.end_ps - exchange.wait_ps
 
@@ -113,9 +117,11 @@ def test_step_work_excludes_collectives() -> None:
 
 @pytest.mark.parametrize("max_rows", [17, 12, 5])
 def test_hosts_leave_out_the_same_instructions(max_rows: int) -> None:
-    """The remaining rows are a subset, with the first and the last instruction of the program."""
-    host = first_host(SMALL)
+    """The remaining rows are a subset. As long as only instructions are left out, the first and the last one of the
+    program remain."""
+    host, second_host = hosts_of(SMALL)
     limited = limit_rows(host, max_rows)
+    assert (limited.instruction == limit_rows(second_host, max_rows).instruction).all()
     assert 0 < len(limited) <= max_rows
     assert limited.recorded_count == host.recorded_count
     rows = set(zip(host.instruction.tolist(), host.run.tolist(), host.core.tolist(), strict=True))
@@ -124,7 +130,7 @@ def test_hosts_leave_out_the_same_instructions(max_rows: int) -> None:
         < rows
     )
     if max_rows >= 12:
-        assert set(limited.instruction.tolist()) >= {0, 2}  # the first and the last one of the program
+        assert set(limited.instruction.tolist()) >= {0, 2}
 
 
 def test_a_host_without_collectives() -> None:
@@ -148,6 +154,6 @@ def test_processes_of_a_recorded_training_share_run_ids() -> None:
 
 
 def test_a_late_host_waits_least() -> None:
-    late_pod = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
-    late_host, waiting_host = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late_pod))
+    late_pod = Pod(hosts=2, cores=1, steps=3, delays=(Delay(0, "input", 30 * MS),))
+    late_host, waiting_host = hosts_of(late_pod)
     assert late_host.exposed_ps.sum() < waiting_host.exposed_ps.sum() / 3

@@ -1,35 +1,24 @@
-"""Late hosts and their causes, in pods in which both are known."""
+"""Delay hosts, their causes and the gain of a fix, in pods in which all are known."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
-from build import trace_of
-from helpers import small_space
-from pods import compare_pod, host_input, inputs, recorded
+from pods import compare_pod, inputs, recorded
 from synthetic import pod
-from synthetic.pod_schedule import Cause, Clock, Late, Pod
-from synthetic.times import MS, US, jitter
-from synthetic.writer import Space
+from synthetic.pod_schedule import Cause, Clock, Delay, Pod
+from synthetic.times import MS, jitter
 
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import late_names
-from tb_xla_insights.pod.arrivals import Arrivals, charge_waits, exposed_waits_ps
-from tb_xla_insights.pod.clocks import Clocks
-from tb_xla_insights.pod.collectives import host_collectives
+from tb_xla_insights.pod.arrivals import exposed_waits_ps
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
-from tb_xla_insights.pod.instances import Instances
-from tb_xla_insights.pod.late_hosts import find_late_hosts
-from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding, straggler_row
 from tb_xla_insights.pod.verdict import verdict_text
-from tb_xla_insights.pod.view import hosts_view
 
 HOSTS, STEPS = 8, 12
 POD = Pod(
@@ -40,12 +29,13 @@ POD = Pod(
     clocks={host: Clock(jitter(f"clock {host}", 4 * MS)) for host in range(HOSTS)},
 )
 HALVES = ((0, 1, 2, 3), (4, 5, 6, 7))
-LOADER = Late(5, "input", 38 * MS)
+LOADER = Delay(5, "input", 38 * MS)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The expected result: the late hosts, the cause on the first of them, how often it recurs."""
+    """The expected result: the late hosts; the cause on the first of them, how often it recurs, and its annotation; the
+    late core if it is a single one; and the number of steps in which a single host is late."""
 
     hosts: Sequence[int]
     cause: str | None
@@ -57,58 +47,62 @@ class Truth:
 
 BATCH = "Training_Step/next_batch"
 CASES: dict[str, tuple[Pod, Truth]] = {
-    "a loader": (replace(POD, late=(LOADER,)), Truth([5], "input", annotation=BATCH)),
-    "Python": (replace(POD, late=(Late(3, "python", 38 * MS),)), Truth([3], "python")),
+    "a loader": (replace(POD, delays=(LOADER,)), Truth([5], "input", annotation=BATCH)),
+    "Python": (replace(POD, delays=(Delay(3, "python", 38 * MS),)), Truth([3], "python")),
     "tracing": (
-        replace(POD, late=(Late(3, "tracing", 38 * MS),)),
+        replace(POD, delays=(Delay(3, "tracing", 38 * MS),)),
         Truth([3], "tracing", annotation="Training_Step/backward"),
     ),
-    "devices": (replace(POD, late=(Late(3, "device", 8 * MS),)), Truth([3], "device")),
-    "a core": (replace(POD, late=(Late(3, "device", 8 * MS, core=1),)), Truth([3], "device", core=1)),
+    "devices": (replace(POD, delays=(Delay(3, "device", 8 * MS),)), Truth([3], "device")),
+    "a core": (replace(POD, delays=(Delay(3, "device", 8 * MS, core=1),)), Truth([3], "device", core=1)),
     "one compilation": (
-        replace(POD, late=(Late(3, "compile", 800 * MS, (7,)),)),
+        replace(POD, delays=(Delay(3, "compile", 800 * MS, (7,)),)),
         Truth([3], "compile", "once", steps=1),
     ),
     "half of the steps": (
-        replace(POD, late=(Late(3, "input", 38 * MS, (1, 3, 5, 7, 9, 11)),)),
+        replace(POD, delays=(Delay(3, "input", 38 * MS, (1, 3, 5, 7, 9, 11)),)),
         Truth([3], "input", "some_steps", BATCH, steps=6),
     ),
     "two with different causes": (
-        replace(POD, late=(Late(3, "input", 38 * MS), Late(6, "device", 10 * MS))),
+        replace(POD, delays=(Delay(3, "input", 38 * MS), Delay(6, "device", 10 * MS))),
         Truth([3, 6], "input", annotation=BATCH),
     ),
-    "a class of hosts": (
-        replace(POD, late=tuple(Late(host, "input", 38 * MS) for host in (1, 3, 5, 7))),
+    "every other host": (
+        replace(POD, delays=tuple(Delay(host, "input", 38 * MS) for host in (1, 3, 5, 7))),
         Truth([1, 3, 5, 7], "input", annotation=BATCH),
     ),
     "a stage that all others wait for": (
-        replace(POD, groups=HALVES, late=(LOADER,)),
+        replace(POD, groups=HALVES, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "a stage on its own": (
-        replace(POD, groups=HALVES, joined=False, late=(LOADER,)),
+        replace(POD, groups=HALVES, exchanges_loss=False, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "a stage whose results the next one waits for": (
-        replace(POD, groups=HALVES, staged=True, late=(Late(2, "input", 38 * MS),)),
+        replace(POD, groups=HALVES, is_pipeline=True, delays=(Delay(2, "input", 38 * MS),)),
         Truth([2], "input", annotation=BATCH),
     ),
     "stages of interleaved hosts": (
-        replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), late=(LOADER,)),
+        replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "an asynchronous collective": (
-        replace(POD, overlapped=True, late=(LOADER,)),
+        replace(POD, is_asynchronous=True, delays=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
     "captures of different ranges": (
         replace(
-            POD, captured={1: (2, 11), 4: (0, 7), 6: (3, 9)}, run_ids=False, numbered=False, late=(LOADER,)
+            POD,
+            captured_steps={1: (2, 11), 4: (0, 7), 6: (3, 9)},
+            has_run_ids=False,
+            has_step_numbers=False,
+            delays=(LOADER,),
         ),
         Truth([5], "input", annotation=BATCH),
     ),
     "two hosts": (
-        replace(POD, hosts=2, late=(Late(1, "input", 38 * MS),)),
+        replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)),
         Truth([1], "input", annotation=BATCH),
     ),
 }
@@ -148,7 +142,7 @@ def check_texts(comparison: HostComparison) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a loader", "devices", "a core", "one compilation", "half of the steps", "a class of hosts",
+    "name", ["a loader", "devices", "a core", "one compilation", "half of the steps", "every other host",
              "a stage that all others wait for", "a stage whose results the next one waits for",
              "an asynchronous collective", "two hosts"],
 )  # fmt: skip
@@ -156,7 +150,7 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
     """Within 10 %: the first step of a capture is shorter, as no device works yet."""
     training, _ = CASES[name]
     fixed = compare_pod(training).step_if_fixed_ps
-    truth = compare_pod(replace(training, late=())).table
+    truth = compare_pod(replace(training, delays=())).table
     assert fixed is not None
     assert truth.mean_step_ps is not None
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
@@ -164,73 +158,53 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
 
 def test_the_fixed_step_is_not_shorter_than_the_work_of_the_other_hosts() -> None:
     """Their host work is longer than their device work, but hidden by the late host."""
-    training = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
+    training = replace(POD, hosts=6, tracing_ps=40 * MS, delays=(LOADER,))
     comparison = compare_pod(training)
     assert comparison.late_hosts.parties == [5]
     assert comparison.step_if_fixed_ps == pytest.approx(
-        compare_pod(replace(training, late=())).table.mean_step_ps, rel=0.05
+        compare_pod(replace(training, delays=())).table.mean_step_ps, rel=0.05
     )
 
 
 @pytest.mark.parametrize("cause", ["input", "tracing"])
 def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
     """Both are reported: fixing only the first gains little."""
-    comparison = compare_pod(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    comparison = compare_pod(replace(POD, hosts=6, delays=(LOADER, Delay(2, cause, 30 * MS))))
     assert comparison.late_hosts.parties == [5, 2]
     assert [late_cause.name for late_cause in comparison.causes if late_cause] == ["input", cause]
     truth = compare_pod(replace(POD, hosts=6)).table.mean_step_ps
     assert comparison.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
 
 
-def test_lateness_of_a_class_is_relative_to_the_others() -> None:
+def test_lateness_is_relative_to_the_hosts_that_are_not_late() -> None:
     """Six of eight hosts are late: the median host of all is one of them."""
-    late_hosts = tuple(Late(host, "device", 8 * MS) for host in range(6))
-    comparison = compare_pod(replace(POD, late=late_hosts))
+    late_hosts = tuple(Delay(host, "device", 8 * MS) for host in range(6))
+    comparison = compare_pod(replace(POD, delays=late_hosts))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
     assert comparison.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
 
 
 def test_a_slightly_late_host_costs_little() -> None:
-    comparison = compare_pod(replace(POD, late=(Late(3, "device", MS),)))
+    comparison = compare_pod(replace(POD, delays=(Delay(3, "device", MS),)))
     step = comparison.table.mean_step_ps
     assert step is not None
     assert comparison.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
 
 
 def test_unrelated_jobs_do_not_limit_the_gain() -> None:
-    """Hosts of another script take 50 ms a step, independent of the late one."""
-    scripts = dict.fromkeys(range(4), "SyncTensorsGraph.9")
-    comparison = compare_pod(replace(POD, scripts=scripts, late=(LOADER,)))
+    """The hosts of another program do not wait for the late one, so only half of the hosts gain from its fix."""
+    module_names = dict.fromkeys(range(4), "SyncTensorsGraph.9")
+    comparison = compare_pod(replace(POD, module_names=module_names, delays=(LOADER,)))
     assert comparison.late_hosts.parties == [5]
     step = comparison.table.mean_step_ps
     assert step is not None
-    assert comparison.step_if_fixed_ps == pytest.approx(step - 0.4 * step / 2, rel=0.05)
-
-
-def test_no_late_host() -> None:
-    comparison = compare_pod(POD)
-    assert comparison.late_hosts.kind == "none"
-    assert straggler_finding(comparison) is None
-    assert comparison.late_hosts.waits_ps < 100 * US
-
-
-def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
-    """It arrives at the common collective 18 ms after the first host, because it waited that long for the host's
-    data."""
-    comparison = compare_pod(replace(POD, groups=HALVES, staged=True))
-    assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
-    assert comparison.late_hosts.kind == "none"
-    assert straggler_finding(comparison) is None
-
-
-def test_lateness_within_the_clock_error_is_not_reported() -> None:
-    """40 us of noise, and a host that is late by 200 us in a step of 30 ms."""
-    assert straggler_finding(compare_pod(replace(POD, late=(Late(3, "device", 200 * US),)))) is None
+    gain_of_job = 0.4
+    assert comparison.step_if_fixed_ps == pytest.approx(step * (1 - gain_of_job / 2), rel=0.05)
 
 
 def test_a_different_late_host_in_each_step() -> None:
-    late_hosts = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
-    comparison = compare_pod(replace(POD, late=late_hosts))
+    late_hosts = tuple(Delay(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
+    comparison = compare_pod(replace(POD, delays=late_hosts))
     finding = straggler_finding(comparison)
     assert finding is not None
     assert (comparison.late_hosts.kind, comparison.late_hosts.parties) == ("changing", [])
@@ -242,7 +216,9 @@ def test_a_different_late_host_in_each_step() -> None:
 def test_the_title_names_only_hosts_that_wait() -> None:
     """Hosts exchange in pairs: the other six share no collective with the late one."""
     pairs = tuple((host, host + 4) for host in range(4))
-    finding = straggler_finding(compare_pod(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
+    finding = straggler_finding(
+        compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
+    )
     assert finding is not None
     assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
 
@@ -254,47 +230,25 @@ def test_one_late_host_hides_another() -> None:
     assert finding is not None
     for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
         assert part in finding.advice
-    alone = compare_pod(replace(POD, late=(Late(6, "device", 10 * MS),)))
+    without_first = compare_pod(replace(POD, delays=(Delay(6, "device", 10 * MS),)))
     assert comparison.late_hosts.parties == [3, 6]
     assert [cause.name for cause in comparison.causes if cause] == ["input", "device"]
-    assert alone.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
+    assert without_first.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
 
 
 def test_missing_files() -> None:
-    comparison = compare_pod(replace(POD, late=(LOADER,)), missing={1, 2})
+    comparison = compare_pod(replace(POD, delays=(LOADER,)), missing={1, 2})
     assert [comparison.hosts[host].name for host in comparison.late_hosts.parties] == [pod.name_of(5)]
     assert comparison.note is None
 
 
-def test_a_host_with_another_script_is_not_compared() -> None:
-    comparison = compare_pod(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
-    assert comparison.note == (
-        "The clock of 1 host is not related to the others': its arrivals are not compared."
-    )
-    assert comparison.late_hosts.parties == [5]
-
-
-@pytest.mark.parametrize(
-    ("changes", "state"),
-    [
-        ({"scripts": {host: f"SyncTensorsGraph.{host}" for host in range(HOSTS)}}, "no_collectives"),
-        ({"groups": HALVES, "programs_have_groups": False, "late": (LOADER,)}, "clocks_apart"),
-    ],
-)
-def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:
-    comparison = compare_pod(replace(POD, **changes))  # type: ignore[arg-type]
-    assert comparison.state == state
-    assert comparison.late_hosts.kind == "unknown"
-    assert straggler_finding(comparison) is None
-
-
-@pytest.mark.parametrize("extra", [5 * MS, 0])
-def test_cores_of_one_host(extra: int) -> None:
-    late_cores = (Late(0, "device", extra, core=2),) if extra else ()
-    comparison = compare_pod(replace(POD, hosts=1, cores=4, late=late_cores))
+@pytest.mark.parametrize("late_ps", [5 * MS, 0])
+def test_cores_of_one_host(late_ps: int) -> None:
+    late_cores = (Delay(0, "device", late_ps, core=2),) if late_ps else ()
+    comparison = compare_pod(replace(POD, hosts=1, cores=4, delays=late_cores))
     assert comparison.state == "one_host"
     finding = straggler_finding(comparison)
-    if not extra:
+    if not late_ps:
         assert finding is None
         return
     assert finding is not None
@@ -307,14 +261,14 @@ def test_cores_of_one_host(extra: int) -> None:
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
 def test_the_median_host_is_not_late(cause: Cause) -> None:
-    comparison = compare_pod(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
+    comparison = compare_pod(replace(POD, delays=tuple(Delay(host, cause, 38 * MS) for host in range(5))))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4]
     assert comparison.median_host in (5, 6, 7)
 
 
 def test_exposed_time_without_waiting() -> None:
     """The exposed time without waiting equals that of the same pod without the late host."""
-    with_late_host, even = compare_pod(replace(POD, late=(LOADER,))), compare_pod(POD)
+    with_late_host, even = compare_pod(replace(POD, delays=(LOADER,))), compare_pod(POD)
     rows, truth = exposed_without_waiting(with_late_host), exposed_without_waiting(even)
     for host in range(HOSTS):
         assert rows[host]["left_ps"] == rows[host]["exposed_ps"] - rows[host]["waiting_ps"]
@@ -325,7 +279,7 @@ def test_exposed_time_without_waiting() -> None:
 
 def test_a_cut_file_has_no_cause_and_is_not_the_median_host() -> None:
     """The missing part of the file may be of any class."""
-    hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
+    hosts = inputs(replace(POD, hosts=4, delays=(Delay(3, "input", 38 * MS),)))
     whole = compare_hosts(hosts)
     for cut_host in (whole.median_host, 3):
         assert cut_host is not None
@@ -341,7 +295,7 @@ def test_a_cut_file_has_no_cause_and_is_not_the_median_host() -> None:
 
 def test_the_wait_of_each_other_host_is_its_mean_over_the_steps() -> None:
     """Four of eight hosts are late, the other four wait equally long for them."""
-    comparison = compare_pod(CASES["a class of hosts"][0])
+    comparison = compare_pod(CASES["every other host"][0])
     mean_ms = re.search(r"for them, ([\d.]+)\s?ms each in a step\.$", verdict_text(comparison))
     assert mean_ms is not None
     for host in (0, 2, 4, 6):
@@ -349,43 +303,9 @@ def test_the_wait_of_each_other_host_is_its_mean_over_the_steps() -> None:
         assert float(mean_ms[1]) == pytest.approx(waits_ps / STEPS / MS, abs=0.1)
 
 
-def test_hosts_with_collectives_but_without_steps() -> None:
-    """None of the captures has a whole step."""
-    hosts = []
-    for host in inputs(replace(POD, hosts=3)):
-        without_steps = replace(
-            host.collectives,
-            step_numbers=np.zeros(0, np.int64),
-            step_work_ps=host.collectives.step_work_ps[:0],
-            run_step=np.full_like(host.collectives.run_step, -1),
-        )
-        hosts.append(replace(host, document={**host.document, "steps": []}, collectives=without_steps))
-    comparison = compare_hosts(hosts)
-    assert (comparison.state, comparison.late_hosts.kind) == ("compared", "unknown")
-    assert hosts_view(comparison)["verdict"]["text"].endswith("no collective is in a whole step.")
-
-
-def test_hosts_without_devices_collectives_or_steps() -> None:
-    hosts = inputs(replace(POD, hosts=2))
-    idle, empty = Space(), Space()
-    idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
-    empty.plane("/host:CPU").line("python")
-    without_collectives = [
-        host_input(trace_of(space.to_bytes(), "host")) for space in (idle, empty, small_space())
-    ]
-    for compared_hosts in (
-        [*hosts, *without_collectives],
-        without_collectives,
-        *([host] for host in without_collectives),
-    ):
-        comparison = compare_hosts(compared_hosts)
-        assert straggler_finding(comparison) is None
-        assert len(host_rows(comparison)) == len(exposed_without_waiting(comparison)) == len(compared_hosts)
-        assert json.loads(json.dumps(hosts_view(comparison)))["state"] == comparison.state
-
-
 def test_recorded_trainings_with_and_without_a_late_loader() -> None:
-    """In one recording, one of four processes takes 30 ms more for its batch; its fixed step is the other's step."""
+    """In one recording, one of four processes takes 30 ms more for its batch. Its predicted step without that lateness
+    is the step of the other recording."""
     late_loader, steady = compare_hosts(recorded("late_loader")), compare_hosts(recorded("steady"))
     finding = straggler_finding(late_loader)
     assert finding is not None
@@ -397,28 +317,3 @@ def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     assert finding.step_if_fixed_ps == pytest.approx(steady.table.mean_step_ps, rel=0.03)
     assert straggler_finding(steady) is None
     assert steady.late_hosts.kind == "none"
-
-
-@pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
-def test_hosts_with_random_arrivals_are_not_late(hosts: int, steps: int) -> None:
-    """Noise of a tenth of a step, in 50 sessions each: chance makes a host late in one of a hundred sessions."""
-    kinds = [find_late_hosts(random_arrivals(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
-    assert kinds.count("late") <= 1
-    assert kinds.count("changing") > 40
-
-
-ONE_HOST = host_collectives(trace_of(pod.files(replace(POD, hosts=1, steps=1))[0].to_bytes()))
-
-
-def random_arrivals(hosts: int, steps: int, seed: int) -> Arrivals:
-    """A session with one collective per step and random arrivals."""
-    noise = np.random.default_rng(seed).normal(0, 10 * MS, (steps, hosts))
-    begin = (np.arange(steps)[:, None] * 100 * MS + noise).astype(np.int64)
-    end = np.broadcast_to(begin.max(axis=1, keepdims=True) + MS, begin.shape)
-    step, present = np.arange(steps, dtype=np.int32), np.ones(begin.shape, np.bool_)
-    instances = Instances(np.zeros(steps, np.int32), step, present, begin, begin, end, [])
-    zeros, end_count = np.zeros(hosts, np.int64), np.full(hosts, steps, np.int32)
-    clocks = Clocks(zeros, zeros, np.zeros(hosts), zeros + US, zeros, end_count, np.ones(hosts, np.bool_))
-    parties, shared = (ONE_HOST,) * hosts, SharedInstructions([], [], [], [])
-    component, charges = np.zeros(hosts, np.int32), charge_waits(instances)
-    return Arrivals(parties, shared, instances, clocks, component, *charges, [step] * hosts, steps)

@@ -11,15 +11,22 @@ from typing import Any
 import pytest
 from captures import real_trace, session
 from programs import STEP_PS, Step, training
-from synthetic import case_study
+from synthetic import case_study, dynamo_issue, transformer
 from synthetic.hlo import Computation, HloModule, Instruction
 
 from tb_xla_insights.analysis.propagation import propagation_view
+from tb_xla_insights.analysis.propagation.tree import device_ps_in_steps
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import roots
+from tb_xla_insights.logdir.store import Store, session_opener
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.session import load
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +36,7 @@ RUN = 950_000
 
 
 def program() -> bytes:
-    """A fusion of two scopes, two products of another line, one of them bare, and an op without a name."""
+    """A fusion of two scopes, two matrix products of another line, one of them bare, and an op without a name."""
     inner = [
         Instruction(1, "a", "add", FORWARD, source_file="model.py", source_line=3),
         Instruction(2, "b", "add", UPDATE, source_file="model.py", source_line=3),
@@ -90,7 +97,7 @@ def test_rows_have_the_intervals_of_their_work(loaded: SessionTrace) -> None:
     }
 
 
-def test_parts_add_up_in_a_step_and_in_all(loaded: SessionTrace) -> None:
+def test_annotated_and_other_time_add_up_in_a_step_and_in_the_capture(loaded: SessionTrace) -> None:
     view = propagation_view(loaded, 1)
     (root,) = (row for row in view["tree"] if not row["depth"])
     rest = view["unannotated"]
@@ -98,6 +105,33 @@ def test_parts_add_up_in_a_step_and_in_all(loaded: SessionTrace) -> None:
     assert root["device_ps"] + rest["device_ps"] == view["total"]["device_ps"]
     assert view["means"] == {"steps": 3, "devices": 1}
     assert 3 * root["mean_device_ps"] == root["device_ps"]
+
+
+def test_an_op_of_several_scopes_in_one_phase_counts_once(tmp_path: Path) -> None:
+    inner = [
+        Instruction(n, f"add.{n}", "add", f"Training_Step.1/forward.2/layer.{n}/aten__add") for n in (1, 2, 3)
+    ]
+    entry = [Instruction(10, "fusion.1", "fusion", calls=[1]), Instruction(11, "dot.1", "dot", UPDATE)]
+    proto = HloModule(
+        "SyncTensorsGraph.1", 7, [Computation(1, "fused", inner), Computation(2, "entry", entry)]
+    )
+    steps = [Step(PHASES, [(RUN, [("fusion.1", 90, ""), ("dot.1", 40, "")])])]
+    strip = propagation_view(training(tmp_path, steps, proto.to_bytes()))["phase_rows"]["device"]
+    assert [(segment["device_ps"], segment["ops"]) for segment in strip] == [(90, 1), (40, 1)]
+
+
+def test_means_of_hosts_with_different_numbers_of_steps_and_devices(tmp_path: Path) -> None:
+    """Host a has one step on one device, host b six steps on two: 13 steps of a device."""
+    spaces = {"a": dynamo_issue.build("lazy"), "b": transformer.build()}
+    traces = [
+        real_trace(space.write(tmp_path / name / f"{name}.xplane.pb").parent)
+        for name, space in spaces.items()
+    ]
+    view = propagation_view(build_session("session", "session", traces, []))
+    assert view["means"] == {"steps": 7, "devices": 3}
+    device_ps = sum(device_ps_in_steps(trace)["Training_Step"] for trace in traces)
+    (root,) = (row for row in view["tree"] if row["path"] == "Training_Step")
+    assert root["mean_device_ps"] == device_ps // 13
 
 
 def test_the_steps_of_the_host_are_listed(loaded: SessionTrace) -> None:
@@ -125,13 +159,7 @@ def test_phases_of_the_case_study() -> None:
 class TestRoutes:
     @pytest.fixture
     def get(self) -> Any:
-        """Answers of the routes over the demos' logdir."""
-        from tb_xla_insights.logdir.listing import Listing
-        from tb_xla_insights.logdir.sessions import roots
-        from tb_xla_insights.logdir.store import Store, session_opener
-        from tb_xla_insights.plugin.arguments import Arguments
-        from tb_xla_insights.plugin.routes import Routes
-
+        """Answers of the routes about the case study."""
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
@@ -150,8 +178,8 @@ class TestRoutes:
 
     def test_a_step_by_its_number(self, get: Any) -> None:
         assert get("propagation", step_number="1209")["step"]["index"] == 5
-        usual = get("propagation")["step"]
-        assert get("propagation", step_number="no such number")["step"] == usual
+        default_step = get("propagation")["step"]
+        assert get("propagation", step_number="no such number")["step"] == default_step
 
     def test_a_selection_of_the_timeline_is_picked(self, get: Any) -> None:
         (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")

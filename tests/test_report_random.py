@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from captures import Core, Event, Row, capture, session, thread
+from captures import Core, Event, HostThread, capture, session, thread
 from sums import check_sums
 
 from tb_xla_insights.analysis.window.window import window
@@ -82,7 +82,7 @@ def any_core(pick: random.Random, scale: int, number: int) -> Core:
     return Core(ops, runs, name=f"{pick.choice(('TPU', 'GPU'))}:{number}")
 
 
-Planes = list[Row | Core]
+Planes = list[HostThread | Core]
 """The threads and cores of a host."""
 
 

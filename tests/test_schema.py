@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from schema_checks import fits, fits_route
+from schema_checks import check_answer, check_document
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
@@ -31,24 +31,24 @@ def test_generated_files_are_up_to_date(path: Path) -> None:
 
 def test_reports_fit(sessions: list[xi.Session]) -> None:
     for session in sessions:
-        fits(session.report(), "report")
+        check_document(session.report(), "report")
 
 
 def test_windows_fit(sessions: list[xi.Session]) -> None:
     for session in sessions:
-        fits(session.window(0, session.duration_ps // 3), "window")
+        check_document(session.window(0, session.duration_ps // 3), "window")
 
 
 def test_comparisons_fit(sessions: list[xi.Session]) -> None:
     for first, second in zip(sessions, [*sessions[1:], sessions[0]], strict=True):
-        fits(first.compare(second), "compare")
+        check_document(first.compare(second), "compare")
 
 
 def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
     folders = [path for path in sorted(shared_traces.glob("torch_xla/tiny_*")) if (path / "plugins").is_dir()]
     assert folders
     for folder in folders:
-        fits(xi.load(str(folder)).report(), "report")
+        check_document(xi.load(str(folder)).report(), "report")
 
 
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
@@ -58,18 +58,18 @@ def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
             gap_views.gap(trace, row["device"], row["start_ps"], other_host=1) for row in gaps["items"][:1]
         ]
         device = [trace.devices[0].id] if trace.devices else []
-        fits_route(views.overview(trace), "overview")
-        fits_route({"counts": views.counts(trace)}, "counts")
-        fits_route(gaps, "gaps")
+        check_answer(views.overview(trace), "overview")
+        check_answer({"counts": views.counts(trace)}, "counts")
+        check_answer(gaps, "gaps")
         for gap in first_gaps:
-            fits_route(gap, "gap")
-        fits_route(execution_views.executions(trace), "executions")
-        fits_route(execution_views.executions(trace, devices=device), "executions")
-        fits_route(compile_views.compiles(trace), "compiles")
+            check_answer(gap, "gap")
+        check_answer(execution_views.executions(trace), "executions")
+        check_answer(execution_views.executions(trace, devices=device), "executions")
+        check_answer(compile_views.compiles(trace), "compiles")
 
 
 def test_unknown_keys_and_wrong_types_are_detected(sessions: list[xi.Session]) -> None:
     report = sessions[0].report()
     for change in ({"more": 1}, {"schema": "1"}, {"gaps": report["gaps"] | {"count": None}}):
         with pytest.raises(ValueError, match="validation error"):
-            fits(report | change, "report")
+            check_document(report | change, "report")

@@ -36,21 +36,22 @@ def test_rows_are_equal_after_conversion_to_columns_and_back() -> None:
 
 def test_rows_of_hosts_follow_each_other() -> None:
     rows_of_host = StepRows.from_rows(ROWS)
-    joined = StepRows.joined(
+    rows = StepRows.concatenated(
         [rows_of_host, StepRows.from_rows([]), rows_of_host.shifted(steps=COUNT, by_ps=7)]
     )
     later = [step | {"index": step["index"] + COUNT, "start_ps": step["start_ps"] + 7} for step in ROWS]
-    assert joined == [*ROWS, *later]
-    assert (joined[COUNT - 1], joined[COUNT]) == (ROWS[-1], later[0])
+    assert rows == [*ROWS, *later]
+    assert (rows[COUNT - 1], rows[COUNT]) == (ROWS[-1], later[0])
     assert not StepRows.from_rows([])
 
 
 @pytest.mark.parametrize("indented", [False, True])
-@pytest.mark.parametrize("more", [0, 1 << 70])
-def test_json_is_that_of_rows(indented: bool, more: int) -> None:
+@pytest.mark.parametrize("number", [0, 1 << 70])
+def test_json_is_that_of_rows(indented: bool, number: int) -> None:
+    """Also beside a number that orjson refuses."""
     rows = [{key: value for key, value in step.items() if key != "large"} for step in ROWS[:5]]
-    text = json_bytes({"steps": StepRows.from_rows(rows), "more": more}, indented=indented)
-    assert text == json_bytes({"steps": rows, "more": more}, indented=indented)
+    text = json_bytes({"steps": StepRows.from_rows(rows), "number": number}, indented=indented)
+    assert text == json_bytes({"steps": rows, "number": number}, indented=indented)
     assert json.loads(text)["steps"] == rows
     assert json_bytes([StepRows.from_rows([])], indented=indented) == json_bytes([[]], indented=indented)
 

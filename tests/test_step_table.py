@@ -63,7 +63,7 @@ def test_overlapping_runs_count_once(steps: list[list[tuple[int, int]]]) -> None
         {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60), event("f(1)", 160, 5)]},
     ],
 )
-def test_steps_from_a_device_contain_its_work_in_them(lines: dict[str, list[Event]]) -> None:
+def test_steps_from_a_device_have_the_work_within_them(lines: dict[str, list[Event]]) -> None:
     """No launch is known. One op lasts from the first step into the second."""
     work = [event("fusion", 10, 40), event("fusion", 80, 30), event("fusion", 120, 40)]
     rows = steps_report(session(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines))))
@@ -98,7 +98,7 @@ def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     rows = steps_report(session(trace))
     assert [(row["number"], row["start_ps"], row["duration_ps"], row["executions"]) for row in rows] == [
-        (step.number, step.start_ps, step.duration_ps, step.launches) for step in truth.steps
+        (step.number, step.start_ps, step.duration_ps, step.launch_count) for step in truth.steps
     ]
     assert [row["compiles"] for row in rows] == [
         int(step.number == truth.recompiled_step) for step in truth.steps

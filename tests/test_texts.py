@@ -14,7 +14,7 @@ from helpers import write_session
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, TextError, parse_json, read_text
 
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 DIGITS = "9" * 5000
 
 
@@ -85,7 +85,7 @@ def test_a_directory_leaves_no_open_file(tmp_path: Path) -> None:
     ],
 )
 def test_every_bad_text_file_is_a_one_line_error(
-    create: Any, catalog_error: str, pairs_error: str, tmp_path: Path, capsys: Capture
+    create: Any, catalog_error: str, pairs_error: str, tmp_path: Path, capsys: Capsys
 ) -> None:
     session, path = write_session(tmp_path / "s", "vm"), tmp_path / "text"
     create(path)
@@ -112,7 +112,7 @@ def test_every_bad_text_file_is_a_one_line_error(
         ("--peaks", "inf,1"),
     ],
 )
-def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Capture) -> None:
+def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Capsys) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main(["report", str(write_session(tmp_path / "s", "vm")), option, value])
     assert exit_info.value.code == 2
@@ -121,8 +121,8 @@ def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Cap
 
 
 class TestReading:
-    def test_a_pipe_that_somebody_writes_into(self) -> None:
-        """As a shell's `<(…)` is."""
+    def test_a_pipe_with_a_writer(self) -> None:
+        """A shell's `<(…)` is such a pipe."""
         read_end, write_end = os.pipe()
 
         def fill() -> None:

@@ -20,7 +20,7 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
 
-Capture = pytest.CaptureFixture[str]
+Capsys = pytest.CaptureFixture[str]
 BASELINE, SLOW_INPUT = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_slow_input"))
 
 
@@ -30,7 +30,7 @@ class TestReport:
         result = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
         assert result == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
 
-    def test_unknown_samples_and_no_steps_have_none(self) -> None:
+    def test_without_samples_or_steps_throughput_is_unknown(self) -> None:
         assert session_report(uneven(100, 200))["throughput"] is None
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
         assert session_report(stepless, samples_per_step=8)["throughput"] is None
@@ -49,7 +49,7 @@ class TestReport:
     def test_only_numbers_above_0_count_as_recorded(self, recorded: Any) -> None:
         assert throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, None) is None
 
-    def test_as_text_and_json(self, capsys: Capture) -> None:
+    def test_as_text_and_json(self, capsys: Capsys) -> None:
         assert main(["report", BASELINE, "--samples-per-step", "64", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)["throughput"]
         assert result == xi.load(BASELINE).report(samples_per_step=64)["throughput"]
@@ -65,7 +65,7 @@ class TestReport:
 @pytest.mark.parametrize("invalid", ["0", "-1", "nan", "inf", "many", ""])
 @pytest.mark.parametrize("command", [["report", BASELINE], ["compare", BASELINE, SLOW_INPUT]])
 def test_an_invalid_number_of_samples_is_wrong_usage(
-    command: list[str], invalid: str, capsys: Capture
+    command: list[str], invalid: str, capsys: Capsys
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main([*command, f"--samples-per-step={invalid}"])
@@ -111,7 +111,7 @@ class TestCompare:
         row = measure(comparison_document(a, b, (32, None)), "samples_median")
         assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)
 
-    def test_on_the_command_line(self, capsys: Capture) -> None:
+    def test_on_the_command_line(self, capsys: Capsys) -> None:
         def rates(*arguments: str) -> list[float]:
             assert main(["compare", BASELINE, SLOW_INPUT, *arguments, "--json"]) == 0
             row = measure(json.loads(capsys.readouterr().out), "samples_mean")

@@ -74,7 +74,7 @@ def test_read_after_a_step_belongs_to_it() -> None:
     assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.0, 1.5)
     assert (
         find_transfers(trace).per_step(trace, 1).tolist()
-        == find_early_executions(trace).per_step(trace)[2].tolist()
+        == find_early_executions(trace).per_step(trace).reads.tolist()
         == [2, 1]
     )
 

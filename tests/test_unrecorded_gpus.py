@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Core, Event, Row, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, session, thread
 from gpus import event, gpu, kernel
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.trace.model import Trace
 
 
-def host(*calls: tuple[str, int, int]) -> Row:
+def host(*calls: tuple[str, int, int]) -> HostThread:
     """A thread that calls the driver: name, device and correlation id of each call."""
     events: list[Event] = [
         event(name, 10 * number, 5, device_id=device, correlation_id=call)
@@ -34,10 +34,10 @@ def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
         Core(name="GPU:1", lines={"Stream #2(MemcpyH2D)": [event("MemcpyH2D", 0, 50, correlation_id=9)]}),
     )
     assert gpus_without_work(trace) == [("GPU:1", 2)]
-    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "device_without_work"]
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
     assert diagnostic.severity == "warning"
     assert diagnostic.message.startswith("GPU:1 recorded no kernels, although the host made 2 launches on it")
-    assert [item["name"] for item in device_summaries(session(trace))] == ["GPU:0"]
+    assert [device["name"] for device in device_summaries(session(trace))] == ["GPU:0"]
 
 
 def test_gpu_without_plane_is_reported() -> None:

@@ -25,7 +25,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.timeline import Timeline
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.trace.read import read_trace
 
@@ -58,7 +58,7 @@ def session_of(*sources: Source) -> SessionTrace:
     """The session of open files, one per host."""
     catalog = load_catalog()
     traces = [read_trace(source, catalog, host=f"host{number}") for number, source in enumerate(sources)]
-    return join_hosts("session", "session", traces, [])
+    return build_session("session", "session", traces, [])
 
 
 def session_at(path: Path) -> SessionTrace:
@@ -67,8 +67,8 @@ def session_at(path: Path) -> SessionTrace:
 
 
 def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
-    """Yields every answer about a session, computed lazily; without `details` only those about the whole session. An
-    InputError is an answer too."""
+    """Yields every answer about a session, computed lazily; without `details` none about a single device, gap, row or
+    event. An InputError is an answer too."""
     report = session_report(session, all_gaps=True)
     yield "report --json", json_bytes(report)
     yield "report", _printed_text(lambda console: print_report(console, report, "ops"))

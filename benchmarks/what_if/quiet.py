@@ -1,4 +1,4 @@
-"""Repeat a recording until other processes hardly disturb it."""
+"""Repeats a recording until other processes hardly disturb it."""
 
 import json
 import shutil
@@ -28,15 +28,15 @@ class Recording:
 def record(
     logdir: Path, start: Callable[[str], None], run: Callable[[], float], stop: Callable[[], None]
 ) -> None:
-    """Keeps the least disturbed of several recordings below `logdir`, with its `steps.json`. `run` trains some steps
-    and returns their mean in ms."""
+    """Keeps the least disturbed of several recordings below `logdir`, with its `steps.json`, which also has the mean
+    step of a last run without the profiler. `run` trains some steps and returns their mean in ms."""
     best: Recording | None = None
     for number in range(1, MAX_TRIES + 1):
         folder = logdir / f"try{number}"
         start(str(folder))
-        waiting_before_s, start = waiting_time_s(), time.perf_counter()
+        waiting_before_s, start_s = waiting_time_s(), time.perf_counter()
         step_ms = run()
-        share = (waiting_time_s() - waiting_before_s) / (time.perf_counter() - start)
+        share = (waiting_time_s() - waiting_before_s) / (time.perf_counter() - start_s)
         stop()
         if best is None or share < best.kept_waiting:
             shutil.rmtree(logdir / "plugins", ignore_errors=True)

@@ -29,7 +29,7 @@ PHASES = ("dynamo", "entire_backward_compile")
 
 
 class Model(nn.Module):
-    """Two blocks, separated by the operation that makes a guard fail."""
+    """Two blocks, with the operation of the scenario between them."""
 
     def __init__(self, scenario: str) -> None:
         super().__init__()

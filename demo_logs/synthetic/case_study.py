@@ -41,7 +41,7 @@ class ChainLink:
     """One link of a gap's chain: the host's activity, by class and thread."""
 
     name: str
-    category: str
+    class_name: str
     thread: str
     start_ps: int
     duration_ps: int
@@ -49,7 +49,7 @@ class ChainLink:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Device time of one run by the source of the ops' scopes."""
+    """Device time of one run by the state of the ops' scopes."""
 
     direct_ps: int
     recovered_ps: int
@@ -62,19 +62,19 @@ class StepTruth:
     number: int
     start_ps: int
     duration_ps: int
-    launches: int
+    launch_count: int
 
 
 @dataclass(frozen=True)
 class DeviceTruth:
-    """Span, busy and idle time of a core, the numbers of its runs and ops, and its gaps as (start, duration)."""
+    """Span, busy and idle time of a device, the numbers of its runs and ops, and its gaps as (start, duration)."""
 
     name: str
     span_ps: int
     busy_ps: int
     idle_ps: int
-    modules: int
-    ops: int
+    run_count: int
+    op_count: int
     gaps: tuple[tuple[int, int], ...]
 
 
@@ -172,21 +172,21 @@ def _device(space: Space, plan: Schedule, core: int) -> None:
 
 def _durations(execution: Execution, run_ps: int) -> list[tuple[Op, int]]:
     """The ops of a run with their durations. A core that starts late waits less in the all-reduce."""
-    late = execution.program.duration_ps - run_ps
+    late_ps = execution.program.duration_ps - run_ps
     return [
-        (op, op.duration_ps - late if op.is_collective else op.duration_ps) for op in execution.program.ops
+        (op, op.duration_ps - late_ps if op.is_collective else op.duration_ps) for op in execution.program.ops
     ]
 
 
 def truth() -> CaseStudyTruth:
     """The figures of the session, from its schedule and not from the file."""
     plan = schedule()
-    previous, execution = _execution_of(plan, 1205), _execution_of(plan, PLAIN_STEP)
+    previous, execution = _execution_of(plan, PLAIN_STEP - 1), _execution_of(plan, PLAIN_STEP)
     gap_start, gap_end = previous.runs[0][1], execution.runs[0][0]
     chain = _chain(plan, execution, gap_start)
     parts: dict[str, int] = {}
-    for part in chain:
-        parts[part.category] = parts.get(part.category, 0) + part.duration_ps
+    for link in chain:
+        parts[link.class_name] = parts.get(link.class_name, 0) + link.duration_ps
     early_step = next(step for step in plan.steps if step.early)
     recompiled = next(step for step in plan.steps if step.compile)
     assert early_step.early
@@ -225,8 +225,8 @@ def truth() -> CaseStudyTruth:
         run_ps=usual.duration_ps,
         coverage=Coverage(
             **{
-                f"{origin}_ps": sum(op.duration_ps for op in usual.ops if op.origin == origin)
-                for origin in ("direct", "recovered", "bare", "none")
+                f"{state}_ps": sum(op.duration_ps for op in usual.ops if op.state == state)
+                for state in ("direct", "recovered", "bare", "none")
             }
         ),
         phase_order=_phase_order(plan),
@@ -242,7 +242,7 @@ def _execution_of(plan: Schedule, number: int) -> Execution:
 
 
 def _chain(plan: Schedule, execution: Execution, gap_start_ps: int) -> tuple[ChainLink, ...]:
-    """The parts of the gap before an execution, in order: each lasts until the next one begins."""
+    """The links of the chain of the gap before an execution: each lasts until the next one begins."""
     step = next(step for step in plan.steps if step.number == execution.step)
     update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
     starts = (
@@ -259,8 +259,8 @@ def _chain(plan: Schedule, execution: Execution, gap_start_ps: int) -> tuple[Cha
     )
     ends = [start for *_, start in starts[1:]] + [execution.runs[0][0]]
     return tuple(
-        ChainLink(name, category, thread, start, end - start)
-        for (name, category, thread, start), end in zip(starts, ends, strict=True)
+        ChainLink(name, class_name, thread, start, end - start)
+        for (name, class_name, thread, start), end in zip(starts, ends, strict=True)
     )
 
 
@@ -275,7 +275,7 @@ def _device_truth(plan: Schedule, core: int) -> DeviceTruth:
 
 def _phase_order(plan: Schedule) -> tuple[tuple[str, int], ...]:
     """Phases of the step in the order in which a core runs them, as (name, time). The name is empty for ops without a
-    scope; neighbours of one name are joined."""
+    scope; neighbours of the same name are merged."""
     order: list[tuple[str, int]] = []
     for piece in plan.programs.usual.pieces:
         name = piece.scope.split("/")[1].split(".")[0] if piece.scope else ""
@@ -290,13 +290,13 @@ def _scope_ps(plan: Schedule) -> dict[str, int]:
     """Device time of one run by annotation path, including enclosing annotations."""
     times: dict[str, int] = {}
     for piece in plan.programs.usual.pieces:
-        parts = [part.split(".")[0] for part in piece.scope.split("/")]
-        for depth in range(1, len(parts) + 1) if piece.scope else ():
-            key = "/".join(parts[:depth])
+        names = [segment.split(".")[0] for segment in piece.scope.split("/")]
+        for depth in range(1, len(names) + 1) if piece.scope else ():
+            key = "/".join(names[:depth])
             times[key] = times.get(key, 0) + piece.total_ps
     return times
 
 
 def _last_event_ps(plan: Schedule) -> int:
-    """The end of the last event, which is one of the server after the last run."""
+    """The end of the last event: a server thread's `XRTExecute`, which ends after the last run."""
     return max(end for _, end in plan.executions[-1].runs) + ms(0.6) + MS // 20

@@ -6,7 +6,14 @@ server's `XRTExecute` on each core's thread, and `TPUExecute` to the run on the 
 
 from collections.abc import Iterable
 
-from synthetic.case_study_schedule import CORES, FORWARD_BEFORE_EARLY, Execution, Schedule, Span, Step
+from synthetic.case_study_schedule import (
+    CORES,
+    FORWARD_BEFORE_EARLY,
+    Execution,
+    NamedInterval,
+    Schedule,
+    Step,
+)
 from synthetic.times import MS, NS, US, hash64, jitter, ms, split
 from synthetic.writer import Line, Plane, Ref, Stat
 
@@ -31,9 +38,9 @@ class HostThreads:
         self.servers = [
             _Thread(plane, f"tf_Compute/{id}", id, ms(20)) for id in range(7810, 7810 + 2 * CORES)
         ]
-        compile_span = next(step.compile for step in plan.steps if step.compile)
+        compilation = next(step.compile for step in plan.steps if step.compile)
         self.compilers = [
-            _Thread(plane, f"tf_xla-compile/{id}", id, compile_span.start_ps) for id in range(9120, 9124)
+            _Thread(plane, f"tf_xla-compile/{id}", id, compilation.start_ps) for id in range(9120, 9124)
         ]
 
     def write(self) -> None:
@@ -42,7 +49,7 @@ class HostThreads:
             self._execution(execution)
         for step in self.plan.steps:
             self._step(step)
-        self.main.span(self.plan.cut_step.phases[0])  # the event around it was open when the capture ended
+        self.main.add(self.plan.cut_step.phases[0])  # the event around it was open when the capture ended
 
     def _step(self, step: Step) -> None:
         self.main.event("Training_Step", step.start_ps, step.end_ps, _r=1, step_num=step.number)
@@ -51,7 +58,7 @@ class HostThreads:
                 assert step.execution
                 self._marker(step.execution, step.compile)
                 continue
-            self.main.span(phase)
+            self.main.add(phase)
             if phase.name == "forward":
                 self._forward(step, phase)
             elif phase.name == "FINISH_UPDATE":
@@ -60,8 +67,9 @@ class HostThreads:
                     "optimizer_step", phase.start_ps + ms(2.2), phase.start_ps + ms(6.51) - ms(0.2)
                 )
 
-    def _forward(self, step: Step, phase: Span) -> None:
-        """The modules of the model. The one that the early execution cuts lasts longer by its duration."""
+    def _forward(self, step: Step, phase: NamedInterval) -> None:
+        """The modules of the model. The one in which the early execution runs is longer by the time until its read
+        ends."""
         cut = phase.start_ps + FORWARD_BEFORE_EARLY
         added = step.early_read.end_ps - cut if step.early_read else 0
         own_ps = phase.duration_ps - added
@@ -85,7 +93,7 @@ class HostThreads:
             self.main.event(read.name, read.start_ps, read.end_ps, total_size=4, num_tensors=1)
             self.main.event("DeviceBarrier", read.start_ps, step.early.runs[0][1])
 
-    def _marker(self, execution: Execution, compile_span: Span | None) -> None:
+    def _marker(self, execution: Execution, compilation: NamedInterval | None) -> None:
         """The step marker: it collects, orders and schedules the graph, and waits until the launch is complete."""
         start, end = execution.marker.start_ps, execution.marker.end_ps
         self.main.event("StepMarker", start, end)
@@ -98,21 +106,21 @@ class HostThreads:
         self.main.event("CollectSyncTensors", start + ms(0.2), start + ms(1.4))
         self.main.event("RunPostOrder", start + ms(1.5), start + ms(5.4))
         scheduled = start + ms(5.5)
-        if compile_span:
-            scheduled = compile_span.end_ps
+        if compilation:
+            scheduled = compilation.end_ps
             text = Ref(graph_hash(execution.program.name))
-            self.main.event(compile_span.name, compile_span.start_ps, compile_span.end_ps, graph_hash=text)
-            self.main.event("Compile", compile_span.start_ps + ms(1.2), compile_span.end_ps - ms(0.8))
-            self._compilers(compile_span)
+            self.main.event(compilation.name, compilation.start_ps, compilation.end_ps, graph_hash=text)
+            self.main.event("Compile", compilation.start_ps + ms(1.2), compilation.end_ps - ms(0.8))
+            self._compilers(compilation)
         scheduled += ms(0.3)
         flow: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": execution.run_id << 32}
         self.main.event("ScheduleSyncTensorsGraph", scheduled, end, flow)
         self.main.event("TensorCollectionBarrier", execution.wait_start_ps, end)
 
-    def _compilers(self, span: Span) -> None:
+    def _compilers(self, compilation: NamedInterval) -> None:
         """The compiler's threads, which have events only during a compilation."""
         for number, thread in enumerate(self.compilers):
-            moment = span.start_ps + ms(4) + number * MS
+            moment = compilation.start_ps + ms(4) + number * MS
             for name, duration in zip(
                 COMPILER_WORK, split(ms(300), len(COMPILER_WORK), f"pass {number}"), strict=True
             ):
@@ -147,7 +155,7 @@ class HostThreads:
             self._server(execution, core)
 
     def _server(self, execution: Execution, core: int) -> None:
-        """One core's server thread. The times of cores other than 0 are within a few microseconds of core 0's."""
+        """One core's server thread. The times of cores other than 0 are within 70 µs of core 0's."""
         delay_ps = (
             (core * 7 + abs(jitter(f"{execution.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
         )
@@ -196,9 +204,9 @@ class _Thread:
     ) -> None:
         self.line.event(name, start_ps - self.base_ps, end_ps - start_ps, {**(stats or {}), **more})
 
-    def span(self, span: Span) -> None:
+    def add(self, interval: NamedInterval) -> None:
         """Adds an event of this name and time."""
-        self.event(span.name, span.start_ps, span.end_ps)
+        self.event(interval.name, interval.start_ps, interval.end_ps)
 
 
 def device_flow(execution: Execution, core: int) -> int:
@@ -211,7 +219,7 @@ def graph_hash(module: str) -> str:
 
 
 def transfer_bytes(execution: Execution) -> int:
-    """The bytes of an execution's transfer: a batch and its constants; less for the read in the middle of a step."""
+    """The bytes of an execution's transfer: a batch and its constants; fewer for an early execution."""
     return 61_400_000 if execution.early else 318_400_000
 
 

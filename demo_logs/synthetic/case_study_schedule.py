@@ -104,8 +104,8 @@ def _build_programs() -> Programs:
 
 
 @dataclass(frozen=True)
-class Span:
-    """A named interval, in picoseconds from the session's start."""
+class NamedInterval:
+    """An interval with a name, in picoseconds from the session's start."""
 
     name: str
     start_ps: int
@@ -123,9 +123,9 @@ class Execution:
     program: Program
     step: int
     run_id: int
-    marker: Span
+    marker: NamedInterval
     wait_start_ps: int  # from here the main thread waits until `ready_ps`
-    transfer: Span
+    transfer: NamedInterval
     inputs_ps: int
     look_up_ps: int
     enqueue_ps: int
@@ -137,15 +137,16 @@ class Execution:
 
 @dataclass
 class Step:
-    """One step of the main thread; `early` and `compile` are None if it has none."""
+    """One step of the main thread. It has no early execution if `early` is None, and no compilation if `compile` is;
+    only the cut step has no `execution`."""
 
     number: int
     start_ps: int
-    phases: list[Span] = field(default_factory=list)
+    phases: list[NamedInterval] = field(default_factory=list)
     execution: Execution | None = None
     early: Execution | None = None
-    early_read: Span | None = None
-    compile: Span | None = None
+    early_read: NamedInterval | None = None
+    compile: NamedInterval | None = None
     end_ps: int = 0
 
 
@@ -161,7 +162,9 @@ class Schedule:
 def schedule() -> Schedule:
     """Lays out the session, step by step, on one clock that only moves forward."""
     programs = _build_programs()
-    marker = Span("StepMarker", FIRST_STEP_START_PS - STEP_MARKER - _launch_ps(), FIRST_STEP_START_PS)
+    marker = NamedInterval(
+        "StepMarker", FIRST_STEP_START_PS - STEP_MARKER - _launch_ps(), FIRST_STEP_START_PS
+    )
     executions = [_execution(programs.usual, 1203, 1, marker, marker.start_ps + STEP_MARKER, TRANSFER, None)]
     steps: list[Step] = []
     clock = FIRST_STEP_START_PS
@@ -170,7 +173,9 @@ def schedule() -> Schedule:
         steps.append(step)
         clock = step.end_ps
     end_ps = max(end for _, end in executions[-1].runs) + ms(12)
-    cut = Step(STEPS[-1] + 1, clock, [Span("data_loading", clock, clock + DATA_LOADING)], end_ps=end_ps)
+    cut = Step(
+        STEPS[-1] + 1, clock, [NamedInterval("data_loading", clock, clock + DATA_LOADING)], end_ps=end_ps
+    )
     return Schedule(programs, steps, cut, executions, end_ps)
 
 
@@ -185,27 +190,27 @@ def _step(programs: Programs, number: int, start_ps: int, executions: list[Execu
 
     step = Step(number, start_ps)
     clock = start_ps + varied(DATA_LOADING, "data", ms(0.6))
-    step.phases.append(Span("data_loading", start_ps, clock))
+    step.phases.append(NamedInterval("data_loading", start_ps, clock))
     forward = varied(FORWARD, "forward", ms(1.5))
     forward_start = clock
     if number == EARLY_STEP:
         marker_start = clock + FORWARD_BEFORE_EARLY
         wait_start = marker_start + EARLY_MARKER
-        marker = Span("StepMarker", marker_start, wait_start + EARLY_TRANSFER + EARLY_EXECUTE)
+        marker = NamedInterval("StepMarker", marker_start, wait_start + EARLY_TRANSFER + EARLY_EXECUTE)
         step.early = _execution(
             programs.early, number, len(executions) + 1, marker, wait_start, EARLY_TRANSFER, executions[-1]
         )
         executions.append(step.early)
         read_end = step.early.runs[0][1] + EARLY_READ
-        step.early_read = Span("TransferFromServer", marker.end_ps, read_end)
+        step.early_read = NamedInterval("TransferFromServer", marker.end_ps, read_end)
         clock = read_end - FORWARD_BEFORE_EARLY
     clock += forward
-    step.phases.append(Span("forward", forward_start, clock))
+    step.phases.append(NamedInterval("forward", forward_start, clock))
     for name, duration in (
         ("backward", varied(BACKWARD, "backward", ms(2))),
         ("FINISH_UPDATE", varied(FINISH_UPDATE, "update", ms(0.2))),
     ):
-        step.phases.append(Span(name, clock, clock + duration))
+        step.phases.append(NamedInterval(name, clock, clock + duration))
         clock += duration
     marker_start = clock
     clock += varied(STEP_MARKER, "marker", ms(0.3))
@@ -213,11 +218,11 @@ def _step(programs: Programs, number: int, start_ps: int, executions: list[Execu
     if number == RECOMPILED_STEP:
         program = programs.recompiled
         compile_start = marker_start + ms(5.5)
-        step.compile = Span("XLATensor::Compile", compile_start, compile_start + COMPILE)
+        step.compile = NamedInterval("XLATensor::Compile", compile_start, compile_start + COMPILE)
         clock += COMPILE
     transfer = varied(TRANSFER, "transfer", ms(1))
     step.end_ps = clock + _launch_ps() - TRANSFER + transfer
-    marker = Span("StepMarker", marker_start, step.end_ps)
+    marker = NamedInterval("StepMarker", marker_start, step.end_ps)
     step.phases.append(marker)
     step.execution = _execution(program, number, len(executions) + 1, marker, clock, transfer, executions[-1])
     executions.append(step.execution)
@@ -228,7 +233,7 @@ def _execution(
     program: Program,
     step: int,
     run_id: int,
-    marker: Span,
+    marker: NamedInterval,
     wait_start_ps: int,
     transfer_ps: int,
     previous: Execution | None,
@@ -236,12 +241,12 @@ def _execution(
     """The execution that is launched once the main thread waits."""
     is_early = step == EARLY_STEP and transfer_ps == EARLY_TRANSFER
     if is_early:
-        transfer = Span("TransferToServerInternal", wait_start_ps, wait_start_ps + transfer_ps)
+        transfer = NamedInterval("TransferToServerInternal", wait_start_ps, wait_start_ps + transfer_ps)
         inputs = transfer.end_ps
         look_up, enqueue, enqueued = inputs + ms(2.9), inputs + ms(4.1), inputs + EARLY_EXECUTE
         ready = enqueued
     else:
-        transfer = Span(
+        transfer = NamedInterval(
             "TransferToServerInternal", wait_start_ps + HAND_OVER, wait_start_ps + HAND_OVER + transfer_ps
         )
         inputs = transfer.end_ps + SESSION_RUN

@@ -1,4 +1,4 @@
-"""Compiled programs of the synthetic sessions: their ops, in device order, and the HLO proto that fits them.
+"""Compiled programs of the synthetic sessions: their ops, in device order, and their HLO proto.
 
 They imitate how scopes get lost on the way to a TPU. Ops traced on the main thread carry the whole scope path in their
 metadata. A fusion may carry none, but its scope can be recovered from the fused instructions; that of a copy from its
@@ -14,7 +14,7 @@ from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.times import US, split
 from synthetic.writer import EventMetadata, Plane, Stat, Uint
 
-Origin = Literal["direct", "recovered", "bare", "none"]
+State = Literal["direct", "recovered", "bare", "none"]
 SOURCE_ROOT = "/opt/demo/mmf/"
 SHAPES = ("f32[128,768]{1,0}", "f32[128,3072]{1,0}", "bf16[8,100,256]{2,1,0}", "f32[8,256,25,34]{3,2,1,0}")
 # The ops of each annotation in turn: opcode, operation as PyTorch/XLA names it, category as libtpu names it.
@@ -53,7 +53,7 @@ WORK: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of one program that belongs to one scope; `scope` is empty for ops without."""
+    """Consecutive ops of one program that belong to one scope (empty: none): their time by state."""
 
     scope: str
     direct_ps: int = 0
@@ -73,7 +73,7 @@ class Op:
     name: str
     text: str
     duration_ps: int
-    origin: Origin
+    state: State
     scope: str
     stats: dict[str, Stat] = field(default_factory=dict)
 
@@ -120,46 +120,46 @@ class Program:
         ]
 
     def _add_piece(self, index: int, piece: Piece) -> None:
-        parts: tuple[tuple[Origin, int], ...] = (
+        times: tuple[tuple[State, int], ...] = (
             ("direct", piece.direct_ps),
             ("recovered", piece.recovered_ps),
             ("bare", piece.bare_ps),
             ("none", piece.none_ps),
         )
-        ops: list[tuple[int, Origin, int]] = []  # position in the piece in thousandths, origin, duration
-        for origin, total_ps in parts:
+        ops: list[tuple[int, State, int]] = []  # position in the piece in thousandths, state, duration
+        for state, total_ps in times:
             if total_ps:
                 is_collective = piece.scope.endswith("reduce_gradients.1")
                 count = 1 if is_collective else max(1, total_ps // self._op_ps)
-                sizes = split(total_ps, count, f"{self.name}/{index}/{origin}")
-                ops += [(number * 1000 // count, origin, size) for number, size in enumerate(sizes)]
-        for _, origin, size in sorted(ops, key=lambda op: op[0]):
-            self._add_op(piece.scope, origin, size)
+                sizes = split(total_ps, count, f"{self.name}/{index}/{state}")
+                ops += [(number * 1000 // count, state, size) for number, size in enumerate(sizes)]
+        for _, state, size in sorted(ops, key=lambda op: op[0]):
+            self._add_op(piece.scope, state, size)
 
-    def _add_op(self, scope: str, origin: Origin, duration_ps: int) -> None:
+    def _add_op(self, scope: str, state: State, duration_ps: int) -> None:
         index = len(self.ops)
         number = 37 + 13 * index + self.program_id % 97
         leaf = scope.rsplit("/")[-1].split(".")[0]
         opcode, torch_op, category = WORK[leaf][index % len(WORK[leaf])]
-        if origin == "recovered":
+        if state == "recovered":
             opcode, category = ("copy", "copy") if index % 5 == 0 else ("fusion", "loop fusion")
-        elif origin == "none":
+        elif state == "none":
             opcode, category = "copy", "copy"
         name, shape = f"{opcode}.{number}", SHAPES[index % len(SHAPES)]
         path = f"{scope}/{torch_op}" if scope else torch_op
         instruction = Instruction(index + 1, name, opcode)
         operand = f"%param.{index}"
-        if origin in ("direct", "bare"):
+        if state in ("direct", "bare"):
             instruction.op_name, instruction.op_type = path, torch_op
             instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + index
-        if opcode == "copy" and origin == "recovered":  # its scope can be derived from its operand
+        if opcode == "copy" and state == "recovered":  # its scope can be derived from its operand
             producer = next(op for op in reversed(self._instructions) if op.op_name.startswith(f"{scope}/"))
             instruction.operands, operand = [producer.id], f"%{producer.name}"
         text = f"%{name} = {shape} {opcode}({operand})"
         if opcode == "fusion":
             body = Computation(len(self._bodies) + 1, f"fused_computation.{number}")
             inner = Instruction(10_000 + index, f"multiply.{number}", "multiply")
-            if origin != "none":
+            if state != "none":
                 inner.op_name, inner.op_type = path, torch_op
             body.instructions.append(inner)
             self._bodies.append(body)
@@ -169,7 +169,7 @@ class Program:
             text += ", replica_groups={{0,1,2,3,4,5,6,7}}, to_apply=%add"
         self._instructions.append(instruction)
         self.ops.append(
-            Op(name, text, duration_ps, origin, scope, self._stats(instruction, category, duration_ps))
+            Op(name, text, duration_ps, state, scope, self._stats(instruction, category, duration_ps))
         )
 
     def _stats(self, instruction: Instruction, category: str, duration_ps: int) -> dict[str, Stat]:

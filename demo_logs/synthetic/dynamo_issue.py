@@ -34,14 +34,15 @@ class ExecutionTruth:
     name: str
     kind: str
     program: str
-    pjrt_ps: int
+    host_ps: int
     device_ps: int
     overhead_ps: int
 
 
 @dataclass(frozen=True)
 class DynamoIssueTruth:
-    """The figures that an analysis of one of the two sessions must find."""
+    """The figures that an analysis of one of the two sessions must find. `tracing_ps`: None with dynamo. `gaps_ps`: the
+    names of the executions before and after each gap, and its duration."""
 
     step_number: int
     step_ps: int
@@ -164,9 +165,9 @@ def truth(mode: Mode) -> DynamoIssueTruth:
             execution.name,
             execution.kind,
             execution.program.name,
-            execution.pjrt_ps,
+            execution.host_ps,
             execution.device_ps,
-            execution.pjrt_ps - execution.device_ps,
+            execution.host_ps - execution.device_ps,
         )
         for execution in step.executions
     )

@@ -58,13 +58,13 @@ class StepHost:
     def _sync(self, thread: Line, execution: Execution, number: int) -> None:
         """A sync of lazy tensors: inside the step marker, or where dynamo needs its inputs."""
         scheduled_end = execution.call_ps - 60 * US
-        marker_ends = {name: self.step.start_ps + ms(end) for name, end in self.step.phases}
-        if execution.call_ps > marker_ends["FINISH_UPDATE"]:
-            start, end = marker_ends["FINISH_UPDATE"] + 10 * US, marker_ends["StepMarker"] - 10 * US
+        phase_ends = {name: self.step.start_ps + ms(end) for name, end in self.step.phases}
+        if execution.call_ps > phase_ends["FINISH_UPDATE"]:
+            start, end = phase_ends["FINISH_UPDATE"] + 10 * US, phase_ends["StepMarker"] - 10 * US
             _add(thread, "SyncLiveTensorsGraph", start, end)
         else:
-            lead_ps = ms(2.3) if execution.name == "clean-up 1" else ms(0.5)
-            start, end = execution.call_ps - lead_ps, execution.call_ps + execution.pjrt_ps + 20 * US
+            before_call_ps = ms(2.3) if execution.name == "clean-up 1" else ms(0.5)
+            start, end = execution.call_ps - before_call_ps, execution.call_ps + execution.host_ps + 20 * US
         _add(thread, "SyncTensorsGraph", start + 5 * US, end)
         _add(thread, "SyncTensorsGraphInternal", start + 8 * US, end)
         work = scheduled_end - start
@@ -101,7 +101,7 @@ class StepHost:
             _add(line, "ExecuteComputationWithBarrier_syncfn", region_start + 4 * US, end + 20 * US)
             _add(line, "update_placeholder", end + 4 * US, end + 9 * US)
         _add(line, "PjRtComputationClient::ExecuteComputation", call, end)
-        at = execution.part_ps
+        at = execution.instant_ps
         _add(line, "TfrtTpuLoadedExecutable::Execute", at(60), at(900))
         _add(line, "TfrtTpuLoadedExecutable::ExecuteHelperOnSingleDevice", at(70), at(890))
         _add(line, "TfrtTpuLoadedExecutable::ExecutePrepare", at(80), at(600))

@@ -16,7 +16,7 @@ class Execution:
     kind: Literal["lazy", "dynamo"]
     program: Program
     call_ps: int
-    pjrt_ps: int
+    host_ps: int
     tail_ps: int = 0
 
     @property
@@ -25,7 +25,7 @@ class Execution:
 
     @property
     def run_end_ps(self) -> int:
-        return self.call_ps + self.pjrt_ps - self.tail_ps
+        return self.call_ps + self.host_ps - self.tail_ps
 
     @property
     def run_start_ps(self) -> int:
@@ -34,10 +34,11 @@ class Execution:
     @property
     def call_end_ps(self) -> int:
         """After the run if the call has a tail, else shortly before the run begins."""
-        return self.call_ps + self.pjrt_ps if self.tail_ps else self.part_ps(940)
+        return self.call_ps + self.host_ps if self.tail_ps else self.instant_ps(940)
 
-    def part_ps(self, per_mille: int) -> int:
-        """A moment between the call and the run's start, as a share of that time in whole nanoseconds."""
+    def instant_ps(self, per_mille: int) -> int:
+        """The instant after this share of the time from the call to the run's start, in whole nanoseconds from the
+        call."""
         return self.call_ps + (self.run_start_ps - self.call_ps) // 1000 * per_mille // 1000 * 1000
 
 

@@ -26,9 +26,9 @@ class Instruction:
     groups: list[list[int]] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
-        origin = optional_block(1, self.op_type) + optional_block(2, self.op_name)
-        origin += optional_block(3, self.source_file) + optional_integer(4, self.source_line)
-        head = block(1, self.name) + block(2, self.opcode) + optional_block(7, origin)
+        metadata = optional_block(1, self.op_type) + optional_block(2, self.op_name)
+        metadata += optional_block(3, self.source_file) + optional_integer(4, self.source_line)
+        head = block(1, self.name) + block(2, self.opcode) + optional_block(7, metadata)
         return (
             head
             + integer(35, self.id)

@@ -7,7 +7,7 @@ them drifts.
 from pathlib import Path
 
 from synthetic.hlo import Computation, HloModule, Instruction
-from synthetic.pod_schedule import Clock, HostStep, Late, Pod, schedule
+from synthetic.pod_schedule import Clock, Delay, HostStep, Pod, schedule
 from synthetic.times import MS, US, jitter, split
 from synthetic.writer import EventMetadata, Line, Plane, Space, Stat, Uint
 
@@ -18,10 +18,10 @@ NOTE = (
     "Written by demo_logs/synthetic, not recorded: 16 hosts with 4 TPU v4 cores each, PyTorch/XLA over PJRT."
 )
 PROGRAM_ID = 9007199254741
-SCRIPT = "SyncTensorsGraph.5120"
+MODULE_NAME = "SyncTensorsGraph.5120"
 LATE_HOST = 5
 DEMO = Pod(
-    late=(Late(LATE_HOST, "input", 38 * MS),),
+    delays=(Delay(LATE_HOST, "input", 38 * MS),),
     clocks={host: Clock(jitter(f"clock {host}", 4 * MS), 25.0 if host == 9 else 0.0) for host in range(16)},
 )
 """The demo session."""
@@ -52,15 +52,15 @@ class _File:
     def __init__(self, pod: Pod, host: int, steps: list[HostStep]) -> None:
         self.pod, self.host = pod, host
         self.clock = pod.clocks.get(host, Clock())
-        first, last = pod.captured.get(host, (0, pod.steps - 1))
+        first, last = pod.captured_steps.get(host, (0, pod.steps - 1))
         self.steps = [step for step in steps if first <= step.index <= last]
         self.zero_ns = START_UNIX_NS + self.clock.reading_ps(self.steps[0].start_ps) // 1000
-        self.script = pod.scripts.get(host, SCRIPT)
+        self.module_name = pod.module_names.get(host, MODULE_NAME)
         self.space = Space(hostnames=[name_of(host)])
         for core in range(pod.cores):
             self._device(core)
         self.space.plane("/host:metadata", id=0).event_metadata(
-            f"{self.script}({PROGRAM_ID})", PROGRAM_ID, stats={"Hlo Proto": self._hlo()}
+            f"{self.module_name}({PROGRAM_ID})", PROGRAM_ID, stats={"Hlo Proto": self._hlo()}
         )
         self._host(self.space.plane("/host:CPU", id=pod.cores + 1))
         environment = self.space.plane("Task Environment", id=pod.cores + 2)
@@ -68,15 +68,15 @@ class _File:
         environment.stats["synthetic"] = 1
         environment.stats["synthetic_note"] = NOTE
 
-    def at(self, true_ps: int) -> int:
-        """The time on the host's clock, from the file's zero."""
+    def file_ps(self, true_ps: int) -> int:
+        """The time on the host's clock at a true time, counted from the file's zero."""
         return self.clock.reading_ps(true_ps) - (self.zero_ns - START_UNIX_NS) * 1000
 
     def _line(self, plane: Plane, name: str, id: int) -> Line:
         return plane.line(name, id, timestamp_ns=self.zero_ns)
 
     def _add(self, line: Line, name: str | EventMetadata, start_ps: int, end_ps: int, **stats: Stat) -> None:
-        line.event(name, self.at(start_ps), self.at(end_ps) - self.at(start_ps), stats)
+        line.event(name, self.file_ps(start_ps), self.file_ps(end_ps) - self.file_ps(start_ps), stats)
 
     def _groups(self, all_hosts: bool) -> str:
         """The groups of a collective as in HLO text; cores are numbered host by host. With `all_hosts`, one group."""
@@ -106,8 +106,8 @@ class _File:
         for step in self.steps:
             start, end = step.runs[core]
             flow = step.index * self.pod.cores + core + 1
-            run_stats: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.run_ids else {}
-            self._add(modules, f"{self.script}({PROGRAM_ID})", start, end, **run_stats, _ct=12, _c=flow)
+            run_stats: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.has_run_ids else {}
+            self._add(modules, f"{self.module_name}({PROGRAM_ID})", start, end, **run_stats, _ct=12, _c=flow)
             now, fusion = start, 10
             for exchange in step.exchanges[core]:
                 number = exchange.name.rsplit(".", 1)[1]
@@ -141,7 +141,7 @@ class _File:
         main = self._line(plane, "python", 7)
         for step in self.steps:
             numbers: dict[str, Stat] = {"_r": 1}
-            if self.pod.numbered:
+            if self.pod.has_step_numbers:
                 numbers["step_num"] = self.pod.first_step + step.index
             self._add(main, "Training_Step", step.start_ps, step.end_ps - US, **numbers)
             marker = next(phase.start_ps for phase in step.phases if phase.name == "CollectSyncTensors")
@@ -159,4 +159,4 @@ class _File:
 
     def _hlo(self) -> bytes:
         entry = [Instruction(1, "fusion.10", "fusion", op_name="Training_Step.1/forward.2/aten__mm")]
-        return HloModule(self.script, PROGRAM_ID, [Computation(1, "entry", entry)]).to_bytes()
+        return HloModule(self.module_name, PROGRAM_ID, [Computation(1, "entry", entry)]).to_bytes()

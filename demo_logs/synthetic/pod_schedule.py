@@ -14,9 +14,9 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Late:
-    """Extra time of a host: `extra_ps` in each of `steps` (their indices; None: all), for cause `device` on one core,
-    before its first collective."""
+class Delay:
+    """What makes a host late: `extra_ps` in each of `steps` (their indices; None: all); for cause `device` on the
+    device `core` (None: all), before its first collective."""
 
     host: int
     cause: Cause
@@ -30,7 +30,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Clock:
-    """A host's clock: its lead over the true time at 0, and its drift."""
+    """A host's clock: how far it is ahead of the true time at 0, and its drift."""
 
     ahead_ps: int = 0
     drift_ppm: float = 0.0
@@ -44,27 +44,27 @@ class Clock:
 class Pod:
     """A pod and its training.
 
-    `groups`: the hosts that reduce gradients together (None: all). `joined`: all hosts exchange the loss at the end of
-    a step. `staged`: the groups are stages of a pipeline, each of which begins with the data of the previous stage.
-    `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step in the file)
-    and `scripts` (module names) of hosts that differ. `programs_have_groups`: the programs contain the groups of
-    collectives.
+    `groups`: the hosts that reduce gradients together (None: all). `exchanges_loss`: all hosts exchange the loss at the
+    end of a step. `is_pipeline`: the groups are stages of a pipeline, each of which begins with the data of the
+    previous stage. `is_asynchronous`: the first collective is. `clocks`, `captured_steps` (the first and the last step
+    in the file) and `module_names` of hosts that differ. `programs_have_groups`, `has_step_numbers`, `has_run_ids`: the
+    files contain the groups of collectives, the numbers of steps, and the ids of runs.
     """
 
     hosts: int = 16
     cores: int = 4
     steps: int = 12
-    late: tuple[Late, ...] = ()
+    delays: tuple[Delay, ...] = ()
     clocks: Mapping[int, Clock] = field(default_factory=dict)
     groups: Groups | None = None
-    joined: bool = True
-    staged: bool = False
-    overlapped: bool = False
-    captured: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    scripts: Mapping[int, str] = field(default_factory=dict)
+    exchanges_loss: bool = True
+    is_pipeline: bool = False
+    is_asynchronous: bool = False
+    captured_steps: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    module_names: Mapping[int, str] = field(default_factory=dict)
     programs_have_groups: bool = True
-    numbered: bool = True
-    run_ids: bool = True
+    has_step_numbers: bool = True
+    has_run_ids: bool = True
     first_step: int = 1204
     input_ps: int = 2 * MS
     tracing_ps: int = 9 * MS
@@ -81,9 +81,9 @@ class Pod:
 
     def extra_ps(self, host: int, step: int, *causes: Cause, core: int | None = None) -> int:
         return sum(
-            late_host.extra_ps
-            for late_host in self.late
-            if late_host.applies(host, step) and late_host.cause in causes and late_host.core in (None, core)
+            delay.extra_ps
+            for delay in self.delays
+            if delay.applies(host, step) and delay.cause in causes and delay.core in (None, core)
         )
 
 
@@ -166,12 +166,14 @@ def _host(
             end = now + length + abs(jitter(f"{name} {host} {step}", min(pod.noise_ps, length)))
             phases.append(Phase(name, now, end))
             now = end
-    waited = max(now + 5 * US, device_done_ps)
+    wait_end = max(now + 5 * US, device_done_ps)
     return (
         tuple(phases),
-        Phase("TensorCollectionBarrier", now, waited),
+        Phase("TensorCollectionBarrier", now, wait_end),
         Phase(
-            "PjRtComputationClient::ExecuteReplicated", waited + 10 * US, waited + 10 * US + pod.dispatch_ps
+            "PjRtComputationClient::ExecuteReplicated",
+            wait_end + 10 * US,
+            wait_end + 10 * US + pod.dispatch_ps,
         ),
     )
 
@@ -186,19 +188,19 @@ def _devices(
     for index, compute in enumerate(pod.compute_ps):
         received: dict[tuple[int, ...], int] = {}
         for host, core in _cores(pod):
-            if pod.staged and index == 0:
+            if pod.is_pipeline and index == 0:
                 _receive(pod, host, core, now, exchanges, received)
             extra = pod.extra_ps(host, step, "device", core=core) if index == 0 else 0
             now[host][core] += compute + extra + jitter(f"{index} {host} {core} {step}", pod.noise_ps)
             if index == 0:
                 posted[host][core] = now[host][core]
-        if index == 0 and not pod.overlapped:
+        if index == 0 and not pod.is_asynchronous:
             _exchange(pod, step, "all-reduce.1", now, now, exchanges)
-        elif index == 1 and pod.overlapped:
+        elif index == 1 and pod.is_asynchronous:
             _exchange(pod, step, "all-reduce.1", posted, now, exchanges)
         elif index == 1:
             _exchange(pod, step, "all-reduce.2", now, now, exchanges)
-        elif index > 1 and pod.joined:
+        elif index > 1 and pod.exchanges_loss:
             _exchange(pod, step, "all-reduce.3", now, now, exchanges, all_hosts=True)
     for host, core in _cores(pod):
         now[host][core] += 100 * US
@@ -213,8 +215,8 @@ def _receive(
     exchanges: list[list[list[Exchange]]],
     received: dict[tuple[int, ...], int],
 ) -> None:
-    """Makes a core wait for the data of the previous stage, which is sent when all of that stage is done; stages are
-    hosts in order. `received`: the instant at which each stage has its data."""
+    """Makes a core wait for the data of the previous stage, which is sent when all cores of that stage are done; the
+    stages are in the order of their hosts. `received`: the instant at which each stage has its data."""
     stage = pod.group_of(host)
     if stage[0] == 0:
         return
@@ -235,8 +237,8 @@ def _exchange(
     exchanges: list[list[list[Exchange]]],
     all_hosts: bool = False,
 ) -> None:
-    """One collective: it ends some time after the arrival of the last core of its group, on all cores within a
-    microsecond."""
+    """One collective: it ends `reduce_ps` after the arrival of the last core of its group, on each core up to a
+    microsecond earlier or later."""
     for group in {tuple(range(pod.hosts)) if all_hosts else pod.group_of(host) for host in range(pod.hosts)}:
         members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
         end = max(begin[host][core] for host, core in members) + pod.reduce_ps

@@ -22,7 +22,7 @@ PROGRAM, PROGRAM_ID = "SyncTensorsGraph.7731", 9007199258811
 CORES, STEPS, FIRST_STEP, LAYERS = 2, 6, 1201, 8
 PERIOD_PS = 88 * MS
 DEVICE_LAG_PS = 88_100 * US
-"""How long a step begins later on the device than on the host, which waits for the previous step."""
+"""How much later a step begins on the device than on the host, which launches it at the end of its own step."""
 
 FLOPS_PER_PS, BYTES_PER_PS = 918, 1.638
 STEP = "Training_Step.1/"
@@ -30,9 +30,10 @@ LAYER = f"{STEP}layers.4/"
 
 
 @dataclass(frozen=True)
-class Work:
-    """An op. `step_us` is the time of its `count` executions in a step, in microseconds. `intensity` is FLOPs per byte
-    (0: no FLOPs; None: it records neither FLOPs nor bytes), and `roof_share` the share of the roof that it reaches."""
+class Op:
+    """An op of the program. `step_us` is the time of its `count` executions in a step, in microseconds. `intensity` is
+    FLOPs per byte (0: no FLOPs; None: it records neither FLOPs nor bytes), and `roof_share` the share of the roof that
+    it reaches."""
 
     name: str
     category: str
@@ -59,9 +60,9 @@ class Work:
         return round(rate * self.duration_ps), round(rate * self.duration_ps / self.intensity)
 
 
-def _layer(scope: str, file: str, *rows: tuple[str, str, int, float | None, float, int]) -> tuple[Work, ...]:
+def _layer(scope: str, file: str, *rows: tuple[str, str, int, float | None, float, int]) -> tuple[Op, ...]:
     return tuple(
-        Work(name, category, LAYER + scope, 2 * LAYERS, step_us, intensity, roof_share,
+        Op(name, category, LAYER + scope, 2 * LAYERS, step_us, intensity, roof_share,
              f"/opt/demo/model/{file}.py:{line}")
         for name, category, step_us, intensity, roof_share, line in rows
     )  # fmt: skip
@@ -84,21 +85,21 @@ MLP = _layer(
     ("dot.411", MATMUL, 14_900, 1420, 0.81, 40), ("fusion.1077", FUSION, 3_900, 0.6, 0.91, 42),
     ("dot.417", MATMUL, 8_100, 3100, 0.78, 44), ("fusion.1081", FUSION, 906, 1.2, 0.35, 47),
 )  # fmt: skip
-EMBED = (Work("gather.4", "gather", f"{STEP}embed.3", 1, 1_012, 0.2, 0.41, "/opt/demo/model/embed.py:31"),)
+EMBED = (Op("gather.4", "gather", f"{STEP}embed.3", 1, 1_012, 0.2, 0.41, "/opt/demo/model/embed.py:31"),)
 LOSS = (
-    Work("dot.77", MATMUL, f"{STEP}loss.8", 2, 4_400, 890, 0.74, "/opt/demo/train.py:97"),
-    Work("fusion.31", FUSION, f"{STEP}loss.8", 2, 1_700, 2.4, 0.88, "/opt/demo/train.py:101"),
-    Work("reduce.6", "reduce", f"{STEP}loss.8", 2, 302, 1, 0.22, "/opt/demo/train.py:103"),
+    Op("dot.77", MATMUL, f"{STEP}loss.8", 2, 4_400, 890, 0.74, "/opt/demo/train.py:97"),
+    Op("fusion.31", FUSION, f"{STEP}loss.8", 2, 1_700, 2.4, 0.88, "/opt/demo/train.py:101"),
+    Op("reduce.6", "reduce", f"{STEP}loss.8", 2, 302, 1, 0.22, "/opt/demo/train.py:103"),
 )
 GRADIENTS, OPTIMIZER = (
     f"{STEP}FINISH_UPDATE.9/reduce_gradients.10",
     f"{STEP}FINISH_UPDATE.9/optimizer_step.11",
 )
 UPDATE = (
-    Work("all-reduce.77", "all-reduce", GRADIENTS, 1, 4_914, source="/opt/demo/train.py:112"),
-    Work("fusion.5001", FUSION, OPTIMIZER, 1, 4_606, 0.9, 0.92, "/opt/demo/optim/adamw.py:58"),
-    Work("copy.12", "copy", "", 8, 1_400, 0, 0.84),
-    Work("fusion.9", FUSION, "", 4, 866, 0.5, 0.18),
+    Op("all-reduce.77", "all-reduce", GRADIENTS, 1, 4_914, source="/opt/demo/train.py:112"),
+    Op("fusion.5001", FUSION, OPTIMIZER, 1, 4_606, 0.9, 0.92, "/opt/demo/optim/adamw.py:58"),
+    Op("copy.12", "copy", "", 8, 1_400, 0, 0.84),
+    Op("fusion.9", FUSION, "", 4, 866, 0.5, 0.18),
 )  # fmt: skip
 OPS = (*EMBED, *NORM, *ATTENTION, *MLP, *LOSS, *UPDATE)
 
@@ -106,7 +107,7 @@ OPS = (*EMBED, *NORM, *ATTENTION, *MLP, *LOSS, *UPDATE)
 @dataclass(frozen=True)
 class TransformerTruth:
     """For one step on one core: own time by annotation (empty: none), FLOPs and bytes of all ops that record them, and
-    the time of ops without FLOPs."""
+    the time of ops that record none."""
 
     own_ps: dict[str, int]
     flops: int
@@ -118,7 +119,7 @@ def truth() -> TransformerTruth:
     own_ps: dict[str, int] = {}
     flops = nbytes = uncounted = 0
     for op in OPS:
-        path = "/".join(part.split(".")[0] for part in op.scope.split("/")) if op.scope else ""
+        path = "/".join(segment.split(".")[0] for segment in op.scope.split("/")) if op.scope else ""
         own_ps[path] = own_ps.get(path, 0) + op.count * op.duration_ps
         if op.amounts is None:
             uncounted += op.count * op.duration_ps
@@ -149,14 +150,14 @@ def build() -> Space:
     return space
 
 
-def _execution_order() -> list[Work]:
+def _execution_order() -> list[Op]:
     """The executions of a step: forward through all layers, and back again."""
     layers = [op for _ in range(LAYERS) for op in (*NORM, *ATTENTION, *MLP)]
     rest = [op for op in UPDATE for _ in range(op.count)]
     return [*EMBED, *layers, *LOSS, *LOSS, *layers, *rest]
 
 
-def _opcode(op: Work) -> str:
+def _opcode(op: Op) -> str:
     return op.name.rsplit(".", 1)[0]
 
 
@@ -167,7 +168,7 @@ def _instruction(index: int) -> Instruction:
     return Instruction(index + 1, op.name, _opcode(op), name, "", file, int(line or 0))
 
 
-def _op_metadata(plane: Plane, op: Work) -> EventMetadata:
+def _op_metadata(plane: Plane, op: Op) -> EventMetadata:
     stats: dict[str, Stat] = {"hlo_category": op.category, "program_id": Uint(PROGRAM_ID)}
     if op.amounts:
         stats |= {"flops": op.amounts[0], "model_flops": op.amounts[0], "bytes_accessed": op.amounts[1]}

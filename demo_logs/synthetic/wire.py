@@ -29,7 +29,7 @@ def integer(field: int, value: int) -> bytes:
 
 
 def optional_integer(field: int, value: int) -> bytes:
-    """The same, left out when zero, as proto3 does outside of a oneof."""
+    """An integer field, left out when zero, as proto3 does outside of a oneof."""
     return integer(field, value) if value else b""
 
 

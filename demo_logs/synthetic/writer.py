@@ -131,7 +131,11 @@ class Plane:
         """The metadata of that name, created on first use, and again whenever an id is given."""
         existing = self._by_name.get(name)
         if existing is None or id is not None:
-            number = id if id is not None else max([m.id for m in self.metadata if m.id > 0], default=0) + 1
+            number = (
+                id
+                if id is not None
+                else max([entry.id for entry in self.metadata if entry.id > 0], default=0) + 1
+            )
             existing = EventMetadata(
                 number, name, display_name, dict(stats or {}), metadata, list(children or [])
             )

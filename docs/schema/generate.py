@@ -38,6 +38,7 @@ DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comp
 KEYWORDS = {
     "class": "What the host does.",
     "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
+    "Difference.class": "The class; `device`: its devices' own work; `unrecorded` if the host's file is cut.",
     "from": "The events that hand work over to it.",
 }
 

@@ -22,11 +22,11 @@ const savedAddresses = () => (readPref('addresses') ?? '').split('\n').filter(Bo
 
 /**
  * The button that opens the dialog. Closing the dialog cancels the capture.
- * @param {(text: string) => void} say announces a text
+ * @param {(text: string) => void} announce announces a text to screen readers
  * @param {(session: string) => void} openSession
  * @param {() => string} logdir the directory that servers write to
  */
-export function createCapture(say, openSession, logdir) {
+export function createCapture(announce, openSession, logdir) {
   const suggestions = h('datalist', { id: 'capture-addresses' });
   const addresses = h('input', {
     type: 'text',
@@ -61,16 +61,16 @@ export function createCapture(say, openSession, logdir) {
       },
       h('h2', null, 'Capture'),
       h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, suggestions)),
-      h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT; separate several by commas.'),
+      h('p', { class: 'small secondary', id: 'capture-form' }, 'HOST:PORT; separate several by commas.'),
       h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
       h(
         'p',
-        { class: 'small sec', 'data-testid': 'capture-hint' },
+        { class: 'small secondary', 'data-testid': 'capture-hint' },
         'Wait until training has warmed up: the first steps compile. If a compilation is running when the capture ' +
         'begins, only its remainder is recorded. Choose a duration that covers several steps.',
       ),
       h('p', null, 'Written to ', directory),
-      h('p', { class: 'small sec' }, 'The servers write there: the training process needs access to this path.'),
+      h('p', { class: 'small secondary' }, 'The servers write there: the training process needs access to this path.'),
       progress,
       message,
       h(
@@ -88,8 +88,13 @@ export function createCapture(say, openSession, logdir) {
       PROGRESS_LABELS.get(state) +
       (state === 'waiting' ? '' : ` · ${digits(elapsed_ms / 1000, 1)} of ${digits(duration_ms / 1000, 1)}\u202fs`);
     bar.style.width = percent(elapsed_ms / duration_ms);
-    fill(progress, h('p', null, text), h('div', { class: 'meter' }, bar), detail && h('p', { class: 'sec' }, detail));
-    say(text);
+    fill(
+      progress,
+      h('p', null, text),
+      h('div', { class: 'meter' }, bar),
+      detail && h('p', { class: 'secondary' }, detail),
+    );
+    announce(text);
   }
 
   /** Fills empty fields with the values of the last capture. */

@@ -46,7 +46,11 @@ export function failureCard(a, environment, b, error, retry) {
         ? 'No session of this logdir has that name: it was moved or deleted, or the link belongs to another logdir.'
         : error.message,
     ),
-    h('p', { class: 'sec' }, 'Choose another session under “compare with” in the header. The other views show A.'),
+    h(
+      'p',
+      { class: 'secondary' },
+      'Choose another session under “compare with” in the header. The other views show A.',
+    ),
     h('p', null, button('Try again', retry, { 'data-testid': 'try-again' })),
   );
 }

@@ -44,7 +44,7 @@ export async function readPairs(text, compareSessions) {
       results.set(modelName, (results.get(modelName) ?? new Map()).set(name, { value, verdict }));
     };
     if (cells.length !== head.cells.length) {
-      throw new Error(`Line ${line} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
+      throw new Error(`Line ${line} of the pairs has ${cells.length} cells under ${head.cells.length} headings.`);
     }
     if (!hasPairs) {
       cells.forEach(

@@ -6,11 +6,11 @@
 import { h, percent } from '../lib/dom.js';
 import { LABELS, fillColors } from '../lib/classes.js';
 import { shortProgram, windowLinkState } from '../lib/cards.js';
-import { headline, timeText, unitFor } from '../lib/format.js';
+import { headlineTime, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
-/** @typedef {import('../lib/routes').UsualStep} UsualStep */
+/** @typedef {import('../lib/routes').DefaultStep} DefaultStep */
 /** @typedef {Pick<import('../lib/routes').StepRun, 'start_ps'|'duration_ps'>} StepInterval */
 
 /** Number of tones for phases. */
@@ -18,12 +18,12 @@ const TONES = 6;
 /** Length of the axis over that of the longer step, so that the line at the step's end is visible. */
 const AXIS_LENGTH_FACTOR = 1.08;
 
-/** `step 1208 · 243.2 ms` @param {UsualStep} step */
+/** `step 1208 · 243.2 ms` @param {DefaultStep} step */
 const stepText = ({ number, duration_ps }) =>
-  [...(number === null ? [] : [`step ${number}`]), headline(duration_ps)].join(' · ');
+  [...(number === null ? [] : [`step ${number}`]), headlineTime(duration_ps)].join(' · ');
 
 /**
- * @param {[string, UsualStep|null][]} sides names and steps
+ * @param {[string, DefaultStep|null][]} sides names and steps
  * @param {(name: string, state: import('../lib/link.js').LinkState) => void} open shows a window of that session
  */
 export function stepStrip(sides, open) {
@@ -33,7 +33,7 @@ export function stepStrip(sides, open) {
   const toneOf = (/** @type {string} */ phase) =>
     1 + Math.floor((phases.indexOf(phase) * TONES) / Math.max(TONES, phases.length));
 
-  /** @param {string} sessionName @param {UsualStep} step */
+  /** @param {string} sessionName @param {DefaultStep} step */
   function lanes(sessionName, step) {
     const end = step.start_ps + step.duration_ps;
     /**

@@ -4,11 +4,11 @@ import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { classCell } from '../lib/classes.js';
-import { card, cores, hue, tableCard } from '../lib/cards.js';
+import { card, coreCountText, classColor, tableCard } from '../lib/cards.js';
 import {
   cutMiddle,
   digits,
-  headline,
+  headlineTime,
   MISSING,
   plural,
   rate,
@@ -94,7 +94,7 @@ function valueCell(measure, side) {
   const value = measure.unit === 'ps' ? measure[`${side}_ps`] : measure[side];
   if (value == null) return MISSING;
   const text = /** @type {Partial<Record<Measure['unit'], (value: number) => string>>} */ ({
-    ps: headline,
+    ps: headlineTime,
     rate,
     share,
   })[measure.unit];
@@ -109,7 +109,7 @@ export function compareView(app) {
     { class: 'fill' },
     h(
       'p',
-      { class: 'sec' },
+      { class: 'secondary' },
       'From a CSV file with one pair per line: sessions of this logdir or step times in ms in the columns a and b, ' +
       'or the speed-ups themselves.',
     ),
@@ -117,7 +117,7 @@ export function compareView(app) {
   const file = h('input', {
     type: 'file',
     accept: '.csv,text/csv',
-    class: 'none',
+    class: 'hidden',
     'data-testid': 'pairs-file',
     onchange: loadPairs,
   });
@@ -197,7 +197,7 @@ export function compareView(app) {
     const sentence = comparison.verdict.text;
     const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
-      [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · ');
+      [plural(side.steps, 'step'), coreCountText(side.devices), side.launched_by].join(' · ');
     const longest_ps = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {CompareAnswer['classes'][number]} */ row) =>
       h(
@@ -207,7 +207,7 @@ export function compareView(app) {
           h('i', {
             class: side,
             style: {
-              '--k': hue(row.class),
+              '--k': classColor(row.class),
               width: percent((row[`${side}_ps`] ?? 0) / longest_ps),
               visibility: row[`${side}_ps`] ? '' : 'hidden',
             },
@@ -221,7 +221,7 @@ export function compareView(app) {
         [sessionBadge('A', a.session.name, noteOf(a)), sessionBadge('B', b.session.name, noteOf(b))],
         button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
         h('p', { class: 'lead' }, before, h('b', null, boldText), after),
-        chance.text ? h('p', { class: 'sec' }, chance.text) : null,
+        chance.text ? h('p', { class: 'secondary' }, chance.text) : null,
       ),
       h(
         'div',
@@ -339,7 +339,7 @@ export function compareView(app) {
         h('p', { class: 'lead' }, 'Choose a second session under “compare with” in the header.'),
         h(
           'p',
-          { class: 'sec' },
+          { class: 'secondary' },
           'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and ' +
           'compilations are shown side by side.',
         ),
@@ -349,7 +349,7 @@ export function compareView(app) {
     app.setState('empty');
   }
 
-  return { element, move: followLink,
+  return { element, followLink,
     open(next) {
       session = next;
       requestedName = null;

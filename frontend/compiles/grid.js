@@ -136,7 +136,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       ? h(
           'td',
           { class: 'cached', title: state === 'run' ? 'run from the cache' : state },
-          h('span', { class: 'hidden' }, state),
+          h('span', { class: 'visually-hidden' }, state),
         )
       : h('td', { class: column.every(hasNoRuns) && 'no-run' });
   }
@@ -162,9 +162,9 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       head,
       h('th', { scope: 'col' }, 'Graph'),
       columns.map((column) => h('th', { scope: 'col', class: 's' }, stepName(column))),
-      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`),
-      h('th', { scope: 'col', class: 'num' }, 'Compiles'),
-      h('th', { scope: 'col', class: 'num' }, 'Steps'),
+      h('th', { scope: 'col', class: 'numeric' }, `Cost, ${unit.name}`),
+      h('th', { scope: 'col', class: 'numeric' }, 'Compiles'),
+      h('th', { scope: 'col', class: 'numeric' }, 'Steps'),
     );
     fill(
       body,
@@ -180,11 +180,11 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             h('span', { class: 'muted small' }, ` ${suffix}`),
           ),
           columns.map((column) => cell(graph, column)),
-          h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)),
-          h('td', { class: 'num' }, count(graph.compiles)),
+          h('td', { class: 'numeric', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)),
+          h('td', { class: 'numeric' }, count(graph.compiles)),
           h(
             'td',
-            { class: 'num' },
+            { class: 'numeric' },
             count(
               hostsShareColumns
                 ? allColumns.filter((column) => column.some((step) => graph.steps[String(step)])).length

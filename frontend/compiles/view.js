@@ -6,10 +6,10 @@ import { createDocumentView } from '../frame/document-view.js';
 import {
   card,
   codeCell,
-  cores,
+  coreCountText,
   cutName,
   emptyCard,
-  hosts,
+  hostCountText,
   link,
   linkedColumn,
   showButton,
@@ -115,11 +115,11 @@ export function compilesView(app) {
           class: 'grid-card',
           right: h(
             'span',
-            { class: 'small sec', 'data-testid': 'compile-count' },
+            { class: 'small secondary', 'data-testid': 'compile-count' },
             sumText(plural(afterWarmUp.length, 'compilation')),
             ' after warm-up',
             afterWarmUp.length > 0 && [' · ', sumText(timeText(cost))],
-            hostCount > 1 && `, ${hosts(hostCount, app.selection().hosts.length)}`,
+            hostCount > 1 && `, ${hostCountText(hostCount, app.selection().hosts.length)}`,
           ),
         },
         grid.element,
@@ -148,7 +148,7 @@ export function compilesView(app) {
                 () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step })),
               ),
             },
-            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill news' : 'fill' }, rows.element),
+            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill compile-table' : 'fill' }, rows.element),
           )
         : card(
             'Compilations',
@@ -180,9 +180,12 @@ export function compilesView(app) {
       columns: [
         linkedColumn(definedColumn(TABLES.compiles.start_ps), showInTimeline),
         definedColumn(TABLES.compiles.duration_ps, { timeUnit: unit, key: 'time' }),
-        timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, {
-          key: 'idle',
-        }),
+        timeColumn(
+          devices.length > 1 ? `Idle for it, ${coreCountText(devices.length)}` : 'Device idle for it',
+          unit,
+          idleOf,
+          { key: 'idle' },
+        ),
         definedColumn(TABLES.compiles.step, {
           field: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
           cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING),
@@ -214,7 +217,7 @@ export function compilesView(app) {
       { note: document.note, class: 'why' },
       h(
         'div',
-        { class: 'two' },
+        { class: 'two-columns' },
         h(
           'div',
           { 'data-testid': 'compile-diff' },
@@ -238,7 +241,7 @@ export function compilesView(app) {
                   ),
               ]
             : null,
-          row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null,
+          row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'secondary' }, row.advice)] : null,
         ),
         h(
           'div',
@@ -254,7 +257,7 @@ export function compilesView(app) {
                   row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat(),
                 ),
               )
-            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, document.how_to_record_causes),
+            : h('p', { class: 'secondary', 'data-testid': 'compile-frame' }, document.how_to_record_causes),
         ),
       ),
     );
@@ -305,7 +308,7 @@ export function compilesView(app) {
     hostCount = session.session.hosts.length;
     return filter();
   });
-  return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(showChosen) };
+  return { element, ...data, filter: data.whenDrawn(filter), followLink: data.whenDrawn(showChosen) };
 }
 
 /**
@@ -383,7 +386,7 @@ function metricsCard(metrics) {
     },
     h(
       'p',
-      { class: 'sec' },
+      { class: 'secondary' },
       compiled == null && cached == null
         ? ''
         : `${plural(compiled ?? 0, 'graph')} compiled, ${count(cached ?? 0)} taken from the cache. `,

@@ -1,6 +1,6 @@
 /** The Device view's filters: device, step and category, with the peaks that ops are compared with. */
 
-import { cores } from '../lib/cards.js';
+import { coreCountText } from '../lib/cards.js';
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
@@ -54,7 +54,7 @@ export function deviceChoices(session, chosen, devices) {
   const deviceSet = new Set(devices);
   const devicesOfHost = groupBy(session.devices, (/** @type {Device} */ { host }) => host);
   const coresText = (/** @type {number} */ host) =>
-    cores(devicesOfHost.get(session.session.hosts[host].name)?.length ?? 0);
+    coreCountText(devicesOfHost.get(session.session.hosts[host].name)?.length ?? 0);
   const choices = [...devicesByKey(session)].filter(
     ([key, device]) => deviceSet.has(device) || key === chosen || key.split('.')[0] === chosen,
   );
@@ -113,7 +113,7 @@ export function filterControls(
       'device-category',
     ),
     h('span', { class: 'grow' }),
-    h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
+    h('span', { class: 'small secondary', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];
 }

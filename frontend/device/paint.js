@@ -41,7 +41,7 @@ const AREA_NOTE = 'area of a dot: own time';
  * @param {Picture} picture
  */
 export function paintRoofline(
-  { g, box, write, textWidth },
+  { context, box, write, textWidth },
   width,
   height,
   palette,
@@ -58,13 +58,13 @@ export function paintRoofline(
 
   /** @param {string} color @param {number} lineWidth @param {number[]} dash @param {[number, number][]} points */
   function line(color, lineWidth, dash, points) {
-    g.strokeStyle = color;
-    g.lineWidth = lineWidth;
-    g.setLineDash(dash);
-    g.beginPath();
-    points.forEach(([px, py]) => g.lineTo(px, py));
-    g.stroke();
-    g.setLineDash([]);
+    context.strokeStyle = color;
+    context.lineWidth = lineWidth;
+    context.setLineDash(dash);
+    context.beginPath();
+    points.forEach(([px, py]) => context.lineTo(px, py));
+    context.stroke();
+    context.setLineDash([]);
   }
 
   /**
@@ -103,13 +103,13 @@ export function paintRoofline(
   /** Shades the area above the roof. */
   function shadeAboveRoof() {
     const points = roofLine(1);
-    g.beginPath();
+    context.beginPath();
     [...points, [right, TOP], [LEFT, TOP], ...(points[0][0] > LEFT ? [[LEFT, bottom]] : [])].forEach(([px, py]) =>
-      g.lineTo(px, py),
+      context.lineTo(px, py),
     );
-    g.closePath();
-    g.fillStyle = palette.bg;
-    g.fill();
+    context.closePath();
+    context.fillStyle = palette.bg;
+    context.fill();
   }
 
   /** @param {number} intensity of the ridge, FLOP per byte */
@@ -198,11 +198,11 @@ export function paintRoofline(
    */
   function writeAlong(text, from, to, position, angle, offset, color) {
     const [px, py] = pointOn(from, to, position);
-    g.save();
-    g.translate(px, py);
-    g.rotate(angle);
+    context.save();
+    context.translate(px, py);
+    context.rotate(angle);
     write(color, text, -textWidth(text) / 2, offset);
-    g.restore();
+    context.restore();
     // The slanted text is covered by several boxes.
     const half = textWidth(text) / 2;
     for (let at = -half; at < half; at += 14) {
@@ -224,27 +224,27 @@ export function paintRoofline(
         : tone < 0
           ? { fill: palette.surface, edge: palette.hatch }
           : palette.phases[tone];
-    g.globalAlpha = isFaint(dot) ? 0.14 : 0.92;
-    g.beginPath();
-    g.arc(dot.x, dot.y, dot.r, 0, 7);
-    g.fillStyle = look.fill;
-    g.fill();
-    if (!isFaint(dot)) g.globalAlpha = 1;
-    g.strokeStyle = look.edge;
-    g.lineWidth = 1;
-    if (tone === -1) g.setLineDash([2, 2]);
-    g.stroke();
-    g.setLineDash([]);
-    g.globalAlpha = 1;
+    context.globalAlpha = isFaint(dot) ? 0.14 : 0.92;
+    context.beginPath();
+    context.arc(dot.x, dot.y, dot.r, 0, 7);
+    context.fillStyle = look.fill;
+    context.fill();
+    if (!isFaint(dot)) context.globalAlpha = 1;
+    context.strokeStyle = look.edge;
+    context.lineWidth = 1;
+    if (tone === -1) context.setLineDash([2, 2]);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
   }
 
   /** @param {Dot} dot @param {number} lineWidth */
   function drawRing(dot, lineWidth) {
-    g.strokeStyle = palette.sel;
-    g.lineWidth = lineWidth;
-    g.beginPath();
-    g.arc(dot.x, dot.y, dot.r + 1.5, 0, 7);
-    g.stroke();
+    context.strokeStyle = palette.sel;
+    context.lineWidth = lineWidth;
+    context.beginPath();
+    context.arc(dot.x, dot.y, dot.r + 1.5, 0, 7);
+    context.stroke();
   }
 
   /** @param {import('./labels.js').Label} label */
@@ -252,15 +252,15 @@ export function paintRoofline(
     const [text, middle] = [textOf(dot), area.y + area.h / 2];
     if (hasLine) {
       line(palette.ink3, 1, [], [[dot.x, dot.y], lineEnd(dot, area)]);
-      g.fillStyle = palette.ink;
-      g.beginPath();
-      g.arc(dot.x, dot.y, 1.5, 0, 7);
-      g.fill();
+      context.fillStyle = palette.ink;
+      context.beginPath();
+      context.arc(dot.x, dot.y, 1.5, 0, 7);
+      context.fill();
     }
-    g.lineWidth = 3;
-    g.lineJoin = 'round';
-    g.strokeStyle = palette.surface;
-    g.strokeText(text, area.x, middle + 0.5);
+    context.lineWidth = 3;
+    context.lineJoin = 'round';
+    context.strokeStyle = palette.surface;
+    context.strokeText(text, area.x, middle + 0.5);
     write(palette.ink, text, area.x, middle);
   }
 

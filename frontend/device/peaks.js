@@ -98,7 +98,7 @@ export function openPeaksDialog({ flops_per_s: flops, bytes_per_s: bytes, source
       h('h2', null, 'Peaks of one device'),
       h(
         'p',
-        { class: 'sec' },
+        { class: 'secondary' },
         'Enter the peaks for the precision of your ops. They apply to this session and are part of its link.',
       ),
       h('label', null, 'TFLOP/s', h('span', { class: 'field' }, compute)),

@@ -33,7 +33,7 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
           reasonForNoRoof &&
             h(
               'p',
-              { class: 'small sec' },
+              { class: 'small secondary' },
               `No roof is drawn: ${reasonForNoRoof}. `,
               button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
             ),

@@ -53,7 +53,7 @@ export function createRoofline(on) {
     },
     canvas,
   );
-  const tooltip = h('div', { class: 'tooltip none', role: 'tooltip' });
+  const tooltip = h('div', { class: 'tooltip hidden', role: 'tooltip' });
   let palette = readPalette();
   /** @type {RooflineInput|null} */
   let input = null;
@@ -122,7 +122,7 @@ export function createRoofline(on) {
     const dot = dotUnder(event);
     highlight(dot);
     element.classList.toggle('over', dot !== null);
-    if (tooltip.classList.toggle('none', !dot) || !dot) return;
+    if (tooltip.classList.toggle('hidden', !dot) || !dot) return;
     const [title, ...texts] = opTexts(dot.row);
     fill(tooltip, h('b', null, title), texts.join(' · '));
     tooltip.style.left = `${Math.min(event.clientX + 12, innerWidth - tooltip.offsetWidth - 8)}px`;
@@ -130,7 +130,7 @@ export function createRoofline(on) {
   });
   element.addEventListener('pointerleave', () => {
     highlight(null);
-    tooltip.classList.add('none');
+    tooltip.classList.add('hidden');
   });
 
   /** @param {number} by */
@@ -168,7 +168,7 @@ export function createRoofline(on) {
     /** @param {boolean} visible */
     show(visible) {
       isVisible = visible;
-      tooltip.classList.add('none');
+      tooltip.classList.add('hidden');
       requestDraw();
     },
     /** Highlights an op from its row. @param {string} id */

@@ -85,7 +85,7 @@ export function opsTable(
       cell: (row) => link(cutName(row.op, MAX_NAME_LETTERS), () => select(row)),
     }),
     definedColumn(TABLES.work_by_op.category, {
-      cell: ({ category }) => h('span', { class: 'sec' }, category),
+      cell: ({ category }) => h('span', { class: 'secondary' }, category),
     }),
     definedColumn(TABLES.work_by_op.annotation, {
       field: 'path',
@@ -169,7 +169,7 @@ export function opsTable(
         columns.map(({ key, number }) =>
           h(
             'td',
-            { class: number && 'num' },
+            { class: number && 'numeric' },
             {
               op: button(
                 [

@@ -88,7 +88,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
   const unit = unitFor(total_ps);
   const rounded = roundTree(rows);
   const numberCell = (/** @type {any} */ content, /** @type {number|null} */ ps = null) =>
-    h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
+    h('td', { class: 'numeric', 'data-ps': ps === null ? null : Math.round(ps) }, content);
   const tableRows = visibleRows(rows, collapsed).map((row) => {
     const { key, name, path, depth, hasNested, interval, ps } = row;
     const { thousandths, share: roundedShare } = rounded.get(row) ?? { thousandths: 0, share: 0 };
@@ -120,7 +120,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
             collapsed.has(key) ? '▸' : '▾',
           ),
         toneChip(path, tones, hasNested),
-        h('span', { class: row.isOwnTime ? 'sec' : '' }, name),
+        h('span', { class: row.isOwnTime ? 'secondary' : '' }, name),
       ),
       numberCell(
         interval ? link(time, () => open(windowLinkState(...interval)), { title: 'Show in the timeline' }) : time,
@@ -133,7 +133,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
           'div',
           { class: 'share' },
           lengthBar(total_ps ? ps / total_ps : 0),
-          h('span', { class: 'num' }, share(roundedShare || (total_ps ? ps / total_ps : 0))),
+          h('span', { class: 'numeric' }, share(roundedShare || (total_ps ? ps / total_ps : 0))),
         ),
       ),
       showsRates && [
@@ -176,7 +176,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
       h(
         'tr',
         null,
-        heads.map((text) => h('th', { scope: 'col', class: /Time|of peak/.test(text) ? 'num' : null }, text)),
+        heads.map((text) => h('th', { scope: 'col', class: /Time|of peak/.test(text) ? 'numeric' : null }, text)),
       ),
     ),
     h('tbody', null, tableRows),
@@ -191,7 +191,7 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
         h(
           'td',
           null,
-          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(total_ps ? 1 : null))),
+          h('div', { class: 'share' }, h('span', null), h('span', { class: 'numeric' }, share(total_ps ? 1 : null))),
         ),
         showsRates && [numberCell(share(sums.flops_share)), numberCell(share(sums.bytes_share)), h('td', null)],
       ),
@@ -259,7 +259,7 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
     rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
   return h(
     'div',
-    { class: 'small sec device-unknown', 'data-testid': 'device-unknown' },
+    { class: 'small secondary device-unknown', 'data-testid': 'device-unknown' },
     h(
       'p',
       null,

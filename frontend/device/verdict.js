@@ -1,7 +1,7 @@
 /** The Device view's verdict: what the device is busy with, how efficiently, and four figures. */
 
 import { h } from '../lib/dom.js';
-import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
+import { cutMiddle, headlineTime, MISSING, plural, share, timeText } from '../lib/format.js';
 import { groupBy, total } from '../lib/totals.js';
 import { missingPeaksText } from './peaks.js';
 import { divisor, isInRow, isNearRoof, roundTree } from './rows.js';
@@ -253,14 +253,14 @@ export function verdictBlock(document, tree, rows, rest, coverage) {
           typeof part === 'string' ? part : h('b', null, part[0]),
         ),
       ),
-      coverage && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, coverage),
+      coverage && h('p', { class: 'small secondary', 'data-testid': 'device-hosts' }, coverage),
     ),
     h(
       'dl',
       { class: 'figures' },
       figure(
         'work',
-        headline(ps),
+        headlineTime(ps),
         `${document.chosen.category ?? 'op time'}, ${steps}${core}`,
         { ps: Math.round(ps) },
       ),

@@ -357,7 +357,7 @@ export function deviceView(app) {
   }
 
   /** Reloads if the link's query changed; otherwise redraws, as only filters or the selection did. */
-  const move = data.whenDrawn(() => {
+  const followLink = data.whenDrawn(() => {
     if (JSON.stringify(query(session)) !== requestedQuery) data.reload();
     else draw();
   });
@@ -377,10 +377,10 @@ export function deviceView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, move, open: data.open, filter: () => (app.link.state.dd ? move() : data.reload()),
+    element, followLink, open: data.open, filter: () => (app.link.state.dd ? followLink() : data.reload()),
     show(on) {
       data.show(on);
-      if (on) move();
+      if (on) followLink();
       roofline.show(on);
       removeKeys?.();
       removeKeys = on ? app.keys.add([

@@ -59,7 +59,7 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
       ],
       foot: ['All', runsText(costs.count), ...COSTS.map((key) => timeCell(costs[key] / coreSteps, unit))],
     },
-    lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
+    lead ? h('p', { class: 'secondary' }, leadText(lead)) : null,
   );
 }
 

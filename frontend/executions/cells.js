@@ -9,9 +9,9 @@ import { timeText } from '../lib/format.js';
 
 /** What host time consists of, each with its class in the style sheet. @type {[CostName, string, string][]} */
 const COST_MARKS = [
-  ['device_ps', 'd', 'device run'],
-  ['queue_ps', 'q', 'queue: the device was busy with earlier work'],
-  ['overhead_ps', 'o', 'overhead'],
+  ['device_ps', 'device-run', 'device run'],
+  ['queue_ps', 'queue', 'queue: the device was busy with earlier work'],
+  ['overhead_ps', 'overhead', 'overhead'],
 ];
 
 const JOINS = {

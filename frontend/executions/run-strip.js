@@ -123,7 +123,7 @@ export function createRunStrip(app, chooseStep) {
                   stepButton(-1),
                   h(
                     'span',
-                    { class: 'sec', 'data-testid': 'execution-step' },
+                    { class: 'secondary', 'data-testid': 'execution-step' },
                     `${stepText(answer, step)}${host && session.session.hosts.length > 1 ? ` on ${host}` : ''}`,
                   ),
                   stepButton(1),
@@ -135,7 +135,7 @@ export function createRunStrip(app, chooseStep) {
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
             ? axis(sides.filter((side) => side.runs.length))
-            : h('p', { class: 'sec' }, 'No execution belongs to this step.'),
+            : h('p', { class: 'secondary' }, 'No execution belongs to this step.'),
         ),
       ),
     );

@@ -223,7 +223,7 @@ export function executionsView(app) {
                 const spread = spreadOf(row);
                 return h(
                   'span',
-                  { class: 'sec' },
+                  { class: 'secondary' },
                   spread ? `${text(spread[key].min)} – ${text(spread[key].max)}` : MISSING,
                 );
               },
@@ -266,7 +266,7 @@ export function executionsView(app) {
         },
         definedColumn(TABLES.executions.join, {
           title: joinTitle,
-          cell: ({ join }) => h('span', { class: 'sec' }, join),
+          cell: ({ join }) => h('span', { class: 'secondary' }, join),
         }),
       ],
       foot: [
@@ -364,7 +364,7 @@ export function executionsView(app) {
     drawLinkedStep();
     return state;
   }, deviceQuery);
-  return { element, ...data, filter: data.reload, move: data.whenDrawn(() => {
+  return { element, ...data, filter: data.reload, followLink: data.whenDrawn(() => {
     void fetchCompared();
     drawLinkedStep();
   }) };

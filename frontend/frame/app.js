@@ -15,7 +15,7 @@ import { VIEWS } from './views.js';
 import { prefetchViews } from './lazy-views.js';
 import { createHeader } from './header.js';
 import { createHostSelection } from './selected-hosts.js';
-import { closeMenus } from './multi-select.js';
+import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { partialNote, sessionNotes } from './session-notes.js';
@@ -28,27 +28,28 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
 /** @typedef {import('../lib/routes').SessionList} SessionList */
 /** @typedef {'loading'|'ready'|'error'|'empty'} State */
 /**
- * The interface of the frame to views.
+ * What the frame provides to views.
  * @typedef {object} App
  * @property {import('../lib/link.js').Link} link
  * @property {import('../lib/live-regions.js').LiveRegions} live
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
- * @property {() => {hosts: string[], devices: string[]}} selection hosts by name and devices by id: all of the session,
- *   unless the link names some
- * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same for hosts with timeline rows
+ * @property {() => {hosts: string[], devices: string[]}} selection the names of the hosts and the ids of the devices
+ *   that the link selects; all hosts if it names none, and all of their devices if it names none of these
+ * @property {() => {hosts: string[], devices: string[]}} tracedSelection the hosts with timeline rows, and their
+ *   selected devices
  * @property {(hosts: number[]) => void} requestHosts loads the rows of hosts, given by index, that a selection needs
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty if it has none
- * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
+ * @property {(anchor: HTMLElement) => void} pickHosts opens the host picker under an element
  * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices filters devices by the selection
  * @property {(id: string, error: unknown) => void} reportError reports an error beside the current view
  * @property {(state?: State) => void} setState sets the view's state; `ready` by default
  * @property {(changes: import('../lib/link.js').LinkState) => void} open
  *   changes the link and shows the result: `{v: 'timeline', sel: …}`
- * @property {() => (() => void)|null} capture opens the capture dialog; null if capturing is off
- * @property {(view: string, text: string) => void} count writes a number beside a tab's name
- * @property {(counts: import('../lib/routes').ViewCounts) => void} counts
- *   writes the server's counts beside all tabs
+ * @property {() => (() => void)|null} captureAction the action that opens the capture dialog; null if capturing is off
+ * @property {(view: string, text: string) => void} setCount writes a number beside a tab's name
+ * @property {(counts: import('../lib/routes').ViewCounts) => void} setCounts
+ *   writes the server's counts beside the tabs
  * @property {(text: string, subject: string) => Promise<boolean>} copy copies a text and announces that the subject is
  *   copied; false if the browser forbids it
  * @property {HTMLElement} skip the first Tab stop, where a view puts its link to its table
@@ -67,7 +68,7 @@ const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
 export function createApp() {
   // Registered before all other keys, so that Escape closes an open menu.
-  closeMenus();
+  bindMenuClosing();
   const link = createLink();
   const live = createLiveRegions();
   const keys = createKeys();
@@ -79,11 +80,11 @@ export function createApp() {
   let list = null;
   /** @type {Ready|null} */
   let session = null;
-  let current = '';
-  let partial = false;
-  let refreshing = false;
-  let counted = false;
-  let prefetched = false;
+  let frontView = '';
+  let isPartial = false;
+  let isRefreshing = false;
+  let countsRequested = false;
+  let hasPrefetched = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
   /** The state that each view has set; it applies while the view is in front. @type {Map<string, State>} */
@@ -102,22 +103,22 @@ export function createApp() {
       if (session && linkedName() !== session.session.name) return void open(linkedName());
       if ('h' in changes) applySelection();
       else show();
-      views.get(current)?.move?.();
+      views.get(frontView)?.followLink?.();
     },
-    capture: () => (list?.capture ? () => capture.click() : null),
-    count: (view, text) => tabs.count(view, text),
-    counts({ lost, ...numbers }) {
-      counted = true;
-      const prefix = partial ? '≥\u202f' : '';
-      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, prefix + count(number)));
-      if (lost) tabs.count('propagation', `${prefix}${count(lost)} lost`);
+    captureAction: () => (list?.capture ? () => captureButton.click() : null),
+    setCount: (view, text) => tabs.setCount(view, text),
+    setCounts({ lost, ...numbers }) {
+      countsRequested = true;
+      const prefix = isPartial ? '≥\u202f' : '';
+      Object.entries(numbers).forEach(([id, number]) => tabs.setCount(id, prefix + count(number)));
+      if (lost) tabs.setCount('propagation', `${prefix}${count(lost)} lost`);
     },
     selection: hostSelection.selection,
     tracedSelection: hostSelection.tracedSelection,
     firstDevice: hostSelection.firstDevice,
     selectedDevices: hostSelection.selectedDevices,
     requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void open(session.session.name); },
-    pickHosts: (below) => void pickHosts(below),
+    pickHosts: (anchor) => void pickHosts(anchor),
     async copy(text, subject) {
       try {
         await navigator.clipboard.writeText(text);
@@ -141,7 +142,7 @@ export function createApp() {
     void open(name);
   }
 
-  const capture = createCapture(
+  const captureButton = createCapture(
     live.announce,
     (name) => {
       void refreshSessions().then(() => choose(name));
@@ -155,7 +156,7 @@ export function createApp() {
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
-  }, diagnostics.infoMenu, capture);
+  }, diagnostics.infoMenu, captureButton);
   const tabs = createTabs(VIEWS, go);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
@@ -183,7 +184,7 @@ export function createApp() {
 
   /** Shows a state card in place of the view. @param {string} name @param {HTMLElement} element */
   function showCard(name, element) {
-    views.get(current)?.show(false);
+    views.get(frontView)?.show(false);
     main.dataset.state = name;
     fill(panel, element);
   }
@@ -200,11 +201,11 @@ export function createApp() {
     const listedHostCount = list?.sessions.find((listed) => listed.name === name)?.hosts.length ?? 0;
     session = next;
     hostSelection.open(next);
-    tabs.environment(next.environment.label);
-    tabs.clear();
-    if (hosts.length > 1) tabs.count('hosts', count(Math.max(listedHostCount, hosts.length)));
-    counted = false;
-    partial = Boolean(next.partial) || listedHostCount > hosts.length;
+    tabs.setEnvironment(next.environment.label);
+    tabs.clearCounts();
+    if (hosts.length > 1) tabs.setCount('hosts', count(Math.max(listedHostCount, hosts.length)));
+    countsRequested = false;
+    isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
     const notes = sessionNotes(next, listedHostCount, () => void open(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
@@ -229,13 +230,13 @@ export function createApp() {
       load?.().catch(() => {});
       return;
     }
-    if (current !== id) views.get(current)?.show(false);
-    current = id;
+    if (frontView !== id) views.get(frontView)?.show(false);
+    frontView = id;
     if (session.partial && !REPORT_VIEWS.includes(id)) return showCard('loading', loadingCard.element);
-    header.open(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
+    header.update(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
     const existing = views.get(id);
     const view = existing ?? create({ ...app, setState: (viewState = 'ready') => {
-      if (states.get(id) !== viewState && current === id) live.announceVerdict(panel);
+      if (states.get(id) !== viewState && frontView === id) live.announceVerdict(panel);
       states.set(id, viewState);
       showState(id);
     } });
@@ -252,17 +253,17 @@ export function createApp() {
   function showState(/** @type {string} */ id) {
     const viewState = states.get(id) ?? 'loading';
     if (views.get(id)?.element.parentNode === panel) {
-      main.dataset.state = partial && viewState === 'ready' ? 'partial' : viewState;
+      main.dataset.state = isPartial && viewState === 'ready' ? 'partial' : viewState;
     }
     if (viewState === 'loading' || !session) return;
     // Other views are fetched only after the visible one is drawn.
-    if (!prefetched) prefetchViews(VIEWS);
-    prefetched = true;
-    if (counted) return;
-    counted = true;
+    if (!hasPrefetched) prefetchViews(VIEWS);
+    hasPrefetched = true;
+    if (countsRequested) return;
+    countsRequested = true;
     const requested = session;
     get('counts', requested.query)
-      .then(({ counts }) => { if (requested === session) app.counts(counts); })
+      .then(({ counts }) => { if (requested === session) app.setCounts(counts); })
       .catch(() => {});
   }
 
@@ -272,8 +273,8 @@ export function createApp() {
     show();
   }
 
-  /** @param {HTMLElement} below */
-  async function pickHosts(below) {
+  /** @param {HTMLElement} anchor */
+  async function pickHosts(anchor) {
     const openSession = session;
     if (!openSession) return;
     try {
@@ -283,14 +284,14 @@ export function createApp() {
         hosts: openSession.session.hosts.map(({ name }) => name),
         linked: link.state.h,
         rows: openSession.rows.length / openSession.session.hosts.length,
-        below,
+        anchor,
         apply(hosts) {
           link.set({ h: hosts }, 'push');
           void hostSelection.resolveRanks();
           applySelection();
         },
-        say: live.announceNow,
-        fail: (error) => app.reportError('hosts', error),
+        announce: live.announceNow,
+        reportError: (error) => app.reportError('hosts', error),
       });
     } catch (error) {
       app.reportError('hosts', error);
@@ -298,29 +299,29 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen_hosts && hostSelection.requested(session.session) !== session.query.hosts) {
+    if (session?.chosen_hosts && hostSelection.hostsArgument(session.session) !== session.query.hosts) {
       void open(session.session.name);
     } else show();
   }
 
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
-    header.sessions(list?.sessions ?? [], name);
+    header.setSessions(list?.sessions ?? [], name);
     const files =
       session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
-    await loader.load(name, hostSelection.requested(files ?? { name, hosts: [] }), reload);
+    await loader.load(name, hostSelection.hostsArgument(files ?? { name, hosts: [] }), reload);
   }
 
   onSessionReread((name) => { if (name === session?.session.name) void open(name); });
 
   async function copyLink() {
-    if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.copied();
+    if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.showCopied();
   }
 
   /** Refreshes the list of sessions; opens one if none is open. */
   async function refreshSessions() {
-    if (refreshing) return;
-    refreshing = true;
+    if (isRefreshing) return;
+    isRefreshing = true;
     const previousNote = list?.note;
     try {
       list = await get('sessions');
@@ -329,16 +330,16 @@ export function createApp() {
       showError(/** @type {Error} */ (error).message, refreshSessions);
       return;
     } finally {
-      refreshing = false;
+      isRefreshing = false;
     }
-    capture.classList.toggle('none', !list.capture);
+    captureButton.classList.toggle('hidden', !list.capture);
     if (!list.sessions.length) {
-      if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => capture.click()));
+      if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => captureButton.click()));
       return;
     }
     if (session) {
       if (list.note !== previousNote) listNotes().forEach(diagnostics.add);
-      return header.sessions(list.sessions, linkedName());
+      return header.setSessions(list.sessions, linkedName());
     }
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !isListed) {
@@ -355,7 +356,7 @@ export function createApp() {
     if (session && linkedName() !== session.session.name) return void open(linkedName());
     void hostSelection.resolveRanks();
     applySelection();
-    views.get(current)?.move?.();
+    views.get(frontView)?.followLink?.();
   });
   keys.add([
     ...VIEWS.map(({ id, key }, index) => ({
@@ -366,8 +367,8 @@ export function createApp() {
   let timer = 0;
   onActivity((busy) => {
     clearTimeout(timer);
-    if (busy) timer = window.setTimeout(() => tabs.busy(true), BUSY_AFTER_MS);
-    else tabs.busy(false);
+    if (busy) timer = window.setTimeout(() => tabs.setBusy(true), BUSY_AFTER_MS);
+    else tabs.setBusy(false);
   });
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void refreshSessions(); });
 

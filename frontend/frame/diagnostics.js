@@ -24,7 +24,7 @@ export function createDiagnostics() {
   const list = h('div', { class: 'menu right', 'data-testid': 'notes-list' });
   const infoMenu = h(
     'details',
-    { class: 'choice notes none' },
+    { class: 'choice notes hidden' },
     h('summary', { 'data-testid': 'notes-button' }, infoCount),
     list,
   );
@@ -71,9 +71,9 @@ export function createDiagnostics() {
     );
 
   function draw() {
-    const open = notes.filter((note) => !dismissed.has(keyOf(note)));
-    const infos = open.filter(({ severity }) => severity === 'info');
-    const lines = open.filter((note) => !infos.includes(note));
+    const activeNotes = notes.filter((note) => !dismissed.has(keyOf(note)));
+    const infos = activeNotes.filter(({ severity }) => severity === 'info');
+    const lines = activeNotes.filter((note) => !infos.includes(note));
     const shownLines = expanded ? lines : lines.slice(0, MAX_LINES);
     const hiddenCount = lines.length - shownLines.length;
     fill(
@@ -91,7 +91,7 @@ export function createDiagnostics() {
       ),
     );
     infoCount.textContent = plural(infos.length, 'note');
-    infoMenu.classList.toggle('none', !infos.length);
+    infoMenu.classList.toggle('hidden', !infos.length);
     fill(list, infos.map((note) => line(note)));
   }
 

@@ -7,7 +7,7 @@ import { analysisCard, errorCard } from './state-cards.js';
 /** @typedef {import('../lib/api.js').Routes} Routes */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-/** Shorter waits do not show the card about the wait. */
+/** Shorter waits show no card. */
 const CARD_AFTER_MS = 300;
 
 /**
@@ -16,7 +16,7 @@ const CARD_AFTER_MS = 300;
  * @template {keyof Routes} R
  * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element shows the document
  * @param {(answer: Routes[R], session: Ready) => 'ready'|'empty'} draw
- * @param {(session: Ready) => Record<string, any>} [more] arguments in addition to the session
+ * @param {(session: Ready) => Record<string, any>} [moreArguments] arguments in addition to the session
  * @param {(error: Error, retry: () => void) => Node[]} [cardsOfError] shown in place of the document
  */
 export function createDocumentView(
@@ -24,7 +24,7 @@ export function createDocumentView(
   route,
   element,
   draw,
-  more,
+  moreArguments,
   cardsOfError = ({ message }, retry) => [errorCard(message, retry)],
 ) {
   /** @type {Ready|null} */
@@ -48,8 +48,8 @@ export function createDocumentView(
       }
     }, CARD_AFTER_MS);
     try {
-      const answer = await (more
-        ? channel.get({ ...requested.query, ...more(requested) })
+      const answer = await (moreArguments
+        ? channel.get({ ...requested.query, ...moreArguments(requested) })
         : getShared(route, requested.query));
       if (requested !== session) return;
       drawn = requested;

@@ -1,4 +1,4 @@
-/** The header: choices of session, hosts and devices; buttons for link, capture and help. */
+/** The header: choices of session, hosts, devices and comparison; buttons for link, capture and help. */
 
 import { button, h, labelledSelect, setOptions } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
@@ -12,31 +12,35 @@ const COPIED_MS = 1500;
 /**
  * @param {object} on actions of the choices and buttons
  * @param {(name: string) => void} on.session
- * @param {(below: HTMLElement) => void} on.hosts opens the host picker under an element
+ * @param {(anchor: HTMLElement) => void} on.hosts opens the host picker under an element
  * @param {(ids: string[]) => void} on.devices
  * @param {(name: string) => void} on.compare
  * @param {() => void} on.copy
  * @param {() => void} on.help
  * @param {HTMLElement} notes the menu of notes
- * @param {HTMLElement} capture the button of the capture dialog
+ * @param {HTMLElement} captureButton opens the capture dialog
  */
-export function createHeader(on, notes, capture) {
+export function createHeader(on, notes, captureButton) {
   const sessions = labelledSelect('session', [], '', on.session, 'session-select');
   const hosts = button('', () => on.hosts(hosts), {
     class: 'ghost',
     'aria-haspopup': 'dialog',
     'data-testid': 'host-select',
   });
-  const hostPick = h('span', { class: 'pick none', title: 'hosts' }, h('span', null, 'hosts'), hosts);
+  const hostPick = h('span', { class: 'pick hidden', title: 'hosts' }, h('span', null, 'hosts'), hosts);
   const devices = createMultiSelect('devices', 'device-select', on.devices);
   const comparison = labelledSelect('compare with', [], '', on.compare, 'compare-select');
   /** @type {string[]} */
   let names = [];
-  sessions.classList.add('none');
-  comparison.classList.add('none');
+  sessions.classList.add('hidden');
+  comparison.classList.add('hidden');
   const synthetic = h(
     'span',
-    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Written by a program, not recorded from a run.' },
+    {
+      class: 'tag warning hidden',
+      'data-testid': 'synthetic',
+      title: 'Written by a program, not recorded from a run.',
+    },
     'synthetic',
   );
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
@@ -51,7 +55,7 @@ export function createHeader(on, notes, capture) {
     comparison,
     h('span', { class: 'grow' }),
     notes,
-    capture,
+    captureButton,
     copy,
     button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }),
   );
@@ -61,10 +65,10 @@ export function createHeader(on, notes, capture) {
     /**
      * Shows the choice of sessions.
      * @param {import('../lib/routes').ListedSession[]} listed
-     * @param {string} name of the chosen session, which may be missing in the list
+     * @param {string} name of the chosen session, which may be missing from the list
      */
-    sessions(listed, name) {
-      sessions.classList.toggle('none', !name);
+    setSessions(listed, name) {
+      sessions.classList.toggle('hidden', !name);
       names = listed.map((item) => item.name);
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
@@ -76,22 +80,22 @@ export function createHeader(on, notes, capture) {
      * Shows the choices of hosts, devices and the session to compare with.
      * @param {import('../lib/types').Ready} ready
      * @param {{hosts: string[], devices: string[]}} chosen names of hosts, ids of devices
-     * @param {string} [otherName] the session to compare with
+     * @param {string} [comparedName] the session to compare with
      */
-    open(ready, chosen, otherName) {
-      comparison.classList.toggle('none', names.length < 2);
+    update(ready, chosen, comparedName) {
+      comparison.classList.toggle('hidden', names.length < 2);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
         [
           ['', 'none'],
           ...names.filter((name) => name !== ready.session.name),
-          ...(otherName && !names.includes(otherName) ? [otherName] : []),
+          ...(comparedName && !names.includes(comparedName) ? [comparedName] : []),
         ],
-        otherName,
+        comparedName,
       );
-      synthetic.classList.toggle('none', !ready.environment.synthetic);
+      synthetic.classList.toggle('hidden', !ready.environment.synthetic);
       const hostNames = ready.session.hosts.map(({ name }) => name);
-      hostPick.classList.toggle('none', !hostNames.length);
+      hostPick.classList.toggle('hidden', !hostNames.length);
       const short = new Map(shortNames(hostNames).map((text, at) => [hostNames[at], text]));
       const shortOf = (/** @type {string} */ name) => short.get(name) ?? name;
       const pair =
@@ -116,7 +120,7 @@ export function createHeader(on, notes, capture) {
       );
     },
     /** Shows `Copied` on the button for a moment, at unchanged width. */
-    copied() {
+    showCopied() {
       copy.style.width = `${copy.offsetWidth}px`;
       copy.textContent = 'Copied';
       clearTimeout(timer);

@@ -12,14 +12,14 @@ export function createHelp(keys, environment) {
   const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys and glossary' },
     h('header', null, h('h2', null, 'Keys and glossary'), h('span', { class: 'grow' }),
       button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
-  const pointer = [
+  const pointerActions = [
     ['Drag in the lanes', 'select a window'],
     ['Drag on the ruler, Shift+drag', 'pan'],
     ['Ctrl+wheel', 'zoom at the pointer'],
     ['Double click', 'frame a slice'],
   ];
   return () => {
-    const items = [...keys.list().map(({ label, does }) => [label, does]), ...pointer];
+    const items = [...keys.list().map(({ label, does }) => [label, does]), ...pointerActions];
     fill(
       body,
       h(
@@ -29,11 +29,11 @@ export function createHelp(keys, environment) {
           h(
             'span',
             null,
-            index < items.length - pointer.length
+            index < items.length - pointerActions.length
               ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)])
               : label,
           ),
-          h('span', { class: 'sec' }, does),
+          h('span', { class: 'secondary' }, does),
         ]),
       ),
       h('p', { class: 'muted small' }, environment()),

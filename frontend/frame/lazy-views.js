@@ -5,7 +5,7 @@ import { get } from '../lib/api.js';
 import { beginActivity } from '../lib/activity.js';
 import { errorCard } from './state-cards.js';
 
-/** In browsers that do not report idle time. */
+/** The delay of prefetching in browsers without `requestIdleCallback`. */
 const PREFETCH_AFTER_MS = 500;
 
 /** @typedef {import('./app.js').App} App */
@@ -38,7 +38,7 @@ function deferredView(app, label, load) {
   async function fetchView() {
     const done = beginActivity();
     try {
-      const create = await load().catch(failed);
+      const create = await load().catch(reportFailure);
       if (!create) return;
       view = create(app);
       placeholder.replaceWith(view.element);
@@ -53,10 +53,10 @@ function deferredView(app, label, load) {
    * Browsers do not report why a script failed to load; a request shows whether the server is up.
    * @param {unknown} error
    */
-  async function failed(error) {
+  async function reportFailure(error) {
     console.error(error);
     if (await serverAnswers()) {
-      showError('The page’s files have changed since it was opened, for example by an upgrade. Retry reloads the ' +
+      showError('The page’s files may have changed since it was opened, for example by an upgrade. Retry reloads the ' +
         'page with this view.');
     }
     loadFailed = true;
@@ -92,7 +92,7 @@ function deferredView(app, label, load) {
       if (loadFailed) app.setState('error');
     },
     filter: () => view?.filter?.(),
-    move: () => view?.move?.(),
+    followLink: () => view?.followLink?.(),
     show(on) {
       isShown = on;
       view?.show(on);

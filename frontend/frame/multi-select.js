@@ -15,7 +15,7 @@ export function createMultiSelect(label, testid, onChange) {
   const summary = h('summary', { 'data-testid': testid });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
-  const element = h('span', { class: 'pick none', title: label }, h('span', null, label), details);
+  const element = h('span', { class: 'pick hidden', title: label }, h('span', null, label), details);
   let draw = () => {};
   // There may be thousands of choices: the menu is built when it opens.
   details.addEventListener('toggle', () => { if (details.open) draw(); });
@@ -27,7 +27,7 @@ export function createMultiSelect(label, testid, onChange) {
      * @param {number} [choiceCount] the total to show, if there are more choices than the listed ones
      */
     set(choices, chosen, choiceCount = choices.length) {
-      element.classList.toggle('none', !choices.length);
+      element.classList.toggle('hidden', !choices.length);
       summary.textContent =
         chosen.length === 1
           ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '')
@@ -42,17 +42,17 @@ export function createMultiSelect(label, testid, onChange) {
   function drawMenu(choices, chosen) {
     const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
     const chosenValues = new Set(chosen);
-    const report = () => {
+    const reportChoice = () => {
       const checked = boxes.filter((box) => box.checked).map((box) => box.value);
       onChange(checked.length < choices.length ? checked : []);
     };
     const boxes = choices.map(({ value }) =>
-      h('input', { type: 'checkbox', value, checked: chosenValues.has(value), onchange: report }),
+      h('input', { type: 'checkbox', value, checked: chosenValues.has(value), onchange: reportChoice }),
     );
     fill(
       menu,
       choices.map(({ label: text, note }, at) =>
-        h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note)),
+        h('label', null, boxes[at], text, note && h('span', { class: 'numeric' }, note)),
       ),
       choices.length > 1 && h('p', { class: 'small muted' }, 'The numbers beside the tabs cover the whole session.'),
     );
@@ -60,15 +60,15 @@ export function createMultiSelect(label, testid, onChange) {
   }
 }
 
-/** Closes menus on Escape, which returns the focus, and on a click elsewhere. */
-export function closeMenus() {
-  const open = () => /** @type {HTMLDetailsElement|null} */ (document.querySelector('details[open]:has(> .menu)'));
+/** Makes Escape, which returns the focus, and a press elsewhere close the open menu. */
+export function bindMenuClosing() {
+  const openMenu = () => /** @type {HTMLDetailsElement|null} */ (document.querySelector('details[open]:has(> .menu)'));
   addEventListener('pointerdown', ({ target }) => {
-    const menu = open();
+    const menu = openMenu();
     if (menu && !menu.contains(/** @type {Node} */ (target))) menu.open = false;
   });
   addEventListener('keydown', (event) => {
-    const menu = open();
+    const menu = openMenu();
     if (event.key !== 'Escape' || !menu) return;
     menu.open = false;
     menu.querySelector('summary')?.focus();

@@ -3,7 +3,7 @@
 import { findHosts, RANK_WORDS } from '../lib/host-names.js';
 
 /**
- * The routes' `hosts` argument: rank words unchanged, other hosts by index.
+ * The routes' `hosts` argument: rank words and `all` unchanged, other hosts by index.
  * @param {string|undefined} linked the link's `h`
  * @param {string[]} names of the session's hosts
  * @param {Iterable<number>} needed indices

@@ -29,7 +29,10 @@ export function createHostSelection(link, onRanks) {
     return linkedIds.length ? linkedIds : ids;
   }
 
-  /** Names of the selected hosts and ids of the selected devices: all of the session, unless the link names some. */
+  /**
+   * The names of the hosts and the ids of the devices that the link selects; all hosts if it names none, and all of
+   * their devices if it names none of these.
+   */
   function selection() {
     const names = (session?.session.hosts ?? []).map(({ name }) => name);
     const linkedNames = linkedHosts(link.state.h, names, ranks);
@@ -51,7 +54,7 @@ export function createHostSelection(link, onRanks) {
   return {
     selection,
     resolveRanks,
-    /** The selection, limited to hosts with rows in the timeline. */
+    /** The hosts with rows in the timeline, and their selected devices. */
     tracedSelection() {
       const open = session;
       if (!open?.chosen_hosts) return selection();
@@ -78,10 +81,11 @@ export function createHostSelection(link, onRanks) {
       return addedHosts.length > 0;
     },
     /**
-     * The `hosts` argument for a session, from the link and the selection.
+     * The `hosts` argument of requests about a session, from the link and the selection. Forgets the hosts that an
+     * earlier link or session needed.
      * @param {{name: string, hosts: {name: string}[]}} files the session and its hosts
      */
-    requested({ name, hosts }) {
+    hostsArgument({ name, hosts }) {
       if (lastLinked !== link.state.h || session?.session.name !== name) needed.clear();
       lastLinked = link.state.h;
       return requestedHosts(lastLinked, hosts.map((host) => host.name), needed);

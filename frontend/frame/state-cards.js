@@ -16,7 +16,7 @@ const stateCard = (testid, title, ...body) =>
 const UNITS = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
 
 /**
- * `412 of 1 204 MB`, both in the unit of the total; `412 MB` while the total is unknown.
+ * `412 of 1 204 MB`, both in the unit of the total; `412.0 MB` while the total is unknown.
  * @param {number} part
  * @param {number|null} whole
  */
@@ -52,7 +52,7 @@ const OPENING_SHARE = 0.5;
 
 /** Longer waits are given in minutes: `about 40 s left`, `about 4 min left`. */
 const MAX_SECONDS = 90;
-/** The number of hosts that the card lists; with more hosts, only those that are being read or have errors. */
+/** The card lists at most this many hosts; if there are more, only those that are being read or have errors. */
 const MAX_LISTED_HOSTS = 32;
 
 /** @param {number} seconds */
@@ -113,7 +113,7 @@ function hostBars(hosts) {
       ...listedHosts.flatMap((host) => [
         h('span', null, host.name),
         meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
-        h('span', { class: 'num sec' }, hostText(host)),
+        h('span', { class: 'numeric secondary' }, hostText(host)),
       ]),
     ),
     hiddenCount > 0 &&
@@ -182,7 +182,7 @@ export function analysisCard({ session: { hosts }, loaded_ms = 0 }, showTimeline
     'Loading',
     h('p', { class: 'lead' }, `Analysing ${plural(events, 'event')}: causes and findings follow.`),
     bar,
-    h('p', null, button('Timeline meanwhile', showTimeline)),
+    h('p', null, button('Show the timeline meanwhile', showTimeline)),
   );
 }
 
@@ -200,11 +200,11 @@ const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3
 
 /** @param {import('../lib/routes').SessionList} list @param {() => void} retry @param {() => void} capture */
 export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
-  h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
+  h('p', { class: 'secondary' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
   h('p', null, 'Capture while the loop runs, from another process or from this page:'),
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
-  h('p', { class: 'sec' }, 'This page checks again when it gets the focus. ', button('Look again', retry)));
+  h('p', { class: 'secondary' }, 'This page checks again when it gets the focus. ', button('Look again', retry)));

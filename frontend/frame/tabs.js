@@ -1,4 +1,4 @@
-/** The tabs, one per view, with the environment at the right and a bar below while a request runs. */
+/** The tabs, one per view, with the environment at the right and a moving bar below while requests run. */
 
 import { h, button, onKeys } from '../lib/dom.js';
 
@@ -33,15 +33,15 @@ export function createTabs(views, onChoose) {
       });
     },
     /** Removes the counts when another session opens. */
-    clear() { counts.forEach((element) => { element.textContent = ''; }); },
+    clearCounts() { counts.forEach((element) => { element.textContent = ''; }); },
     /** @param {string} id @param {string} text */
-    count(id, text) {
+    setCount(id, text) {
       const element = counts.get(id);
       if (element) element.textContent = text;
     },
     /** @param {string} text */
-    environment(text) { note.textContent = text; },
+    setEnvironment(text) { note.textContent = text; },
     /** @param {boolean} on */
-    busy(on) { bar.classList.toggle('on', on); },
+    setBusy(on) { bar.classList.toggle('on', on); },
   };
 }

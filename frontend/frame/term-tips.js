@@ -14,9 +14,9 @@ const EDGE_GAP_PX = 8;
 
 /** Creates the tooltip of the terms in an element. @param {HTMLElement} container */
 export function createTermTips(container) {
-  const tip = h('div', { class: 'tooltip none', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
+  const tip = h('div', { class: 'tooltip hidden', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
   /** @type {Element|null} */
-  let described = null;
+  let describedElement = null;
 
   /** @param {EventTarget|null} target @returns {[HTMLElement, string]|null} */
   function findTerm(target) {
@@ -27,9 +27,9 @@ export function createTermTips(container) {
   }
 
   function hide() {
-    tip.classList.add('none');
-    described?.removeAttribute('aria-describedby');
-    described = null;
+    tip.classList.add('hidden');
+    describedElement?.removeAttribute('aria-describedby');
+    describedElement = null;
   }
 
   /** @param {Event} event */
@@ -39,15 +39,15 @@ export function createTermTips(container) {
     if (!match) return;
     const [holder, term] = match;
     tip.textContent = TERMS[term];
-    tip.classList.remove('none');
+    tip.classList.remove('hidden');
     const box = holder.getBoundingClientRect();
     tip.style.left = `${clamp(box.left, EDGE_GAP_PX, innerWidth - tip.offsetWidth - EDGE_GAP_PX)}px`;
     const below = box.bottom + TERM_GAP_PX;
     const fitsBelow = below + tip.offsetHeight <= innerHeight;
     tip.style.top = `${fitsBelow ? below : box.top - tip.offsetHeight - TERM_GAP_PX}px`;
     if (target === document.activeElement) {
-      described = /** @type {Element} */ (target);
-      described.setAttribute('aria-describedby', tip.id);
+      describedElement = /** @type {Element} */ (target);
+      describedElement.setAttribute('aria-describedby', tip.id);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The views in tab order. To add a view, write a module that builds it for an `App` and list it here; its folder
- * becomes a separate script.
+ * The views in tab order. To add a view, write a module that builds it for an `App` and list it here; the folder of a
+ * lazy view becomes a separate script.
  */
 
 import { overviewView } from '../overview/view.js';
@@ -11,8 +11,8 @@ import { lazyView } from './lazy-views.js';
  * @property {HTMLElement} element
  * @property {(session: import('../lib/types').Ready) => void} open shows a session; called again for another one
  * @property {() => void} [filter] called after the chosen hosts or devices have changed
- * @property {() => void} [move] called after the link state has changed from outside (Back, Forward, a link of another
- *   view)
+ * @property {() => void} [followLink] called after the link state has changed from outside (Back, Forward, a link of
+ *   another view)
  * @property {(on: boolean) => void} show called when the view comes to the front or leaves it
  * @property {() => void} [recolor] called after the theme has changed
  */
@@ -22,7 +22,7 @@ import { lazyView } from './lazy-views.js';
  * @property {string} label
  * @property {(app: import('./app.js').App) => View} create
  * @property {() => Promise<unknown>} [load] fetches the view's module
- * @property {number} [key] the digit that opens the view, unless it is the view's position
+ * @property {number} [key] the digit that opens the view; its position by default
  */
 
 /** @type {ViewDefinition[]} */

@@ -2,7 +2,16 @@
 
 import { button, h } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
-import { cutName, deviceName, hue, kindTag, lengthBar, linkedColumn, shortProgram, showButton } from '../lib/cards.js';
+import {
+  classColor,
+  cutName,
+  deviceName,
+  kindTag,
+  lengthBar,
+  linkedColumn,
+  shortProgram,
+  showButton,
+} from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { count, MISSING, plural } from '../lib/format.js';
 import { gapText } from '../lib/link.js';
@@ -55,7 +64,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
   /** Rows of single cores, the same ones whenever a row opens. @type {Map<GapRow, GapRow[]>} */
   const coreRowsOf = new Map();
   /** @param {GapRow} row */
-  function parts(row) {
+  function innerRows(row) {
     if (!isOpen(row)) return [];
     const coreRows = coreRowsOf.get(row) ?? row.gaps.map((gap) => rowOf([gap], row));
     coreRowsOf.set(row, coreRows);
@@ -92,7 +101,7 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
     testid: 'gap-list',
     items: groups,
     ...linkedOrder(link, '-time'),
-    parts,
+    innerRows,
     rowTestid: () => 'gap-row',
     open: ({ gap }) => show(gap),
     select: ({ gap }) => {
@@ -112,7 +121,8 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
       {
         head: '',
         name: 'Bar',
-        cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / longest_ps, hue(gap.cause))),
+        cell: ({ mean_ps, gap }) =>
+          h('span', { class: 'wide-bar' }, lengthBar(mean_ps / longest_ps, classColor(gap.cause))),
       },
       definedColumn(TABLES.gaps.device, {
         field: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresText(row) : nameOf(row.gap.device)),
@@ -145,7 +155,11 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
       textColumn('Before → after', ({ gap }) => programsText(gap), {
         key: 'ends',
         cell: ({ gap }) =>
-          h('span', { class: 'sec' }, programsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
+          h(
+            'span',
+            { class: 'secondary' },
+            programsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram),
+          ),
       }),
       { head: '', name: 'Show', number: true, cell: ({ gap }) => showButton(() => show(gap), 'gap-show') },
     ],

@@ -2,9 +2,9 @@
 
 import { h, percent } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
-import { cutName, hue } from '../lib/cards.js';
+import { cutName, classColor } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
-import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { count, headlineTime, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
 import { causeLabel, reasonCell } from './cause.js';
@@ -34,7 +34,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
   const program = (key, inside) =>
     definedColumn(TABLES.gap_patterns[key], {
       cell: (/** @type {PatternRow} */ pattern) =>
-        inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
+        inside && pattern.inside_run ? h('span', { class: 'secondary' }, inside) : cutName(pattern[key] ?? MISSING, 34),
     });
   return sortableTable({
     label: 'Recurring gaps',
@@ -87,13 +87,13 @@ export function stepsText({ findings, step_idle, total_ps }, pattern) {
     : 'without these gaps, a step is shorter by at most that';
   return [
     pattern?.per_step_ps
-      ? `The first pattern takes ${headline(pattern.per_step_ps)} per step and core, over whole steps; ${bound}. `
+      ? `The first pattern takes ${headlineTime(pattern.per_step_ps)} per step and core, over whole steps; ${bound}. `
       : '',
     step_idle
-      ? `Overview counts whole steps: ${headline(step_idle.idle_ps - step_idle.edges_ps)} of the ` +
-        `${headline(total_ps)} of idle time here`
+      ? `Overview counts whole steps: ${headlineTime(step_idle.idle_ps - step_idle.edges_ps)} of the ` +
+        `${headlineTime(total_ps)} of idle time here`
       : '',
-    step_idle?.edges_ps ? `, and ${headline(step_idle.edges_ps)} before a core’s first or after its last run` : '',
+    step_idle?.edges_ps ? `, and ${headlineTime(step_idle.edges_ps)} before a core’s first or after its last run` : '',
     step_idle ? '. ' : '',
   ].join('');
 }
@@ -136,6 +136,6 @@ const ticks = (pattern, gaps, duration_ps) =>
     'div',
     { class: 'ticks', 'aria-hidden': 'true' },
     [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration_ps) * TICKS)))].map((tick) =>
-      h('i', { style: { left: percent(tick / TICKS), background: hue(pattern.cause) } }),
+      h('i', { style: { left: percent(tick / TICKS), background: classColor(pattern.cause) } }),
     ),
   );

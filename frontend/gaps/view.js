@@ -6,7 +6,7 @@ import { CLASSES, LABELS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
 import {
   card,
-  cores,
+  coreCountText,
   deviceName,
   emptyCard,
   gapLinkState,
@@ -14,7 +14,7 @@ import {
   noDeviceCard,
   shortProgram,
 } from '../lib/cards.js';
-import { count, headline, plural } from '../lib/format.js';
+import { count, headlineTime, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
@@ -46,7 +46,7 @@ const CSV_KEYS = [
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
   const element = h('div', { class: 'cards gaps' });
-  const heading = h('span', { class: 'sec', 'data-testid': 'gap-count' });
+  const heading = h('span', { class: 'secondary', 'data-testid': 'gap-count' });
   const list = h('div', { class: 'fill' });
   /** @type {Gaps} */
   let answer;
@@ -100,7 +100,7 @@ export function gapsView(app) {
         emptyCard(
           'Gaps',
           'No gap of 10\u202fµs or more.',
-          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter gaps.` : undefined,
+          answer.total_ps ? `The devices are idle for ${headlineTime(answer.total_ps)} in shorter gaps.` : undefined,
         ),
       );
       return 'empty';
@@ -148,7 +148,7 @@ export function gapsView(app) {
         {
           note: [
             'gaps between the same two programs',
-            cores(devices.length, coveredDevices.length),
+            coreCountText(devices.length, coveredDevices.length),
             ...(finding && isComplete ? ['of the gaps that the finding explains'] : []),
           ].join(', '),
           class: 'patterns',
@@ -229,11 +229,11 @@ export function gapsView(app) {
       heading,
       h('b', { class: 'sum' }, plural(listedGaps.length, 'gap')),
       ', ',
-      sumText(headline(sum)),
+      sumText(headlineTime(sum)),
       ' of ',
-      sumText(headline(idle)),
-      ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
-      smallGaps_ps > 0 ? `; ${headline(smallGaps_ps)} in gaps under 10\u202fµs` : '',
+      sumText(headlineTime(idle)),
+      ` idle, ${coreCountText(session.devices.length, devices.length)}, first to last run`,
+      smallGaps_ps > 0 ? `; ${headlineTime(smallGaps_ps)} in gaps under 10\u202fµs` : '',
       causeText(),
       limitText,
     );
@@ -253,8 +253,17 @@ export function gapsView(app) {
         })
       : null;
     if (!rows) setRowCount(0);
-    fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap matches the filters. ',
-      link('Clear the filters', clearFilters)));
+    fill(
+      list,
+      rows
+        ? rows.element
+        : h(
+            'p',
+            { class: 'secondary', 'data-testid': 'gap-list' },
+            'No gap matches the filters. ',
+            link('Clear the filters', clearFilters),
+          ),
+    );
   }
 
   /** Draws the filters without a menu, pattern and finding, each with a button that removes it. */
@@ -291,7 +300,7 @@ export function gapsView(app) {
     const class_ps = cause && !chosenPattern() && answer.by_class_ps[cause];
     if (!class_ps) return '';
     const listed_ps = total(listedGaps, ({ by_class_ps }) => by_class_ps[cause] ?? 0);
-    return `; ${LABELS[cause]} takes ${headline(listed_ps)} of these, ${headline(class_ps)} of all gaps`;
+    return `; ${LABELS[cause]} takes ${headlineTime(listed_ps)} of these, ${headlineTime(class_ps)} of all gaps`;
   }
 
   /** The filters, with the pattern that `sel` names: a selected gap replaces it there. */
@@ -309,5 +318,5 @@ export function gapsView(app) {
     openRows = new Set();
     return draw();
   });
-  return { element, ...data, filter: data.whenDrawn(() => draw(true)), move: data.whenDrawn(draw) };
+  return { element, ...data, filter: data.whenDrawn(() => draw(true)), followLink: data.whenDrawn(draw) };
 }

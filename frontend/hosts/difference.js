@@ -86,7 +86,7 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
         options,
         h(
           'p',
-          { class: 'sec' },
+          { class: 'secondary' },
           stepTimes ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are loading.',
         ),
       ),
@@ -163,7 +163,7 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
       ),
       h(
         'p',
-        { class: 'sec', 'data-testid': 'host-sentence' },
+        { class: 'secondary', 'data-testid': 'host-sentence' },
         differenceSentence(document, row, medianRow, range, items, hostTimes[deviceIndex], medianTimes[deviceIndex]),
       ),
       h(

@@ -25,7 +25,7 @@ import { maximum, minimum } from '../lib/totals.js';
  */
 export function createHeat(on) {
   const canvas = h('canvas', null);
-  const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Hosts' });
+  const list = h('div', { role: 'grid', class: 'visually-hidden', 'aria-label': 'Hosts' });
   const element = h(
     'div',
     {
@@ -40,7 +40,7 @@ export function createHeat(on) {
     canvas,
     list,
   );
-  const tooltip = h('div', { class: 'tooltip none', role: 'tooltip' });
+  const tooltip = h('div', { class: 'tooltip hidden', role: 'tooltip' });
   const brush = createStepBrush('heat-brush', (step) => {
     first = step;
     requestDraw();
@@ -131,13 +131,13 @@ export function createHeat(on) {
   });
   element.addEventListener('pointermove', (event) => {
     const { step, host } = cellUnder(event);
-    if (tooltip.classList.toggle('none', step < 0 || host < 0 || Boolean(dragged))) return;
+    if (tooltip.classList.toggle('hidden', step < 0 || host < 0 || Boolean(dragged))) return;
     const [title, ...texts] = on.cellTexts(host, step);
     fill(tooltip, h('b', null, title), texts.join(' · '));
     tooltip.style.left = `${Math.min(event.clientX + 12, innerWidth - tooltip.offsetWidth - 8)}px`;
     tooltip.style.top = `${Math.min(event.clientY + 16, innerHeight - tooltip.offsetHeight - 8)}px`;
   });
-  element.addEventListener('pointerleave', () => tooltip.classList.add('none'));
+  element.addEventListener('pointerleave', () => tooltip.classList.add('hidden'));
 
   /** The step that Enter opens, and from which n and N search: the first selected one, or the first visible. */
   const currentStep = () => selection.range?.[0] ?? first;
@@ -219,7 +219,7 @@ export function createHeat(on) {
     /** @param {boolean} visible */
     show(visible) {
       isVisible = visible;
-      tooltip.classList.add('none');
+      tooltip.classList.add('hidden');
       requestDraw();
     },
   };

@@ -43,7 +43,7 @@ const LAST_HOSTS_Y = 26;
 
 /** The tone at a position on the scale. @param {Palette} palette @param {number} position 0 to 1 */
 const toneOf = (palette, position) =>
-  mix(palette.surface, palette.devColl.fill, MIN_TONE + (1 - MIN_TONE) * position);
+  mix(palette.surface, palette.collective.fill, MIN_TONE + (1 - MIN_TONE) * position);
 
 /**
  * The colour of the last host's bar: of the class that took longer, of device work, or of neither.
@@ -52,7 +52,7 @@ const toneOf = (palette, position) =>
  */
 function fillOf(palette, name) {
   const index = CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (name));
-  return index >= 0 ? palette.classes[index] : name === DEVICE ? palette.devColl : palette.dev;
+  return index >= 0 ? palette.classes[index] : name === DEVICE ? palette.collective : palette.run;
 }
 
 /**
@@ -63,7 +63,7 @@ function fillOf(palette, name) {
  * @param {HeatSelection} selection
  */
 export function paint(
-  { g, box, write, textWidth, fitText, drawSlice, outline },
+  { context, box, write, textWidth, fitText, drawSlice, outline },
   width,
   palette,
   picture,
@@ -78,20 +78,20 @@ export function paint(
   const steps = Array.from({ length: columnCount }, (_, index) => first + index);
   const isLast = (/** @type {HeatRow} */ { hosts }, /** @type {number} */ step) => hosts.includes(lastHosts[step]);
   const positionOf = (/** @type {number} */ us) => onScale(us, from, to);
-  const font = g.font;
+  const font = context.font;
 
   /** @param {string} text @param {number} middle @param {number} y @param {string} color @param {boolean} [bold] */
   function centred(text, middle, y, color, bold) {
-    if (bold) g.font = `600 ${font}`;
+    if (bold) context.font = `600 ${font}`;
     write(color, text, middle - textWidth(text) / 2, y);
-    g.font = font;
+    context.font = font;
   }
 
   /** @param {string} text @param {number} y @param {boolean} bold */
   function atRight(text, y, bold) {
-    if (bold) g.font = `600 ${font}`;
+    if (bold) context.font = `600 ${font}`;
     write(palette.ink, text, width - 4 - textWidth(text), y);
-    g.font = font;
+    context.font = font;
   }
 
   function drawHead() {
@@ -137,9 +137,9 @@ export function paint(
     const isSelected = host === selectedHost;
     if (isSelected) box(palette.wash, 0, y - 2, width, h + 4);
     const [name, note] = picture.rowTexts(host);
-    if (isSelected) g.font = `600 ${font}`;
+    if (isSelected) context.font = `600 ${font}`;
     write(palette.ink, fitText(name, LEFT - 10), 4, y + 10);
-    g.font = font;
+    context.font = font;
     write(palette.ink2, fitText(note, LEFT - 6), 4, y + 24);
     atRight(picture.waitText(row), y + h / 2, isSelected);
     for (const step of steps) {
@@ -170,7 +170,7 @@ export function paint(
     box(palette.line, left, y + h - 1, w, 1);
     const barHeight = Math.round(positionOf(us) * h);
     if (!isLast(row, step)) {
-      if (us > 0) box(palette.dev2.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
+      if (us > 0) box(palette.op.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
       return;
     }
     const tone = fillOf(palette, picture.causeOf(host, step));
@@ -215,7 +215,7 @@ export function paint(
     if (showsArrival) {
       for (const row of thinRows) {
         for (const step of steps) {
-          if (isLast(row, step)) box(palette.dev.fill, x(step), row.y, cellWidth(step), Math.max(row.h, 2));
+          if (isLast(row, step)) box(palette.run.fill, x(step), row.y, cellWidth(step), Math.max(row.h, 2));
         }
       }
     }

@@ -28,11 +28,11 @@ const DIALOG_PX = 446;
  * @param {string[]} about.hosts names of the session's hosts
  * @param {string|undefined} about.linked the link's `h`
  * @param {number} about.rows timeline rows per host
- * @param {HTMLElement} about.below the element under which the dialog opens
+ * @param {HTMLElement} about.anchor the element under which the dialog opens
  * @param {(text: string) => void} about.apply takes the hosts in the link's form; empty: all
- * @param {(text: string) => void} about.say @param {(error: unknown) => void} about.fail
+ * @param {(text: string) => void} about.announce @param {(error: unknown) => void} about.reportError
  */
-export function openPicker({ session, hosts, linked, rows, below, apply, say, fail }) {
+export function openPicker({ session, hosts, linked, rows, anchor, apply, announce, reportError }) {
   const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
   /** Indices in `names`, as all lists of hosts here. @type {Set<number>} */
   let selected = new Set();
@@ -55,13 +55,13 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     spellcheck: 'false',
     autofocus: true,
   });
-  const matchCount = h('span', { class: 'muted num' });
+  const matchCount = h('span', { class: 'muted numeric' });
   const sets = h('div', { class: 'row wrapped', role: 'group', 'aria-label': 'Sets' });
   const head = h('div', { class: 'pick-row small muted' });
   const list = h('div', { role: 'group', 'aria-label': 'Hosts' });
   const scroller = h('div', { class: 'pick-list' }, list);
   const pinned = h('div', { class: 'pinned' });
-  const summary = h('p', { class: 'sec', role: 'status' });
+  const summary = h('p', { class: 'secondary', role: 'status' });
   const applyButton = button('Apply', applySelection, { class: 'primary', 'data-testid': 'host-picker-apply' });
   const dialog = h(
     'dialog',
@@ -154,8 +154,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
       head,
       h('span', null),
       h('span', null, ranking?.state === 'compared' ? 'Host, by how long others wait' : 'Host'),
-      h('span', { class: 'num' }, ranking ? 'Times last' : ''),
-      h('span', { class: 'num' }, ranking ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
+      h('span', { class: 'numeric' }, ranking ? 'Times last' : ''),
+      h('span', { class: 'numeric' }, ranking ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
     );
     matchCount.textContent = `${count(matches.length)} of ${count(names.length)}`;
     drawRows(unit);
@@ -221,10 +221,10 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
         markMatch(names[host], index < 0 ? '' : search.value.trim()),
         index < 0 && [' ', h('span', { class: 'tag' }, 'median')],
       ),
-      h('span', { class: 'num' }, ranking ? count(lastOf(host)) : ''),
+      h('span', { class: 'numeric' }, ranking ? count(lastOf(host)) : ''),
       h(
         'span',
-        { class: 'num' },
+        { class: 'numeric' },
         !ranking ? '' : wait_us === null ? MISSING : digits((wait_us * PS_PER_US) / unit.ps, 3),
       ),
     );
@@ -251,7 +251,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     const all = names.length > MAX_SELECTED_AT_FIRST ? 'all' : '';
     apply(linkWords || (selected.size === names.length ? all : hostsText([...selected], names)));
     dialog.close();
-    say(`${plural(selected.size, 'host')} of ${count(names.length)} chosen.`);
+    announce(`${plural(selected.size, 'host')} of ${count(names.length)} chosen.`);
   }
 
   /** @param {number} to */
@@ -305,7 +305,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     isEdited = false;
   }
 
-  const bounds = below.getBoundingClientRect();
+  const bounds = anchor.getBoundingClientRect();
   dialog.style.left = `${Math.max(8, Math.min(bounds.left, innerWidth - DIALOG_PX))}px`;
   dialog.style.top = `${bounds.bottom + 3}px`;
   document.body.append(dialog);
@@ -317,5 +317,5 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     order = [...new Set([...ranked.filter((host) => host >= 0), ...order])];
     if (!isEdited) selectInitial();
     find();
-  }).catch((error) => { if (dialog.isConnected) fail(error); });
+  }).catch((error) => { if (dialog.isConnected) reportError(error); });
 }

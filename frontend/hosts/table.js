@@ -179,7 +179,7 @@ function differenceCell({ difference_class: name, difference_us, difference_in_o
   return [
     ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/routes').ClassName} */ (name))),
     ' ',
-    h('span', { class: 'sec' }, difference(difference_us / 1000, 3)),
+    h('span', { class: 'secondary' }, difference(difference_us / 1000, 3)),
     difference_in_one_step && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
   ].flat();
 }
@@ -188,7 +188,7 @@ function differenceCell({ difference_class: name, difference_us, difference_in_o
 function residualCell({ residual_us, is_clock_uncertain }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
   return [
-    h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
+    h('span', { class: 'secondary' }, `±\u202f${digits(residual_us, 1)}`),
     is_clock_uncertain &&
       [' ', h('span', { class: 'tag warning', title: 'more than the host was ever late' }, 'too wide')],
   ].flat();
@@ -233,7 +233,7 @@ function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rang
     share: share(0),
     waits: sum(neverLast),
     duty: dutyOf(neverLast),
-    residual: largestResidual ? h('span', { class: 'sec' }, `≤\u202f${digits(largestResidual, 1)}`) : '',
+    residual: largestResidual ? h('span', { class: 'secondary' }, `≤\u202f${digits(largestResidual, 1)}`) : '',
   };
   const noneDiffers = neverLast.every((row) => row.difference_class === null);
   tableElement.querySelector('tfoot')?.prepend(
@@ -243,7 +243,7 @@ function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rang
       columns.map(({ key = '', number }) =>
         h(
           'td',
-          { class: number && 'num' },
+          { class: number && 'numeric' },
           key === 'difference' && noneDiffers
             ? h('span', { class: 'muted' }, 'nothing stands out')
             : (cells[key] ?? ''),

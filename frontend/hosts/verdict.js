@@ -2,7 +2,7 @@
 
 import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
-import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '../lib/format.js';
+import { briefTime, briefTimes, count, headlineTime, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { DEVICE, PS_PER_US, longestClass, meanOf, stepName, stepUs, stepsIn } from './rows.js';
 
@@ -119,7 +119,7 @@ export function verdictBlock(document, rows, range, capture) {
         'dd',
         { 'data-ps': ps === null ? null : Math.round(ps) },
         isSum && isPartial && ps ? '≥\u202f' : '',
-        ps === null ? MISSING : headline(ps),
+        ps === null ? MISSING : headlineTime(ps),
       ),
       h('dt', null, meaning),
     );
@@ -133,13 +133,13 @@ export function verdictBlock(document, rows, range, capture) {
     { class: 'verdict', 'aria-label': 'Verdict' },
     h(
       'div',
-      { 'data-testid': 'hosts-verdict', class: isPartial ? 'sec' : '' },
+      { 'data-testid': 'hosts-verdict', class: isPartial ? 'secondary' : '' },
       h(
         'p',
         null,
         ['critical', 'warning'].includes(verdict.severity) &&
           !range &&
-          h('span', { class: 'hidden' }, `${verdict.severity}: `),
+          h('span', { class: 'visually-hidden' }, `${verdict.severity}: `),
         text.startsWith('No ') ? text : boldNames(text, hosts.name),
       ),
       isOneHost && !isPartial && capture && h('p', null, button('Capture…', capture)),

@@ -107,7 +107,7 @@ export function hostsView(app) {
     if (String(coveredRange) !== rowsRange) {
       rows = hostRows(answer, coveredRange);
       rowsRange = String(coveredRange);
-      fill(verdict, verdictBlock(answer, rows, coveredRange, app.capture()));
+      fill(verdict, verdictBlock(answer, rows, coveredRange, app.captureAction()));
     }
     heat.draw({
       answer,
@@ -345,7 +345,7 @@ export function hostsView(app) {
     return drawSelection();
   }
   return {
-    element, open: data.open, move: data.whenDrawn(draw),
+    element, open: data.open, followLink: data.whenDrawn(draw),
     show(on) {
       data.show(on);
       heat.show(on);

@@ -1,4 +1,4 @@
-/** Counts pending requests and frames. Tests wait for `idle()`. */
+/** Counts pending requests and animation frames. Tests wait for `idle()`. */
 
 let pending = 0;
 /** @type {(() => void)[]} */
@@ -43,7 +43,7 @@ export function onActivity(listener) {
   listeners.add(listener);
 }
 
-/** Returns a function that schedules `draw` for the next frame, at most once per frame. @param {() => void} draw */
+/** Returns a function that schedules `draw` for the next animation frame, once. @param {() => void} draw */
 export function oncePerFrame(draw) {
   /** @type {(() => void)|null} */
   let endActivity = null;

@@ -76,7 +76,7 @@ export const post = (route, body = {}) =>
 const presentEntries = (values) => Object.entries(values).filter(([, value]) => value != null);
 
 /**
- * The JSON document of an answer.
+ * Requests a URL and returns the JSON document of the answer. Failures are `RequestError`s, except after an abort.
  * @param {string} url
  * @param {RequestInit} options
  */

@@ -1,4 +1,4 @@
-/** Axes of time: ticks at 1-2-5 steps, and the grid of slices on one axis. */
+/** Axes of time: ticks at 1-2-5 steps, and lanes of slices. */
 
 import { button, h, percent } from './dom.js';
 import { digits } from './format.js';
@@ -15,7 +15,7 @@ export function niceStep(min) {
   return ([1, 2, 5].find((factor) => factor * power >= min * (1 - TOLERANCE)) ?? 10) * power;
 }
 
-/** About six ticks from 0, the last one at or below `max`. @param {number} max */
+/** Up to seven ticks from 0, at 1-2-5 steps; the last one is at or below `max`. @param {number} max */
 export function niceTicks(max) {
   const step = max > 0 ? niceStep(max / 6) : 1;
   return Array.from({ length: Math.floor(max / step + TOLERANCE) + 1 }, (_, index) =>
@@ -64,7 +64,7 @@ export const axisSlice = (className, text, title, from, to, open, style, attribu
     ...attributes,
   });
 
-/** The approximate width of an axis in windows of 1000 or 1440 px; it is wider in other windows. */
+/** The approximate width of an axis in windows of 1000 and of 1440 px. */
 const AXIS_PX = 850;
 const LETTER_PX = 6.5;
 const PADDING_PX = 8;

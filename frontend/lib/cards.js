@@ -34,13 +34,13 @@ export function card(title, { note, right, class: className = '' }, ...body) {
 }
 
 /**
- * A card without numbers: the reason, and what to do to get them.
+ * A card in place of numbers that are missing: the reason, and what to do to get them.
  * @param {string} title
  * @param {string} text
  * @param {string} [advice]
  */
 export const emptyCard = (title, text, advice) =>
-  card(title, {}, h('p', null, text), advice ? h('p', { class: 'sec' }, advice) : null);
+  card(title, {}, h('p', null, text), advice ? h('p', { class: 'secondary' }, advice) : null);
 
 /**
  * A card with one table, whose label is the card's title unless `options` has another one.
@@ -128,10 +128,10 @@ export const lengthBar = (share, color) => h('span', { class: color ? 'bar bare'
   h('i', { style: { width: percent(Math.min(1, Math.max(0, share))), ...(color && { background: color }) } }));
 
 /**
- * The colour of a class as a CSS value: that of the hatch for classes that are drawn with a texture instead of a hue.
+ * The colour of a class as a CSS value; for classes that are drawn with a texture, that of the texture.
  * @param {ClassName} name
  */
-export const hue = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);
+export const classColor = (name) => (name === 'wait' || name === 'unrecorded' ? 'var(--hatch)' : `var(--c-${name})`);
 
 /** The rank of a severity, 0 for the most severe. @param {string} [severity] */
 export const severityRank = (severity = 'info') => ['critical', 'error', 'warning', 'info'].indexOf(severity);
@@ -153,11 +153,11 @@ export const link = (text, action, attributes) => button(text, action, { class: 
 /** @param {() => void} action @param {string} [testid] */
 export const showButton = (action, testid) => button('Show', action, { class: 'small-button', 'data-testid': testid });
 
-/** Least margin around a span that a link shows, ps. */
+/** The least margin around an interval that a link shows, ps. */
 const MIN_MARGIN_PS = 1e6;
 
 /**
- * A span with a margin on both sides, as a link writes it.
+ * An interval with a margin on both sides, as a link writes it.
  * @param {number} start ps
  * @param {number} end ps
  * @param {number} [marginShare] share of its length
@@ -191,8 +191,8 @@ export const gapLinkState = (gap) => ({
 export const deviceName = ({ name, host }, sessionHosts) => (sessionHosts.length > 1 ? `${name} · ${host}` : name);
 
 /** `8 cores`, `1 core`, `2 of 8 cores` @param {number} all @param {number} [chosen] */
-export const cores = (all, chosen = all) => chosenOf(all, chosen, 'core');
+export const coreCountText = (all, chosen = all) => chosenOf(all, chosen, 'core');
 /** `8 hosts`, `1 host`, `2 of 8 hosts` @param {number} all @param {number} [chosen] */
-export const hosts = (all, chosen = all) => chosenOf(all, chosen, 'host');
+export const hostCountText = (all, chosen = all) => chosenOf(all, chosen, 'host');
 /** @param {number} all @param {number} chosen @param {string} noun */
 const chosenOf = (all, chosen, noun) => `${chosen < all ? `${count(chosen)} of ` : ''}${plural(all, noun)}`;

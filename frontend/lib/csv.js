@@ -5,7 +5,7 @@ import { button, h } from './dom.js';
 /**
  * A button that saves items as a CSV file.
  * @param {string} name of the file, without `.csv`
- * @param {string[]} heads fields of the items
+ * @param {string[]} heads keys of the items, which become the header line
  * @param {() => Record<string, any>[]|Promise<Record<string, any>[]|null>} loadItems null: no file is saved
  */
 export const exportButton = (name, heads, loadItems) => button('Export CSV', async () => {

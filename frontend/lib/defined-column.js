@@ -52,7 +52,7 @@ export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms,
 }
 
 /**
- * The keys of a table's columns whose values its rows have, for a CSV file.
+ * The keys of a table's columns for a CSV file: those that its rows have. The values of derived columns are computed.
  * @param {Record<string, ColumnDefinition>} columns
  */
 export const csvKeys = (columns) =>

@@ -5,7 +5,7 @@ import { escapeInvisible } from './escapes.js';
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
- * `h('td', {class: 'num', 'data-ps': 5, onclick: f}, 'text', child)`. A key that begins with `on` is a listener,
+ * `h('td', {class: 'numeric', 'data-ps': 5, onclick: f}, 'text', child)`. A key that begins with `on` is a listener,
  * `style` has properties by name; null, undefined and false attributes are left out.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag @param {Record<string, any>|null} [attributes] @param {...(Child|Child[])} children
@@ -160,6 +160,6 @@ export function onDrag(element, begin) {
 /** A share from 0 to 1 as a CSS length. @param {number} share */
 export const percent = (share) => `${share * 100}%`;
 
-/** Whether an element uses the keys itself: text fields and selects. @param {EventTarget|null} target */
-export const isTextField = (target) =>
+/** Whether an element uses letters and arrow keys itself: text fields and selects. @param {EventTarget|null} target */
+export const usesKeys = (target) =>
   target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');

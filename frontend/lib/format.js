@@ -24,7 +24,10 @@ export function digits(value, decimals = 0) {
   return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
 }
 
-/** The unit that fits a value: 10 s and up in s, 0.1 ms in ms, 0.1 µs in µs, the rest in ns. @param {number} ps */
+/**
+ * The unit that fits a value: s from 10 s on, ms from 0.1 ms on and for 0, µs from 0.1 µs on, else ns.
+ * @param {number} ps
+ */
 export function unitFor(ps) {
   const size = Math.abs(ps);
   if (size >= 1e13) return UNITS.s;
@@ -33,8 +36,7 @@ export function unitFor(ps) {
 }
 
 /**
- * The unit of a time in a sentence, and of a column that a sentence beside it quotes: 1 s and up in s, the rest as in
- * `unitFor`.
+ * The unit of a time in a sentence, and of a column that a sentence beside it quotes: s from 1 s on, else as `unitFor`.
  * @param {number} ps
  */
 export const briefUnitFor = (ps) => (Math.abs(ps) >= UNITS.s.ps ? UNITS.s : unitFor(ps));
@@ -92,7 +94,7 @@ export function rangeText(start, end) {
 }
 
 /** A time with one decimal, or none from 1000 units on: `242.6 ms`, `1 163 ms`. @param {number} ps */
-export const headline = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
+export const headlineTime = (ps) => timeText(ps, Math.abs(ps / unitFor(ps).ps) >= 1000 ? 0 : 1);
 
 /** A share from 0 to 1: `62.2 %`; `< 0.1 %` for less; `100.0 %` only if exact. @param {number|null|undefined} value */
 export function share(value) {

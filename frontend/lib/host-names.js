@@ -2,7 +2,7 @@
 
 import { minimum } from './totals.js';
 
-/** Hosts whose numbers are not below this, such as ids, are written by name. */
+/** If a host's number is not below this, as an id may be, links write all hosts by name. */
 const MAX_HOST_NUMBER = 1_000_000;
 
 /**
@@ -63,11 +63,11 @@ export function hostsText(chosen, names) {
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** Words for hosts that links keep, so that they name the corresponding hosts of another session. */
+/** Links have these words in place of names, so that they apply to other sessions too. */
 export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 
 /**
- * The hosts that a link names: words, whole names, numbers, ranges.
+ * The hosts that a link names: by rank word, `all`, whole name, number or range.
  * @param {string|undefined} text
  * @param {string[]} names
  * @param {Partial<Record<'slowest'|'median', string>>} ranks the hosts that the words name, if known

@@ -1,6 +1,9 @@
-/** Keys by their position on the keyboard or their character. They are off while typing and with Ctrl, Alt or Meta. */
+/**
+ * Keyboard shortcuts, by the key's position or character. They are off in text fields, while a dialog is open, and with
+ * Ctrl, Alt or Meta.
+ */
 
-import { isTextField } from './dom.js';
+import { usesKeys } from './dom.js';
 
 /**
  * @typedef {object} Key
@@ -17,7 +20,7 @@ export function createKeys() {
   const groups = [];
   addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-    if (document.querySelector('dialog[open]') || isTextField(event.target)) return;
+    if (document.querySelector('dialog[open]') || usesKeys(event.target)) return;
     for (const key of groups.flat()) {
       if (key.character ? key.character !== event.key : key.code !== event.code) continue;
       if (key.shift !== undefined && key.shift !== event.shiftKey) continue;

@@ -27,7 +27,7 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [pk] Device: peaks of the hardware
  */
 
-/** Encodes a value, but keeps the signs that read well and are safe in a hash. @param {string} value */
+/** Encodes a value, except `,:@+/`, which are readable and safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);
 
 /** Decodes a text; returns it unchanged if it is not well encoded. @param {string} text */
@@ -90,8 +90,8 @@ export function spanValue(text) {
   return start >= 0 && length > 0 ? { start_ps: start, end_ps: start + length } : null;
 }
 
-/** Rounds to ns, as links do, so that the page shows exactly what its link contains. @param {number} ps */
-export const toNs = (ps) => Math.round(ps / 1000) * 1000;
+/** Rounds a time to whole ns, as links do, so that the page shows exactly what its link has. @param {number} ps */
+export const roundToNs = (ps) => Math.round(ps / 1000) * 1000;
 
 /**
  * The window whose hash contains the state: the one around the frame if it is accessible, else this one.
@@ -151,7 +151,7 @@ export function createLink() {
       const { origin, pathname, search, hash } = target.location;
       return origin + pathname + search + formatHash(hash, { ...defaults, ...state });
     },
-    /** Calls back when the user goes back or forward. @param {(state: LinkState) => void} listener */
+    /** Calls back after Back, Forward or an edit of the address. @param {(state: LinkState) => void} listener */
     onNavigation(listener) { listeners.add(listener); },
   };
 }

@@ -6,8 +6,8 @@ import { escapeInvisible } from './escapes.js';
 const MIN_POLITE_INTERVAL_MS = 2000;
 
 export function createLiveRegions() {
-  const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
-  const urgent = h('div', { class: 'hidden', role: 'alert', 'aria-live': 'assertive' });
+  const polite = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
+  const urgent = h('div', { class: 'visually-hidden', role: 'alert', 'aria-live': 'assertive' });
   let lastFlush = 0;
   let nextText = '';
   let timer = 0;
@@ -23,14 +23,14 @@ export function createLiveRegions() {
   };
   return {
     elements: [polite, urgent],
-    /** Announces progress and counts. */
+    /** Announces a text within 2 s, unless a later one replaces it. */
     announce,
     /** Announces the verdict of a view, if it has one. @param {Element} view */
     announceVerdict(view) {
       const verdict = view.querySelector('.verdict p, [data-testid=compare-heading] p')?.textContent;
       if (verdict) announce(verdict);
     },
-    /** Announces the result of a key press at once. @param {string} text */
+    /** Announces the result of a user's action at once. @param {string} text */
     announceNow(text) {
       clearTimeout(timer);
       nextText = text;

@@ -5,8 +5,8 @@ export function plainDigits(text) {
   return text.replace(/(\d)\u202f(?=\d{3}(?!\d))/g, '$1').replace(/\u2212(?=\d)/g, '-').replace(/[\u202f\u00a0]/g, ' ');
 }
 
-/** Rewrites each copied selection that needs it. */
-export function copyPlainDigits() {
+/** Rewrites each selection that the user copies, if it needs it. */
+export function bindPlainCopy() {
   document.addEventListener('copy', (event) => {
     const text = String(document.getSelection() ?? '');
     const plain = plainDigits(text);

@@ -8,24 +8,24 @@ import { total } from './totals.js';
 const sumOf = (values) => total(values, Number);
 
 /**
- * Rounds parts to a multiple of `step` by largest remainder: the rounded parts add up to the rounded sum.
+ * Rounds parts to multiples of a quantum by largest remainder: the rounded parts add up to the rounded sum.
  *
  *     roundParts([1.4, 1.4, 1.2], 1) → [2, 1, 1]      (sum 4)
  *
- * @param {number[]} parts non-negative @param {number} step @returns {number[]} multiples of step, as counts of steps
+ * @param {number[]} parts non-negative @param {number} quantum @returns {number[]} the number of quanta of each part
  */
-export function roundParts(parts, step) {
-  const exact = parts.map((part) => part / step);
+export function roundParts(parts, quantum) {
+  const exact = parts.map((part) => part / quantum);
   const floors = exact.map(Math.floor);
-  const whole = Math.round(sumOf(parts) / step);
+  const whole = Math.round(sumOf(parts) / quantum);
   const order = [...parts.keys()].sort((a, b) => exact[b] - floors[b] - (exact[a] - floors[a]) || a - b);
   for (const index of order.slice(0, Math.max(0, whole - sumOf(floors)))) floors[index] += 1;
   return floors;
 }
 
 /**
- * Shares of a whole in percent with one decimal that add up to 100.0.
- * @param {number[]} parts @returns {number[]} from 0 to 1, multiples of 0.001
+ * Shares of a whole, rounded to 0.1 %, that add up to 100.0 %; all 0 if the whole is 0.
+ * @param {number[]} parts @returns {number[]} from 0 to 1
  */
 export function roundShares(parts) {
   const sum = sumOf(parts);

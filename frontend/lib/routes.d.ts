@@ -66,7 +66,7 @@ export interface Annotation {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
+  /** Why no op carries its name; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
   /** Ids of the programs with its ops. */
   programs: string[];
@@ -88,7 +88,7 @@ export interface AnnotationNode {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Why no op carries it; `null` if one does, or if the framework never names ops after annotations. */
+  /** Why no op carries its name; `null` if one does, or if the framework never names ops after annotations. */
   lost: Lost | null;
   /** The last of the path's names. */
   name: string;
@@ -118,13 +118,13 @@ export interface AnnotationNode {
 export interface AnnotationOrder {
   /** Own time of all ops. */
   device_ps: number;
-  /** Of ops whose own name has a scope. */
+  /** Of ops whose own op name has a scope. */
   direct_ps: number;
   /** Of ops whose scope comes from what they consist of or call. */
   recovered_ps: number;
-  /** Of ops whose name has no scope. */
+  /** Of ops with an op name but without a scope. */
   bare_ps: number;
-  /** Of ops without a name. */
+  /** Of ops without an op name. */
   none_ps: number;
   /** `runs` of the program with most device time. */
   runs: number;
@@ -154,7 +154,7 @@ export interface BelowRoof {
 export interface CapturedHost {
   /** Address of the server. */
   address: string;
-  /** What the server does, or how it ended. */
+  /** What the server does, or how its capture ended. */
   state: CaptureState;
   /** Why it failed or is tried again; `null` without an error. */
   message: string | null;
@@ -194,13 +194,13 @@ export interface ChainLink {
 
 /** Result of the significance test for the difference in the verdict. */
 export interface Chance {
-  /** Name of the figure. */
+  /** Name of the figure in `measures`. */
   measure: string;
-  /** Probability that chance alone causes such a difference. */
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   share: number | null;
-  /** The same as a sentence. */
+  /** The same in words; `null` if a session has no steps. */
   text: string | null;
 }
 
@@ -228,7 +228,7 @@ export interface ChosenHostsReady {
   strip: OverviewStrip;
   /** The session. */
   session: SessionHead;
-  /** What ran. */
+  /** Framework, runtime and accelerator. */
   environment: Environment;
   /** Limitations of the analysis. */
   diagnostics: Diagnostic[];
@@ -250,7 +250,7 @@ export interface ChosenHostsReady {
   hosts_total: number;
 }
 
-/** The shown work, in the form of the arguments. */
+/** The shown work, in the form of the route's arguments. */
 export interface ChosenWork {
   /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
   cores: string;
@@ -276,9 +276,9 @@ export interface ClassDifference {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
 }
 
@@ -324,7 +324,7 @@ export interface CollectiveCores {
   end_ps: number[];
   /** Length of the wait. */
   waits_ps: number[];
-  /** When the core joins. */
+  /** Arrival of the core: when it begins the collective. */
   begin_ps: number[];
 }
 
@@ -362,9 +362,9 @@ export interface CompareAnswer {
   a: ComparedSession;
   /** The session that is compared. */
   b: ComparedSession;
-  /** One or two sentences on the whole. */
+  /** What the comparison says in one to three sentences. */
   verdict: CompareVerdict;
-  /** Result of the significance test for it. */
+  /** Result of the significance test for the difference in the verdict. */
   chance: Chance;
   /** Figures of both. */
   measures: Measure[];
@@ -386,15 +386,15 @@ export interface CompareAnswer {
   pairs?: Pairs;
   /** Steps of both. */
   steps: ListedSteps;
-  /** The usual step of both. */
-  step: UsualSteps;
+  /** The default step of both. */
+  step: DefaultSteps;
 }
 
-/** One or two sentences on the whole. */
+/** What the comparison says in one to three sentences. */
 export interface CompareVerdict {
-  /** One or two sentences on the steps. */
+  /** The sentences: how B's steps differ from A's, and why. */
   text: string;
-  /** The verdict of the text. */
+  /** The verdict of the headline's row in `measures`; `unknown`: a session has no steps. */
   verdict: "better" | "worse" | "same" | "chance" | "few" | "unknown" | null;
 }
 
@@ -402,7 +402,7 @@ export interface CompareVerdict {
 export interface ComparedAnnotation {
   /** Path of the annotation. */
   path: string;
-  /** Whether it is a child of the step; its host time is judged. */
+  /** Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested. */
   phase: boolean;
   /** Its row in A's report. */
   a: Annotation | null;
@@ -464,11 +464,11 @@ export interface ComparedOp {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference over A's mean step. */
+  /** The difference as a share of A's mean step. */
   of_step: number | null;
   /** Name of the program, A's where A has it. */
   program: string;
@@ -502,13 +502,13 @@ export interface ComparedProgram {
   a: ProgramTotals | null;
   /** Totals in B. */
   b: ProgramTotals | null;
-  /** Host time of a run. */
+  /** Mean host time of a run. */
   host: TimePair;
-  /** Device time of a run. */
+  /** Mean device time of a run. */
   device: TimePair;
-  /** Queue time of a run. */
+  /** Mean queue time of a run. */
   queue: TimePair;
-  /** Overhead of a run. */
+  /** Mean overhead of a run. */
   overhead: TimePair;
 }
 
@@ -516,7 +516,7 @@ export interface ComparedProgram {
 export interface ComparedSession {
   /** The session. */
   session: SessionHead;
-  /** What ran. */
+  /** Framework, runtime and accelerator. */
   environment: Environment;
   /** Number of devices. */
   devices: number;
@@ -548,11 +548,11 @@ export interface ComparedWork {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference over A's mean step. */
+  /** The difference as a share of A's mean step. */
   of_step: number | null;
   /** Path of the annotation; `null`: ops without one. */
   path: string | null;
@@ -654,11 +654,11 @@ export interface Compiles {
 export interface CountedMetrics {
   /** Name of the file. */
   file: string;
-  /** Where the report and the trace can be compared. */
+  /** One row per operation. */
   rows: MetricsRow[];
-  /** Compilations. */
+  /** Number of compilations. */
   uncached_compiles: number | null;
-  /** Graphs that were compiled before. */
+  /** Number of times that a compiled graph was found in the cache. */
   cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op. */
   fallbacks: Record<string, number>;
@@ -676,14 +676,44 @@ export interface Counts {
 export interface Coverage {
   /** Own time of all ops. */
   device_ps: number;
-  /** Of ops whose own name has a scope. */
+  /** Of ops whose own op name has a scope. */
   direct_ps: number;
   /** Of ops whose scope comes from what they consist of or call. */
   recovered_ps: number;
-  /** Of ops whose name has no scope. */
+  /** Of ops with an op name but without a scope. */
   bare_ps: number;
-  /** Of ops without a name. */
+  /** Of ops without an op name. */
   none_ps: number;
+}
+
+/** The step of median duration, which other views show first as well. */
+export interface DefaultStep {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** Number that the program gave the step. */
+  number: number | null;
+  /** Name of the step. */
+  name: string;
+  /** Its phases on the host; of many the first. */
+  phases: StepPhase[];
+  /** What the host does. */
+  host: StepClass[];
+  /** Id of the first device; `null` without devices. */
+  device: string | null;
+  /** The runs of the first device; of many the first. */
+  runs: StepRun[];
+  /** The gaps of the first device; of many the longest. */
+  gaps: StepGap[];
+}
+
+/** The default step of both sessions. */
+export interface DefaultSteps {
+  /** A; `null` without steps. */
+  a: DefaultStep | null;
+  /** B; `null` without steps. */
+  b: DefaultStep | null;
 }
 
 /** `data/device`: the work of chosen devices in chosen steps. */
@@ -694,9 +724,9 @@ export interface DeviceAnswer {
   chosen: ChosenWork;
   /** Whether a default is shown because the session does not have what was requested. */
   stale: boolean;
-  /** The steps of the (first) host as in links; at most 2,000, around the one shown. */
+  /** The steps of the first shown host, in the form of `chosen.steps`; at most 2,000, around the one shown. */
   steps: string[];
-  /** Number of its steps. */
+  /** Number of whole steps of that host. */
   whole_steps: number;
   /** The listed ops. */
   ops: OpColumns;
@@ -704,7 +734,7 @@ export interface DeviceAnswer {
   programs: string[];
   /** Their lines of Python. */
   sources: string[];
-  /** Ids of the timeline's rows with their longest runs. */
+  /** Ids of the timeline's rows with their longest events. */
   rows: string[];
   /** Categories of ops of any category, most time first. */
   categories: string[];
@@ -720,9 +750,9 @@ export interface DeviceAnswer {
   tree: WorkTree;
   /** Sums of the ops that are not listed. */
   rest: RestOps[];
-  /** Work without a FLOP count; at most 20 ops, most time first. */
+  /** Ops that are work but have no FLOP count; at most 20, most time first. */
   ops_without_flops: TimeWithoutFlops[];
-  /** The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known. */
+  /** The annotation farthest below its roof; `null` if no FLOPs, bytes or peaks are known. */
   verdict: BelowRoof | null;
   /** Number of chosen cores. */
   cores: number;
@@ -742,13 +772,13 @@ export interface DeviceColumns {
   name: string[];
   /** Spans, busy and stall times. */
   duty: DutyColumns;
-  /** Number of whole steps of the host; `null` for a device without idle time in steps. */
+  /** Number of whole steps of the host; `null` for a device that the mean step leaves out. */
   steps: (number | null)[];
   /** Idle time in gaps below 10 µs, in whole steps. */
   small: number[];
-  /** Idle time before the first and after the last work, in whole steps. */
+  /** Idle time before the first and after the last work, in whole steps; also part of `idle`. */
   edges: number[];
-  /** The rest of the idle time in whole steps, by what the host did. */
+  /** Idle time in whole steps except `small`, by what the host did. */
   idle: Partial<Record<ClassName, number[]>>;
 }
 
@@ -792,7 +822,7 @@ export interface DevicePhase {
   run: number;
   /** Whether it begins after a later phase has begun. */
   inverted: boolean;
-  /** Number of short sequences that are joined into it; 1: not joined. */
+  /** Number of short sequences that are merged into it; 1: not merged. */
   merged: number;
 }
 
@@ -864,7 +894,7 @@ export interface DutyColumns {
   stall: Partial<Record<DutyDefinition, number[]>>;
 }
 
-/** What ran. */
+/** Framework, runtime and accelerator. */
 export interface Environment {
   /** The framework that drives the devices. */
   framework: Framework;
@@ -1000,9 +1030,9 @@ export interface Executions {
   executions: ExecutionRow[];
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
-  /** The divisor of sums over runs for one step and core; `null` without steps. */
+  /** The number that sums over runs are divided by for means per step and core; `null` without steps. */
   core_steps: number | null;
-  /** Cost of an execution without device time; `null` where there are fewer than three runs to fit. */
+  /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
   /** Idle time between programs that follow each other on a core; most time first. */
   between: IdleBetweenPrograms[];
@@ -1022,7 +1052,7 @@ export interface Executions {
 export interface ExplainedGaps {
   /** Number of gaps; a gap on several cores counts once. */
   count: number;
-  /** The first of them, by how much of each the finding explains. */
+  /** At most 20 of them: the longest of those that the finding explains most, then the others by the time that it explains. */
   gaps: GapPosition[];
 }
 
@@ -1052,7 +1082,7 @@ export interface Figure {
   note: string | null;
 }
 
-/** What to change, with evidence, cost and places. */
+/** What to change, with evidence, cost and the intervals in which it occurs. */
 export interface Finding {
   /** Name of the finding; docs/findings.md explains each. */
   id: string;
@@ -1076,11 +1106,11 @@ export interface Finding {
   gain: number | null;
   /** Share of a step that a fix saves, at worst. */
   gain_at_worst: number | null;
-  /** How often it happens; `null` where no step has it. */
+  /** How often it happens; `null` if no step is affected. */
   recurs: "every_step" | "some_steps" | "once" | null;
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;
-  /** Up to 20 places; the longest first. */
+  /** Up to 20 intervals in which it occurs; the longest first. */
   windows: FindingWindow[];
   /** `mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault. */
   kind: "mistake" | "limit" | null;
@@ -1100,19 +1130,19 @@ export interface FindingGroup {
   findings: GroupedFinding[];
 }
 
-/** A place that shows a finding. */
+/** An interval in which a finding occurs. */
 export interface FindingWindow {
   /** Start. */
   start_ps: number;
   /** End. */
   end_ps: number;
-  /** Id of the device; `null` if the place is on the host. */
+  /** Id of the device; `null` if it occurs on the host. */
   device: string | null;
 }
 
-/** Cost of an execution without device time: the intercept of a robust line through overhead over device time. */
+/** Fixed cost of an execution: the intercept of a robust line that fits the overhead of runs to their device time. */
 export interface FixedCost {
-  /** Overhead of an execution without device time. */
+  /** Overhead of a run at a device time of 0. */
   fixed_ps: number;
   /** Slope of the line: additional overhead per device time. */
   slope: number;
@@ -1140,13 +1170,13 @@ export interface GapAnswer {
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
-  /** The class with most time until the work was queued; `wait` where it had been queued before. */
+  /** The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap. */
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
   /** How long all cores of the host are idle in it. */
   all_cores_idle_ps: number;
-  /** Why it ended, in order; adds up to `duration_ps`. */
+  /** The host's activity in it until the next run began, in order; adds up to `duration_ps`. */
   chain: ChainLink[];
   /** Name of the host. */
   host: string;
@@ -1154,7 +1184,7 @@ export interface GapAnswer {
   by_thread: ThreadTime[];
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
-  /** The findings that explain it, the one with most of it first. */
+  /** The findings that explain it, the one that explains most of it first. */
   findings: ExplainingFinding[];
   /** What the host did, in words. */
   sentence: string;
@@ -1206,7 +1236,7 @@ export interface GapItem {
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
-  /** The class with most time until the work was queued; `wait` where it had been queued before. */
+  /** The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap. */
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
@@ -1248,7 +1278,7 @@ export interface GapOfOtherHost {
   chain_ps: Record<string, number>;
 }
 
-/** All gaps between the same two programs. */
+/** All gaps between the same two programs, or inside the runs of one. */
 export interface GapPattern {
   /** Program before. */
   before: string | null;
@@ -1274,6 +1304,8 @@ export interface GapPattern {
   cause: ClassName;
   /** Time of the gaps by their `cause`; adds up to `total_ps`. */
   by_cause_ps: Partial<Record<ClassName, number>>;
+  /** Time of the queued gaps, whose cause is `wait`. */
+  queued_ps: number;
   /** Time of the gaps by what the host did; adds up to `total_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
 }
@@ -1314,13 +1346,13 @@ export interface GapsAnswer {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** Their time by kind; adds up to `listed_ps`. */
   by_kind_ps: GapsByKind;
-  /** The longest gaps, the longest first. */
+  /** The 1,000 longest gaps, the longest first. */
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */
   patterns: GapPattern[];
   /** Number of gaps; the same gap on several cores counts once. */
   distinct_count: number;
-  /** Idle time of all cores in whole steps; `null` without steps. */
+  /** Work and idle time of all cores in whole steps; `null` without steps. */
   step_idle: StepTimes | null;
   /** The causes of gaps along the session, by device. */
   strip: DeviceStrip[];
@@ -1330,11 +1362,11 @@ export interface GapsAnswer {
 
 /** Time of gaps by kind. */
 export interface GapsByKind {
-  /** The next run was launched after the gap began. */
+  /** The next run was enqueued after the gap began. */
   starved: number;
-  /** The next run was launched before the gap began. */
+  /** The next run was enqueued before the gap began. */
   queued: number;
-  /** It is not known when the next run was launched. */
+  /** It is not known when the next run was enqueued, or it was within 10 µs of the gap's start. */
   unknown: number;
 }
 
@@ -1358,11 +1390,11 @@ export interface GraphRow {
 export interface GroupedFinding {
   /** Id of the finding. */
   id: string;
-  /** Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain. */
+  /** Share that a fix saves: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; of a mistake that occurred once, the time that it saves; empty without a gain. */
   share: string;
-  /** What the share is of: `of a step`; without a gain, the reason. */
+  /** What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason. */
   basis: string;
-  /** The step before and after: `67.7 → 43.3 ms`. */
+  /** The step before and after: `67.7 → 43.3 ms`; empty if unknown. */
   change: string;
 }
 
@@ -1460,7 +1492,7 @@ export interface HostPhase {
 
 /** The hosts to look at first, as indices into the report's `session.hosts`. */
 export interface HostRanks {
-  /** The host that the others wait for longest; the host with the longest median step if hosts are not compared. */
+  /** The host that the others wait for longest; if they wait for none, the host with the longest median step. */
   slowest: number;
   /** The median host. */
   median: number;
@@ -1600,7 +1632,7 @@ export interface IdleBetweenPrograms {
   total_ps: number;
   /** Mean idle time. */
   mean_ps: number;
-  /** The cause with most time; `null` without idle time. */
+  /** The cause with most time in gaps; `null` without a gap of at least 10 µs. */
   cause: ClassName | null;
   /** Whether the cause is `wait` because the gaps are queued: the device waits, not the host. */
   queued: boolean;
@@ -1636,7 +1668,7 @@ export interface InputPipeline {
   send_ps: number;
   /** The share of it in which a device works; `null` where nothing is sent. */
   send_hidden: number | null;
-  /** `idle_ps` over the spans of the devices. */
+  /** `idle_ps` as a share of the spans of the devices. */
   share: number;
   /** What `share` means: at least 10 %, at least 3 %, less, or not known. */
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
@@ -1776,7 +1808,7 @@ export interface ListedHost {
 
 /** A session of the logdir. */
 export interface ListedSession {
-  /** Name of the session; of several logdirs and of subdirectories its path. */
+  /** Name of the session; its path if there are several logdirs, or if it is in a subdirectory. */
   name: string;
   /** Its captures. */
   hosts: ListedHost[];
@@ -1806,7 +1838,7 @@ export interface LongestEvent {
   event: string;
   /** Id of its row in the timeline. */
   row: string;
-  /** Depth in that row. */
+  /** Index of its lane in that row. */
   depth: number;
   /** Name of the event. */
   name: string;
@@ -1818,11 +1850,11 @@ export interface LongestEvent {
   duration_ps: number;
 }
 
-/** An annotation that no op carries. */
+/** An annotation whose name no op carries. */
 export interface LostAnnotation {
   /** Path of the annotation. */
   path: string;
-  /** Why no op carries it. */
+  /** Why no op carries its name. */
   reason: Lost;
   /** What to do about it. */
   advice: string;
@@ -1844,7 +1876,7 @@ export interface MeanStep {
   stall_ps: number | null;
   /** Idle time. */
   idle_ps: number | null;
-  /** Idle time by what the host did; with `small_ps` it adds up to `idle_ps`. */
+  /** `idle_ps` without `small_ps`, by what the host did. */
   by_class_ps: Partial<Record<ClassName, number>> | null;
   /** Idle time in gaps below 10 µs. */
   small_ps: number | null;
@@ -1878,15 +1910,15 @@ export interface Measure {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
   /** Name of the figure. */
   name: string;
   /** The same as text. */
   label: string;
-  /** Unit of the values. */
+  /** Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second. */
   unit: MeasureUnit;
   /** Ratio. */
   ratio: number | null;
@@ -1904,7 +1936,7 @@ export interface Measure {
   difference?: number | null;
 }
 
-/** A count that a metrics report and the trace both have. */
+/** The counts of an operation in a metrics report and in the trace. */
 export interface MetricsRow {
   /** What is counted. */
   operation: Counted;
@@ -1922,7 +1954,7 @@ export interface MetricsRow {
 
 /** What all mistakes cost together. */
 export interface Mistakes {
-  /** Number of mistakes. */
+  /** Number of mistakes whose fix gains at least 3 % of a step. */
   count: number;
   /** Mean step. */
   step_ps: number | null;
@@ -2022,7 +2054,7 @@ export interface OmittedRows {
   self_ps: number;
 }
 
-/** Ops as columns, most time first; the 400 first, or all on request. */
+/** Ops as columns, most time first: the first 400, or all on request. */
 export interface OpColumns {
   /** Name of the op. */
   op: string[];
@@ -2052,7 +2084,7 @@ export interface OpColumns {
   bound_by: BoundBy[];
   /** `work`, or why its time is not work. */
   kind: OpKind[];
-  /** Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
+  /** Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
   run: ([number, number, number, number] | null)[];
 }
 
@@ -2090,7 +2122,7 @@ export interface OpenedSession {
   strip: OverviewStrip;
   /** The session. */
   session: SessionHead;
-  /** What ran. */
+  /** Framework, runtime and accelerator. */
   environment: Environment;
   /** Limitations of the analysis. */
   diagnostics: Diagnostic[];
@@ -2106,7 +2138,7 @@ export interface OpenedSession {
 export interface Overview {
   /** The hosts that the answer covers; absent once all hosts are read. */
   partial?: HostCounts;
-  /** The first sentence. */
+  /** The report's verdict. */
   verdict: Verdict;
   /** The headline figures: duty cycle, step, device work and idle time. */
   figures: Figure[];
@@ -2166,13 +2198,13 @@ export interface OverviewStrip {
 
 /** The last capture that a page started. */
 export interface PageCapture {
-  /** What is being done, or how it ended. */
+  /** What the servers do, or how the capture ended. */
   state: CaptureState;
-  /** Milliseconds since the trace began; 0 while all servers are waited for. */
+  /** Milliseconds since the last request to a server, at most `duration_ms`; 0 before any server traces. */
   elapsed_ms: number;
   /** The requested duration in milliseconds. */
   duration_ms: number;
-  /** The errors in one line; `null` without errors. */
+  /** The errors in one line; until the capture ends, why a server is tried again. `null` without errors. */
   message: string | null;
   /** The servers. */
   hosts: CapturedHost[];
@@ -2280,7 +2312,7 @@ export interface PhaseOfStep {
   name: string;
   /** How many phases of that name precede it in the step. */
   repetition: number;
-  /** Why no op carries it; `null` where one does. */
+  /** Why no op carries its name; `null` where one does. */
   lost: Lost | null;
 }
 
@@ -2400,7 +2432,7 @@ export interface PropagationAnswer {
   tree: AnnotationNode[];
   /** Ops without an annotation. */
   unannotated: UnannotatedWork;
-  /** Annotations that no op carries. */
+  /** Annotations whose names no op carries. */
   lost: LostAnnotation[];
   /** Ops of the step without an annotation; most time first. */
   unannotated_ops: UnannotatedOp[];
@@ -2650,7 +2682,7 @@ export interface SessionReady {
   strip: OverviewStrip;
   /** The session. */
   session: SessionHead;
-  /** What ran. */
+  /** Framework, runtime and accelerator. */
   environment: Environment;
   /** Limitations of the analysis. */
   diagnostics: Diagnostic[];
@@ -2670,11 +2702,11 @@ export interface SessionReady {
 
 /** An op that consists of several annotations' ops, such as a fusion. */
 export interface SharedOp {
-  /** Name of the op. */
+  /** The operation: the last part of the op name, else the opcode. */
   op: string;
-  /** Its name in the program, with its scope. */
+  /** Name of the op in its program. */
   name: string;
-  /** Its line of Python. */
+  /** Its line of Python; empty if unknown. */
   source: string;
   /** Own time. */
   device_ps: number;
@@ -2688,7 +2720,7 @@ export interface SharedOp {
 export interface SharedPart {
   /** Path of the annotation. */
   path: string;
-  /** Share of the instructions. */
+  /** Its share of the op's time: of the instructions that have an annotation, the share of this one's. */
   share: number;
 }
 
@@ -2702,13 +2734,13 @@ export interface ShownHosts {
 
 /** Device time of one line of Python in one annotation. */
 export interface SourceLine {
-  /** File and line. */
+  /** File and line; empty if unknown. */
   source: string;
-  /** Path of the annotation. */
+  /** Path of the annotation; `null`: ops without one. */
   path: string | null;
-  /** Own time of ops; that of an op of several lines is divided by their shares. */
+  /** Own time of ops; that of an op of several annotations is divided by their shares. */
   device_ps: number;
-  /** Number of ops. */
+  /** Number of ops; an op of several annotations counts for each. */
   ops: number;
 }
 
@@ -2782,9 +2814,9 @@ export interface StepColumns {
   executions: number[];
   /** Number of compilations. */
   compiles: number[];
-  /** Number of executions that were forced inside an annotation. */
+  /** Number of early executions. */
   early_syncs: number[];
-  /** Number of executions that the input pipeline forced. */
+  /** Number of input syncs: executions that compute the inputs of a dynamo execution. */
   input_syncs: number[];
   /** Number of transfers from the device. */
   from_device: number[];
@@ -2824,9 +2856,9 @@ export interface StepPair {
   a: number;
   /** Index of the step in B. */
   b: number;
-  /** Number of the step in A. */
+  /** Number of the step in A; `null` without one. */
   a_number: number | null;
-  /** Number of the step in B. */
+  /** Number of the step in B; `null` without one. */
   b_number: number | null;
   /** Work of the busiest core. */
   device: TimePair;
@@ -2864,11 +2896,11 @@ export interface StepTimes {
   stall_ps: number;
   /** `time_ps` - `work_ps`. */
   idle_ps: number;
-  /** Part of `idle_ps` in gaps below 10 µs. */
+  /** The part of `idle_ps` in gaps below 10 µs. */
   small_ps: number;
-  /** Part of `idle_ps` before a core's first and after its last work, where no gap is. */
+  /** The part of `idle_ps` before a core's first and after its last work, where no gap is; also part of `by_class_ps`. */
   edges_ps: number;
-  /** The rest of `idle_ps` by what the host did. */
+  /** `idle_ps` without `small_ps`, by what the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
 }
 
@@ -2882,9 +2914,9 @@ export interface StepTotals {
   executions: number;
   /** Compilations. */
   compiles: number;
-  /** Executions forced inside annotations. */
+  /** Early executions. */
   early_syncs: number;
-  /** Executions forced by the input pipeline. */
+  /** Input syncs: executions that compute the inputs of a dynamo execution. */
   input_syncs: number;
   /** Transfers from devices. */
   from_device: number;
@@ -2956,9 +2988,9 @@ export interface TestedTimePair {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
   chance: number | null;
-  /** `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested. */
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
 }
 
@@ -2992,7 +3024,7 @@ export interface TimePair {
   ratio: number | null;
 }
 
-/** Work without a FLOP count. */
+/** An op that is work but has no FLOP count. */
 export interface TimeWithoutFlops {
   /** Name of the op. */
   op: string;
@@ -3090,13 +3122,13 @@ export interface TransfersByDirection {
   from_device: Transfers;
 }
 
-/** An op without an annotation. */
+/** Ops without an annotation that do the same operation for the same line of Python. */
 export interface UnannotatedOp {
-  /** Name of the op. */
+  /** The operation: the last part of the op name, else the opcode. */
   op: string;
-  /** Its line of Python; empty if unknown. */
+  /** Their line of Python; empty if unknown. */
   source: string;
-  /** `bare`: its name has no scope; `none`: it has no name. */
+  /** `bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have none. */
   state: "bare" | "none";
   /** Own time. */
   device_ps: number;
@@ -3118,39 +3150,9 @@ export interface UnannotatedWork {
   step_device_ops: number;
 }
 
-/** The step that other views show first as well. */
-export interface UsualStep {
-  /** Start. */
-  start_ps: number;
-  /** Duration. */
-  duration_ps: number;
-  /** Number that the program gave the step. */
-  number: number | null;
-  /** Name of the step. */
-  name: string;
-  /** Its phases on the host. */
-  phases: StepPhase[];
-  /** What the host does. */
-  host: StepClass[];
-  /** Id of the first device; `null` without devices. */
-  device: string | null;
-  /** The runs of the first device. */
-  runs: StepRun[];
-  /** The gaps of the first device; of many the longest. */
-  gaps: StepGap[];
-}
-
-/** The usual step of both sessions. */
-export interface UsualSteps {
-  /** A; `null` without steps. */
-  a: UsualStep | null;
-  /** B; `null` without steps. */
-  b: UsualStep | null;
-}
-
 /** One or two sentences on the whole session. */
 export interface Verdict {
-  /** Up to 230 characters. */
+  /** The sentences; up to 230 characters if possible. */
   text: string;
   /** That of the worst finding in it; `good` if nothing needs to be done. */
   severity: VerdictSeverity;
@@ -3164,7 +3166,7 @@ export interface ViewCounts {
   executions: number;
   /** Number of compilations after the warm-up. */
   compiles: number;
-  /** Number of annotations that no op on a device carries. */
+  /** Number of annotations whose names no op on a device carries. */
   lost: number;
 }
 
@@ -3300,11 +3302,11 @@ export interface WorkTotal {
   flops_known_ps: number;
   /** Work without a FLOP count. */
   flops_unknown_ps: number;
-  /** What is no work: collectives, transfers, waits. */
+  /** Time that is not work: collectives, transfers, waits. */
   other_ps: number;
   /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */
   flops_share: number | null;
-  /** FLOP/s that the model requires, as a share of the peak. */
+  /** FLOP/s that the program requests, as a share of the peak. */
   mfu: number | null;
   /** Bytes/s of the main memory as a share of the peak. */
   bytes_share: number | null;
@@ -3312,7 +3314,7 @@ export interface WorkTotal {
   bound_by: BoundBy;
   /** Number of distinct ops. */
   op_count: number;
-  /** Number of executions; from the report of all hosts, those of an op of several annotations count for each. */
+  /** Number of executions. Where the report of all hosts is shown, an op of several annotations counts for each. */
   executions: number;
 }
 

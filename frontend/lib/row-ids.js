@@ -5,12 +5,12 @@ const ROW_ID = /^h(\d+)\.(?:d(\d+)\.)?(\w+)/;
 /**
  * The parts of a row's id.
  * @param {string} id
- * @returns {{host: number, device: number|null, lane: string}|null} `host` is the host's index in the session, `device`
- *   the device's index on the host; null if the text is not the id of a row
+ * @returns {{host: number, device: number|null, name: string}|null} `host` is the host's index in the session, `device`
+ *   the device's index on the host, `name` the rest; null if the text is not the id of a row
  */
 export function parseRowId(id) {
-  const [, host, device, lane] = ROW_ID.exec(id) ?? [];
-  return host === undefined ? null : { host: Number(host), device: device ? Number(device) : null, lane };
+  const [, host, device, name] = ROW_ID.exec(id) ?? [];
+  return host === undefined ? null : { host: Number(host), device: device ? Number(device) : null, name };
 }
 
 /**
@@ -19,5 +19,5 @@ export function parseRowId(id) {
  */
 export function showsAnnotations(id) {
   const row = parseRowId(id);
-  return row !== null && row.lane === (row.device === null ? 'ann' : 'scopes');
+  return row !== null && row.name === (row.device === null ? 'ann' : 'scopes');
 }

@@ -12,7 +12,7 @@ const MAX_BARS = 400;
  */
 export function createStepBrush(testid, onMove) {
   const element = h('div', {
-    class: 'brush none',
+    class: 'brush hidden',
     role: 'slider',
     tabindex: 0,
     'aria-label': 'Visible steps',
@@ -32,13 +32,13 @@ export function createStepBrush(testid, onMove) {
     if (next !== first) onMove(next);
   }
   /** @param {PointerEvent} event */
-  function toPointer(event) {
+  function moveToPointer(event) {
     const box = element.getBoundingClientRect();
     move(((event.clientX - box.left) / box.width) * stepCount - visibleCount / 2);
   }
   onDrag(element, (event) => {
-    toPointer(event);
-    return toPointer;
+    moveToPointer(event);
+    return moveToPointer;
   });
   onKeys(element, '*', {
     ArrowRight: () => move(first + 1),
@@ -65,7 +65,7 @@ export function createStepBrush(testid, onMove) {
     /** Draws the strip, unless all steps are visible. @param {number} firstVisible @param {number} visibleSteps */
     draw(firstVisible, visibleSteps) {
       [first, visibleCount] = [firstVisible, visibleSteps];
-      if (element.classList.toggle('none', stepCount <= visibleCount)) return;
+      if (element.classList.toggle('hidden', stepCount <= visibleCount)) return;
       fill(element, heights.map((part) => h('i', { style: { height: percent(part) } })),
         h('b', { style: { left: percent(first / stepCount), width: percent(visibleCount / stepCount) } }));
       element.ariaValueMin = '0';

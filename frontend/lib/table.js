@@ -1,4 +1,4 @@
-/** Tables that sort by their heads and have rows for arrow keys. Long tables draw only the rows in view. */
+/** Tables that sort by their heads; arrow keys move between rows. Long tables draw only the rows in view. */
 
 import { button, fill, h, onKeys } from './dom.js';
 import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
@@ -41,7 +41,10 @@ export function timeColumn(head, unit, field, more) {
     head: `${head}, ${unit.name}`,
     number: true,
     value: (item) => ps(item) ?? -1,
-    ps: (item) => Math.round(ps(item) ?? 0),
+    ps(item) {
+      const value = ps(item);
+      return value == null ? null : Math.round(value);
+    },
     cell: (item) => timeCell(ps(item), unit),
     ...more,
   };
@@ -157,7 +160,7 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => void} [options.select] called on Space and click
  * @param {(item: T) => boolean} [options.selected]
  * @param {(order: string) => void} [options.onSort] called after the user sorted
- * @param {(item: T) => T[]} [options.parts] the rows below an item that is open; they do not sort
+ * @param {(item: T) => T[]} [options.innerRows] the rows below an item that is open; they do not sort
  * @param {(item: T) => string} [options.group] the title of an item's group; groups are in the order of `items`, each
  *   below a row with its title
  * @param {(item: T) => string} [options.name] a row's name for screen readers; its cells by default
@@ -176,7 +179,7 @@ export function sortableTable({
   select,
   selected,
   onSort,
-  parts,
+  innerRows,
   group,
   name,
   rowTestid,
@@ -200,7 +203,7 @@ export function sortableTable({
       h(
         'tfoot',
         null,
-        h('tr', null, ...foot.map((cell, index) => h('td', { class: columns[index].number && 'num' }, cell))),
+        h('tr', null, ...foot.map((cell, index) => h('td', { class: columns[index].number && 'numeric' }, cell))),
       ),
     );
   }
@@ -214,7 +217,7 @@ export function sortableTable({
       const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
       shownItems = sorted(shownItems, (item) => ranks.get(group(item)) ?? 0, false);
     }
-    if (parts) shownItems = shownItems.flatMap((item) => [item, ...parts(item)]);
+    if (innerRows) shownItems = shownItems.flatMap((item) => [item, ...innerRows(item)]);
     columns.forEach((candidate, at) => {
       const columnKey = keyOf(candidate);
       if (isSortable(candidate)) {
@@ -231,9 +234,9 @@ export function sortableTable({
     const descending = '-' + ascending;
     return h(
       'th',
-      { class: column.number && 'num', scope: 'col' },
+      { class: column.number && 'numeric', scope: 'col' },
       !isSortable(column)
-        ? column.head || h('span', { class: 'hidden' }, column.name)
+        ? column.head || h('span', { class: 'visually-hidden' }, column.name)
         : button(column.head, () => {
             order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
             arrange();
@@ -242,7 +245,10 @@ export function sortableTable({
     );
   }
 
-  /** The index of the focused row and that of its focused button, -1 if the row itself has the focus. */
+  /**
+   * The index of the focused row and that of its focused button, -1 if the row itself has the focus; null if no row has
+   * it.
+   */
   function findFocus() {
     const active = document.activeElement;
     const row = active && body.contains(active) ? active.closest('tr') : null;
@@ -317,7 +323,7 @@ export function sortableTable({
     });
     row.append(
       ...columns.map(({ number, ps, title, cell }) =>
-        h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item)),
+        h('td', { class: number && 'numeric', 'data-ps': ps?.(item), title: title?.(item) }, cell(item)),
       ),
     );
     if (select) {

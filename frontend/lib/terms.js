@@ -2,11 +2,11 @@
 
 /** Meanings by term, as the page writes it. @type {Record<string, string>} */
 export const TERMS = {
-  starved: 'Nothing was queued when the gap began: the next run was launched after that.',
-  queued: 'The next run was launched before the gap began: the device waited for something else.',
-  unknown: 'The next run was launched within 10 µs of the gap’s start, or its call is unknown.',
+  starved: 'Nothing was queued when the gap began: the next run was enqueued after that.',
+  queued: 'The next run was enqueued before the gap began: the device waited for something else.',
+  unknown: 'The next run was enqueued within 10 µs of the gap’s start, or it is not known when.',
   Cause:
-    'Of a gap: the host’s main activity until the next launch, and its mistake; queued: device waits. ' +
+    'Of a gap: the class with most time until the next run was enqueued, and the mistake behind it. ' +
     'Of a compilation: its trigger.',
   Mostly: 'The class with most time.',
   'What the host did': 'What the host did during the whole gap, by class.',
@@ -31,7 +31,7 @@ export const TERMS = {
     'not a stall.',
   'Before or after all runs': 'Idle before the core’s first or after its last run; not part of any gap.',
   'Own time': 'Time of the op or event, excluding those inside it.',
-  'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',
+  'op time': 'Own time, summed, of the ops that a step launched. Overview’s device work is the busy time in the step.',
   Compute: 'Op time without collectives, transfers and waits.',
   'Device run': 'From the start to the end of a program’s run on a core, including idle time in between.',
   Queue: 'How long a launched run waited for earlier runs on its core: the host’s lead, not a fault.',
@@ -53,7 +53,7 @@ export const TERMS = {
   recovered: 'The annotation was found from the op’s parts or neighbours.',
   bare: 'The op has a name without an annotation, as in the backward pass.',
   none: 'The capture does not show to which annotation the op belongs.',
-  mixed: 'Fused from ops of several annotations: its time is divided by their shares.',
+  mixed: 'Fused from ops of several annotations: its time is divided among them by their shares.',
   lost: 'An annotation that no op on the device has.',
   Exposed: 'The part of a collective in which the core computes nothing else.',
 };

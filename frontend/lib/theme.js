@@ -1,26 +1,29 @@
-/** The light or dark theme, as in the surrounding page, and the colours that a canvas draws with. */
+/** The light or dark theme, as in the page around the iframe, and the colours that a canvas draws with. */
 
 import { CLASSES } from './classes.js';
 
 /** @typedef {{fill: string, on: string, edge: string}} Tone */
 /**
  * @typedef {object} Palette
- * @property {string} bg
+ * @property {string} bg colours of the style sheet, `ink3` for `--ink-3`, here and below
  * @property {string} surface
  * @property {string} surface2
  * @property {string} wash
  * @property {string} line
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
  * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
- * @property {Tone[]} classes by the order of CLASSES
+ * @property {Tone[]} classes in the order of CLASSES
  * @property {Tone[]} phases six tones
- * @property {Tone} dev @property {Tone} dev2 @property {Tone} devColl
+ * @property {Tone} run @property {Tone} op @property {Tone} collective of devices
  * @property {string} font family
- * @property {number} unit 1 at a root size of 16 px
+ * @property {number} fontScale the root font size over 16 px
  * @property {boolean} plain forced colours: no hatches
  */
 
-/** The body of the page around the frame; null without one, or if its origin is another. @returns {HTMLElement|null} */
+/**
+ * The body of the page around the iframe; null without one, or if its origin is another.
+ * @returns {HTMLElement|null}
+ */
 function outerBody() {
   try {
     return window.parent !== window ? window.parent.document.body : null;
@@ -94,11 +97,11 @@ export function readPalette() {
       return name === 'wait' || name === 'unrecorded' ? { ...classTone, edge: hatch } : classTone;
     }),
     phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`)),
-    dev: tone('dev'),
-    dev2: tone('dev-2'),
-    devColl: tone('dev-coll'),
+    run: tone('dev'),
+    op: tone('dev-2'),
+    collective: tone('dev-coll'),
     font: getComputedStyle(document.body).fontFamily,
-    unit: parseFloat(style.fontSize) / 16 || 1,
+    fontScale: parseFloat(style.fontSize) / 16 || 1,
     plain: matchMedia('(forced-colors: active)').matches,
   };
 }

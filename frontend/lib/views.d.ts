@@ -7,10 +7,13 @@ import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpS
 export type Gain = Pick<GroupedFinding, "share" | "basis" | "change">;
 /** The time of an op on all devices; the last row may be the sum of `more` others. */
 export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
-/** A gap of one core. `isCopy`: made from the same gap on another core, whose times by class it has. */
+/** A gap of one core. `isCopy`: derived from the same gap on another core, whose times by class it has. */
 export type GapItem = Gap & { isCopy?: boolean };
 export interface DutyDevice {
   id: string; name: string; host: string; duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>;
 }
-/** Idle time of one device in the whole steps of its host; in its span where there are none. */
+/**
+ * Idle time of one device in the whole steps of its host; in its span where there are none. `small_ps`: in gaps below
+ * 10 µs; `edges_ps`: before its first and after its last work.
+ */
 export interface DeviceTime { id: string; host: string; steps: number; small_ps: number; edges_ps: number; by_class_ps: ByClass }

@@ -3,7 +3,7 @@
 import { h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
 import { classChip } from '../lib/classes.js';
-import { card, cores, link, tableCard } from '../lib/cards.js';
+import { card, coreCountText, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
@@ -57,7 +57,7 @@ function inputCard({ input_pipeline }, deviceCount) {
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
     { name: 'Driving thread waits', ps: wait_ps },
-    { name: `${cores(deviceCount)} starved meanwhile`, ps: idle_ps },
+    { name: `${coreCountText(deviceCount)} starved meanwhile`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden },
     { name: 'Sending', ps: send_ps, hidden: send_hidden },
   ];

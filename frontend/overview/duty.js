@@ -2,7 +2,7 @@
 
 import { fill, h, percent } from '../lib/dom.js';
 import { groupBy, maximum, minimum, total } from '../lib/totals.js';
-import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
+import { card, coreCountText, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -109,7 +109,7 @@ export function dutyCard(devices, session, app) {
   });
   return card(
     'Duty cycle',
-    { note: cores(devices.length, selected.length), right: [name, menu], class: 'duty' },
+    { note: coreCountText(devices.length, selected.length), right: [name, menu], class: 'duty' },
     h('div', { 'data-testid': 'duty-card' }, body),
   );
 }
@@ -168,7 +168,7 @@ function dutyTable(rows, deviceCount, session, app) {
       { head: '', name: 'Bar', cell: bar },
       definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }), time,
     ],
-    foot: [cores(deviceCount, rows.length), '', overallDuty(rows), sumText(sum)],
+    foot: [coreCountText(deviceCount, rows.length), '', overallDuty(rows), sumText(sum)],
   });
 }
 
@@ -192,7 +192,7 @@ function distribution(rows, deviceCount, session, app) {
             title: device.host,
           })
         : '';
-    return rest.length ? [host, host && ', ', cores(rest.length + 1)] : [device.name, host && ' · ', host];
+    return rest.length ? [host, host && ', ', coreCountText(rest.length + 1)] : [device.name, host && ' · ', host];
   };
   const items = [
     ...lowest.map((group, index) => ({ name: nameOf(group), note: index ? '' : 'lowest', duty: group[0].duty })),
@@ -217,7 +217,7 @@ function distribution(rows, deviceCount, session, app) {
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
         definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }),
       ],
-      foot: [cores(deviceCount, rows.length), overallDuty(rows)],
+      foot: [coreCountText(deviceCount, rows.length), overallDuty(rows)],
     }),
   ];
 }

@@ -156,7 +156,7 @@ function findingItem(finding, gain, answer, app) {
           : h('small', null, gain.basis),
       ),
     h('p', null, detail),
-    h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
+    h('p', { class: 'advice', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     (windows.length || evidenceView) &&
       h(
         'div',

@@ -6,7 +6,7 @@
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { card, cores, emptyCard, link, windowLinkState } from '../lib/cards.js';
+import { card, coreCountText, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
@@ -36,7 +36,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const devices = app.selectedDevices(allDevices);
   const items = idleParts(app.selectedDevices(times));
   const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
-    `${devices.length < allDevices.length ? `, ${cores(allDevices.length, devices.length)}` : ''}`;
+    `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;
   const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
   if (!items.length) {
     const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;
@@ -85,7 +85,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
         columns: [
           definedColumn(classDefinition, {
             value: (/** @type {IdlePart} */ { name }) => label(name),
-            cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))),
+            cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'secondary' }, label(name))),
           }),
           mean.time,
           mean.share,

@@ -196,7 +196,7 @@ export function createSteps(app) {
         onclick: () => selectStep(step),
         ondblclick: () => show(step),
       },
-      h('span', { class: 'hidden' }, title),
+      h('span', { class: 'visually-hidden' }, title),
       h(
         'div',
         { class: 'plot' },
@@ -341,7 +341,7 @@ export function createSteps(app) {
               h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no repeated module.'),
               h(
                 'p',
-                { class: 'sec' },
+                { class: 'secondary' },
                 'Wrap each iteration of the training loop in xp.StepTrace, in JAX in ' +
                 'jax.profiler.StepTraceAnnotation, or capture more than one step.',
               ),

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { cores, link } from '../lib/cards.js';
+import { coreCountText, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
@@ -41,7 +41,7 @@ export function overviewView(app) {
   function draw() {
     const isSubset = app.selectedDevices(devices).length < devices.length;
     const note = isSubset
-      ? `Everything except the duty cycle and idle time by cause covers all ${cores(devices.length)}.`
+      ? `Everything except the duty cycle and idle time by cause covers all ${coreCountText(devices.length)}.`
       : '';
     fill(
       element,
@@ -61,7 +61,7 @@ export function overviewView(app) {
     session = nextSession;
     devices = dutyRows(next.devices);
     idle = idleRows(next.devices);
-    app.counts(next.counts);
+    app.setCounts(next.counts);
     draw();
     return 'ready';
   });
@@ -69,7 +69,7 @@ export function overviewView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: data.whenDrawn(draw), move: steps.showLinked,
+    element, open: data.open, filter: data.whenDrawn(draw), followLink: steps.showLinked,
     show(on) {
       data.show(on);
       if (on) markLinked(element, app);
@@ -124,7 +124,7 @@ function verdictSection({ verdict: { text, severity }, figures, steps: { columns
     h(
       'p',
       null,
-      ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `),
+      ['critical', 'warning'].includes(severity) && h('span', { class: 'visually-hidden' }, `${severity}: `),
       boldFigures(text).map((part) =>
         typeof part === 'string' ? h('span', null, linkSteps(part, columns.number, app)) : part,
       ),

@@ -62,7 +62,7 @@ export function orderCard({ order, phase_rows: { device } }, strips, readout, { 
       right: order.runs
         ? h(
             'span',
-            { class: 'sec small' },
+            { class: 'secondary small' },
             `${plural(order.runs, 'run')} of ${plural(order.phases, 'phase')} · inversions `,
             h('b', null, share(order.inversion_share)),
             ' of device time',

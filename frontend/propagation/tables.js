@@ -60,7 +60,7 @@ export const lostTable = (lost, pathLink) =>
         cell: (row) =>
           h(
             'span',
-            { class: 'sec wrap' },
+            { class: 'secondary wrap' },
             lost.find(({ reason }) => reason === row.reason) === row ? row.advice : 'as above',
           ),
       },
@@ -108,7 +108,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
           lineColumn(),
           countColumn('Ops', 'count'),
         )
-      : h('p', { class: 'sec' }, 'Every op has an annotation.'),
+      : h('p', { class: 'secondary' }, 'Every op has an annotation.'),
     omittedNote(left_out.unannotated_ops),
     shared_ops.length
       ? [

@@ -69,17 +69,17 @@ export function treeTable(
     1,
   );
   const unit = unitFor(Math.max(sum, longest));
-  const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
+  const cell = (/** @type {any} */ content) => h('td', { class: 'numeric' }, content);
   const time = (/** @type {number} */ ps, /** @type {Interval|null|undefined} */ interval) =>
     h(
       'td',
-      { class: ps ? 'num' : 'num muted', 'data-ps': ps },
+      { class: ps ? 'numeric' : 'numeric muted', 'data-ps': ps },
       ps && interval ? link(timeCell(ps, unit), () => app.open(windowLinkState(...interval))) : timeCell(ps, unit),
     );
   const bars = ({ host, device } = unannotatedValues) =>
     h(
       'td',
-      { class: 'duo', 'aria-hidden': 'true' },
+      { class: 'bar-pair', 'aria-hidden': 'true' },
       lengthBar(host / longest, 'var(--ink)'),
       lengthBar(device / longest, 'var(--dev)'),
     );
@@ -130,7 +130,7 @@ export function treeTable(
         'td',
         null,
         row.lost
-          ? [h('span', { class: 'tag warning' }, 'lost'), h('span', { class: 'sec small' }, ` ${row.lost}`)]
+          ? [h('span', { class: 'tag warning' }, 'lost'), h('span', { class: 'secondary small' }, ` ${row.lost}`)]
           : row.device_ps
             ? h('span', { class: 'tag good' }, 'found')
             : MISSING,
@@ -162,7 +162,7 @@ export function treeTable(
   ];
   /** The last cells of a row of the foot. @param {string|undefined} text */
   const lastCells = (text) =>
-    [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
+    [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'secondary small' }, text)].flat();
   const element = h(
     'table',
     { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
@@ -173,7 +173,7 @@ export function treeTable(
         'tr',
         null,
         heads.map((text, index) =>
-          h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text),
+          h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'numeric' }, text),
         ),
       ),
     ),

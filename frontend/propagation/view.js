@@ -3,7 +3,7 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, deviceName, hosts, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
+import { card, deviceName, hostCountText, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { shortPathNames } from '../lib/path-names.js';
@@ -39,7 +39,7 @@ export function propagationView(app) {
   const element = h('div', { class: 'cards propagation' });
   const tree = h('div', { class: 'scroll' });
   const lines = h('div', { class: 'fill' });
-  const readout = h('p', { class: 'small sec', 'data-testid': 'order-readout' });
+  const readout = h('p', { class: 'small secondary', 'data-testid': 'order-readout' });
   /** @type {PropagationAnswer} */
   let answer;
   /** @type {import('../lib/types').Ready} */
@@ -226,7 +226,10 @@ export function propagationView(app) {
     return card(
       'Annotations',
       {
-        note: document.hosts.length < hostCount ? `${hosts(hostCount, document.hosts.length)}${hostNames}` : null,
+        note:
+          document.hosts.length < hostCount
+            ? `${hostCountText(hostCount, document.hosts.length)}${hostNames}`
+            : null,
         right: [
           legend([
             [chip('ink'), 'host'],
@@ -310,7 +313,7 @@ export function propagationView(app) {
       ...next.shared_ops.flatMap(({ parts }) => parts.map(({ path }) => path)),
     ]);
     order = null;
-    app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
+    app.setCount('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
     const orderElement = buildOrderCard(next);
     fill(
       element,
@@ -332,14 +335,14 @@ export function propagationView(app) {
   }
 
   /** Reloads if another view has selected an annotation, a scope, a window or a step. */
-  const move = data.whenDrawn(() => {
+  const followLink = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
     const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
     if (pendingQuery() || windowChanged || (st && st !== stepOf(answer))) data.reload();
   });
 
   return {
-    element, move, filter: data.reload,
+    element, followLink, filter: data.reload,
     open(next) {
       selectedPath = null;
       shownSelection = undefined;
@@ -348,7 +351,7 @@ export function propagationView(app) {
     },
     show(on) {
       data.show(on);
-      if (on) move();
+      if (on) followLink();
     },
   };
 }

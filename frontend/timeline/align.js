@@ -1,10 +1,10 @@
 /**
  * Moves device rows under the host's steps: the first device work of each step is drawn at the step's start, with the
- * same shift on all cores of a host. Work that would extend into the next step is cut there; work of no step is not
+ * same shift on all cores of the host. Work that would extend into the next step is cut there; work of no step is not
  * drawn.
  */
 
-import { timeText } from '../lib/format.js';
+import { count, plural, timeText } from '../lib/format.js';
 import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
@@ -12,11 +12,11 @@ import { maximum, minimum } from '../lib/totals.js';
 /** @typedef {import('./scale.js').Span} Span */
 /**
  * An interval of device work, drawn `shift` earlier and cut at `until`.
- * @typedef {Span & {shift: number, until: number}} Piece
+ * @typedef {Span & {shift: number, until: number}} Segment
  */
 /**
  * @typedef {object} Alignment
- * @property {Map<string, Piece[]>} rows pieces by row, in order of their start
+ * @property {Map<string, Segment[]>} rows segments by row, in order of their start
  * @property {Map<string, number[]>} edges starts and ends of steps by host, ps
  * @property {number} steps number of steps with device work
  */
@@ -55,9 +55,9 @@ export function alignmentOf({ source, columns, work }, rows) {
       id,
       !deviceWork || kind === 'gaps'
         ? []
-        : deviceWork.step.map((index, piece) => ({
-            start_ps: deviceWork.start_ps[piece],
-            end_ps: deviceWork.end_ps[piece],
+        : deviceWork.step.map((index, segment) => ({
+            start_ps: deviceWork.start_ps[segment],
+            end_ps: deviceWork.end_ps[segment],
             shift: (firstWork.get(index) ?? 0) - starts[rowOf(index)],
             until: index + 1 < to ? (starts[rowOf(index + 1)] ?? Infinity) : Infinity,
           })),
@@ -67,11 +67,11 @@ export function alignmentOf({ source, columns, work }, rows) {
 }
 
 /**
- * The piece at an instant; if there are several, the one that began last.
- * @param {Piece[]} pieces
+ * The segment at an instant; if there are several, the one that began last.
+ * @param {Segment[]} segments
  * @param {number} ps
  */
-const pieceAt = (pieces, ps) => pieces.findLast(({ start_ps, end_ps }) => start_ps <= ps && ps < end_ps);
+const segmentAt = (segments, ps) => segments.findLast(({ start_ps, end_ps }) => start_ps <= ps && ps < end_ps);
 
 /**
  * By how much earlier an instant of a row is drawn, ps; null if it is not drawn.
@@ -80,26 +80,26 @@ const pieceAt = (pieces, ps) => pieces.findLast(({ start_ps, end_ps }) => start_
  * @param {number} ps
  */
 export function shiftAt(align, row, ps) {
-  const pieces = align?.rows.get(row);
-  return pieces ? pieceAt(pieces, ps)?.shift ?? null : 0;
+  const segments = align?.rows.get(row);
+  return segments ? segmentAt(segments, ps)?.shift ?? null : 0;
 }
 
 /**
- * The slices of a device row, moved with their pieces and cut where they would overlap.
+ * The slices of a device row, moved with their segments and cut where they would overlap.
  * @param {Columns} columns
- * @param {Piece[]} pieces
+ * @param {Segment[]} segments
  * @param {number} nameOffset added to the indices of names
  * @returns {Columns}
  */
-export function shiftColumns(columns, pieces, nameOffset = 0) {
+export function shiftColumns(columns, segments, nameOffset = 0) {
   const movedSlices = columns.start.flatMap((from, i) => {
     const to = columns.end[i];
     // A merged slice may begin before the device work in it.
-    const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
-    const begin = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
-    return piece && begin < piece.until
-      ? [{ i, start: begin, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
-      : [];
+    const segment = segmentAt(segments, from) ?? segmentAt(segments, (from + to) / 2);
+    if (!segment) return [];
+    const { shift, until } = segment;
+    const start = Math.max(from, segment.start_ps) - shift;
+    return start < until ? [{ i, start, shift, end: Math.min(Math.min(to, segment.end_ps) - shift, until) }] : [];
   }).sort((a, b) => a.start - b.start);
   const pick = (/** @type {number[]} */ column) => movedSlices.map(({ i }) => column[i]);
   const start = movedSlices.map((slice) => slice.start);
@@ -129,26 +129,26 @@ export function shiftColumns(columns, pieces, nameOffset = 0) {
 export function alignedSlices(host, device, align) {
   const rows = new Map(host.rows);
   const offset = host === device ? 0 : host.names.length;
-  for (const [id, pieces] of align.rows) {
+  for (const [id, segments] of align.rows) {
     rows.set(
       id,
-      (device.rows.get(id) ?? []).map((columns) => shiftColumns(columns, pieces, offset)),
+      (device.rows.get(id) ?? []).map((columns) => shiftColumns(columns, segments, offset)),
     );
   }
   return { ...host, rows, names: offset ? [...host.names, ...device.names] : host.names };
 }
 
 /**
- * The true span of the pieces of rows that are drawn in the window; null if there are none.
+ * The true span of the segments of rows that are drawn in the window; null if there are none.
  * @param {Alignment} align
  * @param {string[]} rows
  * @param {Span} window
  * @returns {Span|null}
  */
 export function realSpan(align, rows, { start_ps, end_ps }) {
-  const spans = rows.flatMap((row) => (align.rows.get(row) ?? []).flatMap((piece) => {
-    const start = Math.max(piece.start_ps, start_ps + piece.shift);
-    const end = Math.min(piece.end_ps, Math.min(end_ps, piece.until) + piece.shift);
+  const spans = rows.flatMap((row) => (align.rows.get(row) ?? []).flatMap((segment) => {
+    const start = Math.max(segment.start_ps, start_ps + segment.shift);
+    const end = Math.min(segment.end_ps, Math.min(end_ps, segment.until) + segment.shift);
     return end > start ? [{ start, end }] : [];
   }));
   return spans.length
@@ -157,14 +157,14 @@ export function realSpan(align, rows, { start_ps, end_ps }) {
 }
 
 /**
- * The shift of the step at an instant of the host: `shifted +170.5 ms`.
+ * The shift of the step at an instant of the host: `shifted +170.5 ms`; `no step` in a row without work of steps.
  * @param {Alignment} align
  * @param {string} row
  * @param {number} ps
  */
 export function shiftText(align, row, ps) {
-  const pieces = align.rows.get(row) ?? [];
-  const { shift } = pieces.findLast((piece) => piece.start_ps - piece.shift <= ps) ?? pieces[0] ?? {};
+  const segments = align.rows.get(row) ?? [];
+  const { shift } = segments.findLast((segment) => segment.start_ps - segment.shift <= ps) ?? segments[0] ?? {};
   return shift === undefined ? 'no step' : `shifted ${shift < 0 ? '' : '+'}${timeText(shift, 1)}`;
 }
 
@@ -199,10 +199,10 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
           message: 'No device work could be assigned to a step of the host, so there is nothing to align.',
         });
       } else if (!quiet) {
-        const row = alignment && [...alignment.rows].find(([, pieces]) => pieces.length)?.[0];
+        const row = alignment && [...alignment.rows].find(([, segments]) => segments.length)?.[0];
         const remark =
           alignment && answer.steps.count > alignment.steps
-            ? ` Only the ${alignment.steps} steps with device work are moved.`
+            ? ` Device work was recorded for ${count(alignment.steps)} of ${plural(answer.steps.count, 'step')}.`
             : '';
         live.announceNow(
           alignment && row

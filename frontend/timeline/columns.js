@@ -9,17 +9,17 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number} length number of slices
  * @property {number[]} start @property {number[]} end ps, as drawn
  * @property {number[]} name index into the names, -1: none
- * @property {number[]} classIndex index of the class in rows of the host, of `OP_CLASSES` in rows of devices
+ * @property {number[]} classIndex index of the class in rows of hosts and of gaps, of `OP_CLASSES` in rows of ops
  * @property {number[]} count number of events, more than 1 in a merged slice
  * @property {number[]} busy ps that the events of a merged slice cover
- * @property {number[]} event id, -1: none
+ * @property {number[]} event number of the event, or of the first one, on its host; -1: none
  * @property {{start: number[], end: number[]}} [real] true times, if the slices are drawn at other times
  * @property {Fill} [fill] coverage of merged slices
  */
 /**
  * How much of merged slices their events cover, by buckets of the session's time.
  * @typedef {object} Fill
- * @property {number} bucket in ps
+ * @property {number} bucket length of a bucket, ps
  * @property {string} digits a digit from 0 to f per bucket of a merged slice, slice after slice
  * @property {number[]} at index of each slice's first digit
  * @property {number[]} [shift] ps by which each slice is drawn earlier
@@ -170,9 +170,9 @@ export function eachSlice(columns, { start_ps, end_ps, left, right, x }, visit) 
   }
 }
 
-/** An answer; `step` is the requested time per pixel, ps. @typedef {Slices & {step: number}} Loaded */
+/** An answer, with the requested time per pixel. @typedef {Slices & {psPerPx: number}} Loaded */
 
-/** Data is requested before its edge is this close to the shown span, as a share of that span. */
+/** If an edge of the loaded span is closer to the shown span than this share of it, data is requested. */
 const PREFETCH_SHARE = 0.25;
 const MAX_CACHED_ANSWERS = 12;
 
@@ -207,11 +207,11 @@ export function createFeed(arrived, failed) {
     ensure(session, scale, duration, rows) {
       const ids = rows.map(({ id }) => id);
       if (!ids.length && loaded) return;
-      const step = resolution(scale.psPerPx);
+      const psPerPx = resolution(scale.psPerPx);
       const ahead = (scale.end_ps - scale.start_ps) * PREFETCH_SHARE;
       const covers =
         loaded &&
-        loaded.step === step &&
+        loaded.psPerPx === psPerPx &&
         loaded.start_ps <= Math.max(0, scale.start_ps - ahead) &&
         loaded.end_ps >= Math.min(duration, scale.end_ps + ahead) &&
         ids.every((id) => loaded?.rows.has(id));
@@ -227,7 +227,7 @@ export function createFeed(arrived, failed) {
       }
       pendingKey = key;
       (ids.length ? channel.get(query) : Promise.resolve({ ...query, names: [], rows: {} })).then((wire) => {
-        loaded = { ...decode(wire), step, start_ps: query.start_ps, end_ps: query.end_ps };
+        loaded = { ...decode(wire), psPerPx, start_ps: query.start_ps, end_ps: query.end_ps };
         for (const id of ids) if (!loaded.rows.has(id)) loaded.rows.set(id, []);
         pendingKey = '';
         cache.set(key, loaded);

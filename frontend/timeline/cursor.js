@@ -11,27 +11,27 @@ import { sliceTexts, laneText } from './slice-style.js';
 /**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
- * @param {() => string} on.session @param {(text: string) => void} on.say
+ * @param {() => string} on.session @param {(text: string) => void} on.announce
  * @param {(slice: DrawnSlice) => string} on.wait text of an op's wait for another host; empty if it does not wait
  * @param {(summary: import('../lib/routes').EventSummary) => void} on.openEvent opens an event outside the loaded span
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
   /**
-   * The lane and time from which the next key moves: those of the cursor, else of the selection, else of the first lane
-   * with slices. `at` is the cursor.
+   * The lane and time from which the next key moves: those of the cursor, else of the selection, else the first lane
+   * with slices and the window's start. `cursor` is null unless the key moves from it.
    */
   function startingPoint() {
     const { cursor, selection, window: shown } = model.state;
     const allLanes = lanes.lanes;
     const cursorLane = allLanes.find(({ id }) => id === cursor?.lane.id);
-    if (cursorLane && cursor) return { lane: cursorLane, ps: cursor.start_ps, at: cursor };
+    if (cursorLane && cursor) return { lane: cursorLane, ps: cursor.start_ps, cursor };
     const span = selection?.row ? model.toDrawn(selection) : null;
     const lane =
       allLanes.find(
         ({ kind, row, depth }) => kind === 'slices' && (!span || (row.id === span.row && depth === span.depth)),
       ) ?? allLanes.find(({ kind }) => kind === 'slices');
-    return lane ? { lane, ps: (span ?? shown).start_ps, at: null } : null;
+    return lane ? { lane, ps: (span ?? shown).start_ps, cursor: null } : null;
   }
 
   /** @param {DrawnSlice} slice */
@@ -43,7 +43,7 @@ export function createCursor(model, lanes, on) {
     model.set({ cursor: slice, hover: null });
     lanes.reveal(slice.lane.row.id, slice.depth);
     if (slice.end_ps < span.start_ps || slice.start_ps > span.end_ps) model.goTo((slice.start_ps + slice.end_ps) / 2);
-    on.say(text);
+    on.announce(text);
   }
 
   /**
@@ -64,7 +64,7 @@ export function createCursor(model, lanes, on) {
       });
       if (!isCurrent()) return;
       if (event) on.openEvent(event);
-      else on.say(end);
+      else on.announce(end);
     } catch (error) {
       if (isCurrent()) on.failed(/** @type {Error} */ (error));
     }
@@ -76,44 +76,45 @@ export function createCursor(model, lanes, on) {
      * @param {'next'|'previous'} direction
      * @param {import('../lib/types').Row[]} rows
      */
-    step(direction, rows) {
+    selectStep(direction, rows) {
       const row = rows.find(({ kind }) => kind === 'steps') ?? rows.find(({ kind }) => kind === 'annotations');
       const { selection, window: { start_ps, end_ps } } = model.state;
       if (!row) return;
       void selectNeighbour(
         { row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction },
-        direction === 'next' ? 'This is the last step.' : 'This is the first step.',
+        direction === 'next' ? 'There is no later step.' : 'There is no earlier step.',
       );
     },
-    /** Moves along a row: to the next slice or, with -1, to the previous one. @param {1|-1} step */
-    along(step) {
+    /** Moves along a row: to the next slice or, with -1, to the previous one. @param {1|-1} direction */
+    along(direction) {
       const from = startingPoint();
       const scene = lanes.scene();
       const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
-      const { lane, at, ps } = from;
-      const slice = drawnSlice(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
+      const { lane, cursor, ps } = from;
+      const index = cursor ? sliceOf(columns, cursor.start_ps) + direction : firstAfter(columns, ps);
+      const slice = drawnSlice(scene, lane, index);
       if (slice) return moveCursor(slice, sliceText(slice));
-      const end = step > 0 ? 'The last slice of this row.' : 'The first slice of this row.';
+      const end = direction > 0 ? 'This row has no later slice.' : 'This row has no earlier slice.';
       // All gaps are loaded: the server has no others.
-      if (lane.row.kind === 'gaps') on.say(end);
+      if (lane.row.kind === 'gaps') on.announce(end);
       else {
         void selectNeighbour(
           {
             row: lane.row.id,
             depth: lane.depth,
-            start_ps: at?.real_ps ?? ps,
-            direction: step > 0 ? 'next' : 'previous',
+            start_ps: cursor?.real_ps ?? ps,
+            direction: direction > 0 ? 'next' : 'previous',
           },
           end,
         );
       }
     },
-    /** Moves to the next lane below or, with -1, above. @param {1|-1} step */
-    across(step) {
+    /** Moves to the next lane below or, with -1, above. @param {1|-1} direction */
+    across(direction) {
       const from = startingPoint();
       const scene = lanes.scene();
-      const lane = from && (from.at ? scene.lanes[scene.lanes.indexOf(from.lane) + step] : from.lane);
+      const lane = from && (from.cursor ? scene.lanes[scene.lanes.indexOf(from.lane) + direction] : from.lane);
       if (!lane) return;
       const columns = columnsOf(scene, lane);
       const { window: span } = model.state;

@@ -18,7 +18,7 @@ const TEXT_MARGIN_PX = 3;
 export const MIN_TEXT_PX = 22;
 /** A merged slice shows its number of events if this much of its bars stays visible. */
 const MIN_BESIDE_TAG_PX = 34;
-/** Vertical alignment of text in its line is off by this much. */
+/** Text of baseline `middle` is drawn this much lower, so that it looks centred. */
 const BASELINE_OFFSET_PX = 0.5;
 const MAX_MEASURED_TEXTS = 20_000;
 /** Distances between the lines of hatches and between dots. */
@@ -42,15 +42,15 @@ const widths = new Map();
  */
 export function penOn(canvas, width, height, palette) {
   const ratio = devicePixelRatio || 1;
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== high) {
-    Object.assign(canvas, { width: wide, height: high });
+  const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== pixelWidth || canvas.height !== pixelHeight) {
+    Object.assign(canvas, { width: pixelWidth, height: pixelHeight });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   }
-  const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-  g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  g.font = `${11 * palette.unit}px ${palette.font}`;
-  g.textBaseline = 'middle';
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = `${11 * palette.fontScale}px ${palette.font}`;
+  context.textBaseline = 'middle';
 
   /**
    * @param {string} color
@@ -61,10 +61,10 @@ export function penOn(canvas, width, height, palette) {
    * @param {number} [alpha]
    */
   function box(color, x, y, w, h, alpha = 1) {
-    g.globalAlpha = alpha;
-    g.fillStyle = color;
-    g.fillRect(x, y, w, h);
-    g.globalAlpha = 1;
+    context.globalAlpha = alpha;
+    context.fillStyle = color;
+    context.fillRect(x, y, w, h);
+    context.globalAlpha = 1;
   }
 
   /**
@@ -75,20 +75,20 @@ export function penOn(canvas, width, height, palette) {
    * @param {number} y
    */
   function write(color, text, x, y) {
-    g.fillStyle = color;
-    g.fillText(escapeInvisible(text), x, y + BASELINE_OFFSET_PX);
+    context.fillStyle = color;
+    context.fillText(escapeInvisible(text), x, y + BASELINE_OFFSET_PX);
   }
 
   /**
    * Text on its own background, `tagWidth` wide.
-   * @param {string} ground
+   * @param {string} background
    * @param {string} color
    * @param {string} text
    * @param {number} x
    * @param {number} y
    */
-  function tag(ground, color, text, x, y) {
-    box(ground, x, y - 8, tagWidth(text), 16);
+  function tag(background, color, text, x, y) {
+    box(background, x, y - 8, tagWidth(text), 16);
     write(color, text, x + 4, y);
   }
 
@@ -96,11 +96,11 @@ export function penOn(canvas, width, height, palette) {
 
   /** @param {string} text */
   function textWidth(text) {
-    const key = g.font + text;
+    const key = context.font + text;
     let measured = widths.get(key);
     if (measured === undefined) {
       if (widths.size > MAX_MEASURED_TEXTS) widths.clear();
-      measured = g.measureText(text).width;
+      measured = context.measureText(text).width;
       widths.set(key, measured);
     }
     return measured;
@@ -131,12 +131,12 @@ export function penOn(canvas, width, height, palette) {
    * @param {() => void} draw
    */
   function clipped(x, y, w, h, draw) {
-    g.save();
-    g.beginPath();
-    g.rect(x, y, w, h);
-    g.clip();
+    context.save();
+    context.beginPath();
+    context.rect(x, y, w, h);
+    context.clip();
     draw();
-    g.restore();
+    context.restore();
   }
 
   /**
@@ -149,14 +149,14 @@ export function penOn(canvas, width, height, palette) {
    */
   function hatch(x, y, w, h, color, step) {
     clipped(x, y, w, h, () => {
-      g.strokeStyle = color;
-      g.lineWidth = 1;
-      g.beginPath();
+      context.strokeStyle = color;
+      context.lineWidth = 1;
+      context.beginPath();
       for (let at = Math.floor((x - h) / step) * step; at < x + w + h; at += step) {
-        g.moveTo(at, y + h);
-        g.lineTo(at + h, y);
+        context.moveTo(at, y + h);
+        context.lineTo(at + h, y);
       }
-      g.stroke();
+      context.stroke();
     });
   }
 
@@ -179,12 +179,12 @@ export function penOn(canvas, width, height, palette) {
         if (texture === 'dots') dots(x, y, w, h, palette.hatch);
         else hatch(x, y, w, h, texture === 'light' ? palette.line2 : palette.hatch, HATCH_PX[texture]);
       }
-      g.strokeStyle = tone.edge;
-      g.lineWidth = 1;
-      if (texture === 'dots') g.setLineDash([3, 2]);
+      context.strokeStyle = tone.edge;
+      context.lineWidth = 1;
+      if (texture === 'dots') context.setLineDash([3, 2]);
       const left = Math.round(x);
-      g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
-      g.setLineDash([]);
+      context.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
+      context.setLineDash([]);
     }
     const fitted = textPx < MIN_TEXT_PX ? '' : fitText(text, textPx - TEXT_INSET_PX - TEXT_MARGIN_PX);
     if (!fitted) return;
@@ -225,12 +225,12 @@ export function penOn(canvas, width, height, palette) {
    * @param {number} share of it
    */
   function drawBar(fill, x, w, y, h, share) {
-    const tall = Math.max(1, Math.round(h * share));
-    box(fill, x, y + h - tall, w, tall);
+    const barHeight = Math.max(1, Math.round(h * share));
+    box(fill, x, y + h - barHeight, w, barHeight);
   }
 
   /**
-   * Draws an outline around a slice, outside of its own edge if it is thicker than 1 px.
+   * Draws an outline around a slice, outside of the slice's edge if the line is thicker than 1 px.
    * @param {string} color
    * @param {number} linePx
    * @param {number} x
@@ -240,9 +240,9 @@ export function penOn(canvas, width, height, palette) {
    */
   function outline(color, linePx, x, y, w, h) {
     const out = linePx > 1 ? 0.5 : -0.5;
-    g.strokeStyle = color;
-    g.lineWidth = linePx;
-    g.strokeRect(
+    context.strokeStyle = color;
+    context.lineWidth = linePx;
+    context.strokeRect(
       Math.round(x) - out,
       Math.round(y) - out,
       Math.max(2, Math.round(w)) + 2 * out,
@@ -250,5 +250,19 @@ export function penOn(canvas, width, height, palette) {
     );
   }
 
-  return { g, box, drawBar, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline };
+  return {
+    context,
+    box,
+    drawBar,
+    write,
+    tag,
+    tagWidth,
+    textWidth,
+    fitText,
+    fits,
+    clipped,
+    drawSlice,
+    drawMerged,
+    outline,
+  };
 }

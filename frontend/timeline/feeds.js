@@ -1,6 +1,6 @@
 /**
  * The slices to draw. While device rows are aligned, their slices are fetched separately: they are drawn shifted, so
- * the lanes show other times of them than of host rows.
+ * the lanes show them at other times than host rows.
  */
 
 import { alignedSlices, realSpan } from './align.js';
@@ -17,8 +17,8 @@ import { createFeed } from './columns.js';
  */
 export function createFeeds(model, { arrived, failed }) {
   /** Slices of host rows; while device rows are not aligned, of all rows. */
-  const host = createFeed(() => arrived(true), failed);
-  const device = createFeed(() => arrived(false), failed);
+  const hostFeed = createFeed(() => arrived(true), failed);
+  const deviceFeed = createFeed(() => arrived(false), failed);
   /** The last aligned slices and their sources. @type {{sources: unknown[], slices: Slices|null}} */
   let aligned = { sources: [], slices: null };
   return {
@@ -32,27 +32,27 @@ export function createFeeds(model, { arrived, failed }) {
       const { align } = model.state;
       const deviceRows = align ? rows.filter((row) => row.device) : [];
       const span = align && realSpan(align, deviceRows.map(({ id }) => id), scale);
-      host.ensure(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
-      if (span) device.ensure(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
+      hostFeed.ensure(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
+      if (span) deviceFeed.ensure(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
     },
     slices() {
       const { align } = model.state;
-      if (!align || !host.slices) return host.slices;
-      const sources = [host.slices, device.slices ?? host.slices, align];
+      if (!align || !hostFeed.slices) return hostFeed.slices;
+      const sources = [hostFeed.slices, deviceFeed.slices ?? hostFeed.slices, align];
       if (sources.some((source, index) => source !== aligned.sources[index])) {
-        aligned = { sources, slices: alignedSlices(host.slices, device.slices ?? host.slices, align) };
+        aligned = { sources, slices: alignedSlices(hostFeed.slices, deviceFeed.slices ?? hostFeed.slices, align) };
       }
       return aligned.slices;
     },
     /** Lets the next frame repeat a failed request. */
     allowRetry() {
-      host.allowRetry();
-      device.allowRetry();
+      hostFeed.allowRetry();
+      deviceFeed.allowRetry();
     },
     /** Clears the slices when another session opens. */
     clear() {
-      host.clear();
-      device.clear();
+      hostFeed.clear();
+      deviceFeed.clear();
     },
   };
 }

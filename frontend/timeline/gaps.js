@@ -41,10 +41,10 @@ export function gapColumns(gaps) {
 /**
  * The index of the last gap that begins before an instant, or of the first one that begins after it; -1 if there is
  * none.
- * @param {Gap[]} gaps in order of time @param {number} ps @param {1|-1} step
+ * @param {Gap[]} gaps in order of time @param {number} ps @param {1|-1} direction
  */
-export function neighbour(gaps, ps, step) {
-  return step > 0
+export function neighbour(gaps, ps, direction) {
+  return direction > 0
     ? gaps.findIndex(({ start_ps }) => start_ps > ps)
     : gaps.findLastIndex(({ start_ps }) => start_ps < ps);
 }
@@ -85,15 +85,16 @@ export function withGapRows(rows, gaps) {
  */
 export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices.rows, ...gaps]) });
 
-const ALIGNED = 'Gaps are hidden while device rows are aligned to host steps; t ends that.';
+const ALIGNED = 'Gaps are hidden while device rows are aligned to host steps; press t to end the alignment.';
 const NO_GAPS = 'No gap of 10\u202fµs or more.';
+const LOADING = 'The gaps are not loaded yet.';
 
 /**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => void} on.arrived called after gaps have arrived @param {(error: Error) => void} on.failed
  * @param {() => Ready|null} on.session @param {() => string[]} on.devices ids of the chosen devices
- * @param {(text: string) => void} on.say announces a text
+ * @param {(text: string) => void} on.announce announces a text
  * @param {(device: string) => string} on.deviceName
  * @param {(device: string) => number|null} on.comparedHost the index of the host whose gap is shown beside a device's
  * @param {(index: number, total: number, device: string) => void} on.position gets the index of the selected gap, -1
@@ -111,7 +112,7 @@ export function createGaps(model, lanes, on) {
   const gapChannel = createLatestChannel('gap');
   /** The gap from whose chain the selected event was opened. @type {Gap|null} */
   let originGap = null;
-  /** The rank by length, from 0, of the gap that `longest` has shown. */
+  /** The rank by length, from 0, of the gap that `longest` showed last. */
   let rank = -1;
   /** The last slices with gaps, and their sources. @type {{sources: unknown[], slices: Slices|null}} */
   let cached = { sources: [], slices: null };
@@ -146,6 +147,8 @@ export function createGaps(model, lanes, on) {
     }
   }
 
+  const noGapsText = () => (!answer && on.session()?.devices.length ? LOADING : NO_GAPS);
+
   /** The gaps of the selection's device, else of the first chosen device with gaps, in order of time. */
   function currentGaps() {
     const { selection } = model.state;
@@ -172,7 +175,7 @@ export function createGaps(model, lanes, on) {
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
     const deviceGaps = gapsByDevice.get(device) ?? [];
-    on.say(
+    on.announce(
       `Gap of ${timeText(duration_ps)} on ${on.deviceName(device)}, ` +
       `${deviceGaps.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${deviceGaps.length}.`,
     );
@@ -214,7 +217,10 @@ export function createGaps(model, lanes, on) {
       }
       return cached.slices;
     },
-    /** Reports the position of the selected gap and the number of gaps. */
+    /**
+     * Reports the position of the selected gap and the number of gaps. Forgets the gap from whose chain an event was
+     * opened, unless an event is selected.
+     */
     reportPosition() {
       const { selection } = model.state;
       if (selection?.kind !== 'event') originGap = null;
@@ -226,7 +232,8 @@ export function createGaps(model, lanes, on) {
       );
     },
     /**
-     * The position of a gap among those that a finding explains, their count, and its neighbours.
+     * The index of a gap among those that a finding explains (-1 if it is none of them), their count, and its
+     * neighbours.
      * @param {Pick<GapItem, 'device'|'start_ps'>} gap
      * @param {string} id
      */
@@ -250,24 +257,24 @@ export function createGaps(model, lanes, on) {
         rank >= 0 &&
         byLength[rank]?.device === selection.device &&
         byLength[rank]?.start_ps === selection.start_ps;
-      if (align) on.say(ALIGNED);
+      if (align) on.announce(ALIGNED);
       else if (byLength.length) show(byLength[rank = isShown ? (rank + 1) % byLength.length : 0]);
-      else on.say(NO_GAPS);
+      else on.announce(noGapsText());
     },
     /** The action that returns to the gap from whose chain the selected event was opened; null without such a gap. */
     back() {
       const gap = originGap;
       return gap && (() => show(gap));
     },
-    /** Shows the next gap of the current device or, with -1, the previous one. @param {1|-1} step */
-    step(step) {
+    /** Shows the next gap of the current device or, with -1, the previous one. @param {1|-1} direction */
+    showNeighbour(direction) {
       const { selection, window: span, align } = model.state;
       const deviceGaps = currentGaps();
-      const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
-      if (align) on.say(ALIGNED);
+      const at = neighbour(deviceGaps, selection?.start_ps ?? (direction > 0 ? span.start_ps : span.end_ps), direction);
+      if (align) on.announce(ALIGNED);
       else if (at >= 0) show(deviceGaps[at]);
-      else if (!deviceGaps.length) on.say(NO_GAPS);
-      else on.say(step > 0 ? 'This is the last gap.' : 'This is the first gap.');
+      else if (!deviceGaps.length) on.announce(noGapsText());
+      else on.announce(direction > 0 ? 'This device has no later gap.' : 'This device has no earlier gap.');
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
     outlinePiece(piece) {
@@ -281,7 +288,7 @@ export function createGaps(model, lanes, on) {
           },
         });
         if (event) lanes.reveal(event.row, event.depth);
-        on.say(
+        on.announce(
           event
             ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.`
             : `Nothing is recorded for ${timeText(piece.duration_ps)}.`,

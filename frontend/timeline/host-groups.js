@@ -32,9 +32,8 @@ export function devicesLabel(names) {
 export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
- * Lays out the groups. The host of the device whose gap was selected, or whose gaps were revealed, last, or else the
- * first host, shows all its rows and one device. For comparison, the others show their classes and the runs of the same
- * device. All can be unfolded.
+ * Lays out the groups. The host of `focusDevice`, else the first one, shows all its rows and one device. For
+ * comparison, the other hosts show their classes and the runs of the same device. All can be unfolded.
  * @param {import('./layout.js').Stack} stack
  * @param {Row[]} rows
  * @param {import('./layout.js').LayoutOptions} options
@@ -51,7 +50,7 @@ export function layoutGroups(
     lastHosts = [],
     rankLabels = new Map(),
     shortNames = new Map(),
-    focus = null,
+    focusDevice = null,
   },
 ) {
   const hostNames = [...new Set(rows.map(({ host }) => host))];
@@ -61,7 +60,8 @@ export function layoutGroups(
     ...lastHosts.filter((name) => hostNames.includes(name)),
   ];
   const deviceById = new Map(allDevices.map((device) => [device.id, device]));
-  const focused = focus && names.includes(deviceById.get(focus)?.host ?? '') ? deviceById.get(focus) : null;
+  const focused =
+    focusDevice && names.includes(deviceById.get(focusDevice)?.host ?? '') ? deviceById.get(focusDevice) : null;
   const fullHost = focused?.host ?? names[0];
   for (const name of names) addGroup(name, rows.filter(({ host }) => host === name));
 

@@ -1,4 +1,4 @@
-/** The lanes on screen: a canvas that stays in place while rows scroll, drawn at most once per frame. */
+/** The lanes on screen: a canvas that stays in place while rows scroll, drawn at most once per animation frame. */
 
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
@@ -26,7 +26,7 @@ const SCROLL_MARGIN_PX = 4;
 /** Width of the labels in wide and narrow windows. */
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW_PX = 1200;
-/** The number of rows that are drawn of a lane of folded threads. */
+/** A lane of folded threads draws at most this many of them. */
 const MAX_FOLDED_ROWS = 16;
 
 /**
@@ -43,7 +43,7 @@ const MAX_FOLDED_ROWS = 16;
 export function createLanes(model, on) {
   const canvas = h('canvas', null);
   const spacer = h('div', null);
-  const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Rows' });
+  const list = h('div', { role: 'grid', class: 'visually-hidden', 'aria-label': 'Rows' });
   const element = h('div', {
     class: 'lanes', role: 'application', tabindex: 0, 'data-testid': 'timeline-canvas',
     'aria-label': 'Timeline: arrows move between slices and rows, Enter selects' }, canvas, spacer, list);
@@ -52,15 +52,15 @@ export function createLanes(model, on) {
   let session = null;
   let palette = readPalette();
   let tones = new Map();
-  let visible = false;
+  let isVisible = false;
   /** Identifies the lanes in `list`, which screen readers read. */
   let listedKey = '';
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
-  /** The device whose gap was selected, or whose gaps were revealed, last. @type {string|null} */
-  let focus = null;
+  /** The device whose gaps were last selected or scrolled into view. @type {string|null} */
+  let focusDevice = null;
   /** The device whose gaps are scrolled into view once they are loaded. @type {string|null} */
-  let revealing = null;
+  let deviceToReveal = null;
 
   const left = () => (innerWidth < NARROW_BELOW_PX ? LABELS_PX.narrow : LABELS_PX.wide);
   const partners = () => (state.detail ? [...state.detail.flow.from, ...state.detail.flow.to] : []);
@@ -73,16 +73,16 @@ export function createLanes(model, on) {
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : []), ...(piece ? [piece] : [])]) {
       requiredDepths.set(row, Math.max(depth, requiredDepths.get(row) ?? 0));
     }
-    if (selection?.kind === 'gap') focus = selection.device;
-    else if (revealing) focus = revealing;
+    if (selection?.kind === 'gap') focusDevice = selection.device;
+    else if (deviceToReveal) focusDevice = deviceToReveal;
     layout = layoutRows(session.rows, {
       ...on.chosen(),
       ...hostOptions(session),
       open,
       requiredDepths,
       allDevices: session.devices,
-      unit: palette.unit,
-      focus,
+      fontScale: palette.fontScale,
+      focusDevice,
       tightPx: isLowWindow() ? 1 : 0,
       compact: isLowWindow() && selection?.kind === 'gap',
       shiftText: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
@@ -127,7 +127,7 @@ export function createLanes(model, on) {
   }
 
   function draw() {
-    if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
+    if (!session || !isVisible || !element.clientWidth || innerHeight === 0) return;
     updateLayout();
     const natural = layout.height + TOP_PX;
     const available = on.height(natural);
@@ -137,8 +137,8 @@ export function createLanes(model, on) {
     element.style.height = `${uncut}px`;
     const frame = scene();
     spacer.style.height = `${Math.max(0, natural - frame.height)}px`;
-    if (revealing && scrollToGap(revealing)) {
-      revealing = null;
+    if (deviceToReveal && scrollToGap(deviceToReveal)) {
+      deviceToReveal = null;
       scrollToDelayed();
       frame.scroll = scene().scroll;
     }
@@ -227,7 +227,7 @@ export function createLanes(model, on) {
     return true;
   }
 
-  /** Scrolls towards the hosts that wait for that of the selected gap; the gap and its host's classes stay in view. */
+  /** Scrolls towards the hosts that wait for the selected gap's host; that host's classes and the gap stay in view. */
   function scrollToDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
@@ -275,7 +275,7 @@ export function createLanes(model, on) {
       session = next;
       tones = phaseTones(next.phases);
       if (!more) element.scrollTop = 0;
-      if (!next.devices.some(({ id }) => id === focus)) focus = null;
+      if (!next.devices.some(({ id }) => id === focusDevice)) focusDevice = null;
       updateLayout();
       request();
     },
@@ -285,7 +285,7 @@ export function createLanes(model, on) {
     },
     /** @param {boolean} shown */
     show(shown) {
-      visible = shown;
+      isVisible = shown;
       request();
     },
     /**
@@ -293,7 +293,7 @@ export function createLanes(model, on) {
      * @param {string} device
      */
     revealGap(device) {
-      revealing = device;
+      deviceToReveal = device;
       request();
     },
     /** Scrolls a row into view. @param {string} row @param {number} [depth] */

@@ -28,11 +28,11 @@ import { gapRow } from './selection.js';
  * @typedef {object} LayoutOptions
  * @property {string[]} hosts names of the chosen hosts
  * @property {string[]} devices ids of the chosen devices
- * @property {Map<string, boolean>} open whether folds are open that the user opened or closed
+ * @property {Map<string, boolean>} open the folds that the user opened or closed, by id: whether each is open
  * @property {Map<string, number>} requiredDepths rows that take part in the selection, which are never folded, with the
  *   depth that they must show
  * @property {Device[]} allDevices of the session
- * @property {number} unit 1 at a root size of 16 px
+ * @property {number} fontScale the root font size over 16 px
  * @property {(row: string) => string} shiftText by how much the rows of a row's device are moved; empty if they are not
  * @property {number} [tightPx] by how much rows are lower than usual
  * @property {boolean} [compact] whether rows that do not show the host's activity in the selected gap are folded,
@@ -42,7 +42,7 @@ import { gapRow } from './selection.js';
  * @property {string[]} [lastHosts] names of the hosts at the bottom
  * @property {Map<string, string>} [shortNames] by the hosts' names
  * @property {Map<string, string>} [rankLabels] labels beside the hosts' names
- * @property {string|null} [focus] the device whose gap was selected, or whose gaps were revealed, last
+ * @property {string|null} [focusDevice] the device whose gaps were last selected or scrolled into view
  */
 
 const ANNOTATION_DEPTHS = 5;
@@ -50,16 +50,16 @@ const OPEN_DEPTHS = 4;
 /** Open depths in sessions with several hosts. */
 const OPEN_DEPTHS_SEVERAL_HOSTS = 2;
 const MAX_HELPER_THREADS = 5;
-/** Open depths in compact lanes: of the host the step and its phases. */
+/** Open depths in compact lanes; those of the host are the step and its phases. */
 const COMPACT_DEPTHS = { host: 2, helpersAndDevices: 1 };
 /** Space above the first lane and below the last one, px. */
 const MARGIN_PX = 3;
 const RULE_SPACE_PX = 5;
 const DEVICE_SPACE_PX = 4;
 const FOLDED_PX = 11;
-/** Space below the lane of folded threads, if they are shown below it or not. */
+/** Space below the lane of folded threads, with or without their rows below it. */
 const MORE_SPACE_PX = { open: 3, closed: 8 };
-/** Lower rows are not tighter in a low window. */
+/** Rows up to this height are not made tighter in a low window. */
 const MIN_TIGHT_PX = 12;
 
 /**
@@ -81,9 +81,9 @@ const DEFAULT_HEIGHTS = { lane: 17, between: 1, after: 1 };
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
 
 /**
- * The threads of a host that are folded into one lane: minor ones, and of threads with similar names all but the
- * busiest, so that a pool of sixteen does not push the devices out of view. In compact lanes all helper threads are
- * folded. A thread that takes part in the selection is never folded.
+ * The threads of a host that are folded into one lane: minor ones, all but the busiest of threads with similar names,
+ * and all but five helper threads, so that a pool of sixteen does not push the devices out of view. In compact lanes
+ * all helper threads are folded. A thread that takes part in the selection is never folded.
  * @param {Row[]} rows of one host @param {Map<string, number>} requiredDepths @param {boolean} [compact]
  */
 export function foldedThreads(rows, requiredDepths, compact = false) {
@@ -103,7 +103,7 @@ const ROW_LABELS = { steps: 'Steps', annotations: 'Annotations', classes: 'Host,
  * Stacks lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, requiredDepths, unit, severalHosts, compact, tightPx = 0 }) {
+function createStack({ open, requiredDepths, fontScale, severalHosts, compact, tightPx = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
   const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
@@ -111,12 +111,12 @@ function createStack({ open, requiredDepths, unit, severalHosts, compact, tightP
 
   /**
    * @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane
-   * @param {number} height px at a root size of 16 px
+   * @param {number} height px at a root font size of 16 px
    * @param {number} after space below the lane, px
    */
   function add(lane, height, after) {
     if (lane.rule) y += RULE_SPACE_PX;
-    const h = (height > MIN_TIGHT_PX ? height - tightPx : height) * unit;
+    const h = (height > MIN_TIGHT_PX ? height - tightPx : height) * fontScale;
     lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(h) });
     y += h + after;
   }
@@ -219,7 +219,7 @@ function createStack({ open, requiredDepths, unit, severalHosts, compact, tightP
  * @returns {{lanes: Lane[], height: number}}
  */
 export function layoutRows(rows, options) {
-  const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focus } = options;
+  const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focusDevice } = options;
   const stack = createStack(options);
   const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
   if (severalHosts) {
@@ -229,7 +229,7 @@ export function layoutRows(rows, options) {
   const host = visible.filter((row) => !row.device);
   if (host.length) stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
   const ids = devicesOf(visible);
-  const active = focus && ids.includes(focus) ? focus : firstActive(ids, allDevices);
+  const active = focusDevice && ids.includes(focusDevice) ? focusDevice : firstActive(ids, allDevices);
   ids.forEach((id, position) => {
     const deviceRows = visible.filter((row) => row.device === id);
     const device = allDevices.find((candidate) => candidate.id === id);

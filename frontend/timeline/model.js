@@ -1,6 +1,6 @@
 /** The timeline's state, its changes, and their link keys. */
 
-import { spanText, spanValue, toNs } from '../lib/link.js';
+import { spanText, spanValue, roundToNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
@@ -130,7 +130,7 @@ export function createModel(link, lanesPx) {
     /**
      * Brings a span into view. Zooms if the span is too narrow to see or, with `all`, longer than the window.
      * @param {Span} span
-     * @param {number} marginShare the margin on each side after zooming, as a share of its length
+     * @param {number} marginShare the margin on each side after zooming, as a share of the span
      * @param {boolean} [all] whether to show the whole span, not only a part of it
      */
     bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
@@ -144,14 +144,14 @@ export function createModel(link, lanesPx) {
         model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (all ? isCut : isOutside) model.goTo((start_ps + end_ps) / 2);
     },
-    /** Selects an item, rounding a window to ns as its link does; null: nothing. @param {Selection|null} selection */
+    /** Selects an item, rounding a window to ns as links do; null clears. @param {Selection|null} selection */
     select(selection) {
       const rounded =
         selection?.kind === 'window'
           ? {
               ...selection,
-              start_ps: toNs(Math.max(0, selection.start_ps)),
-              end_ps: toNs(Math.min(duration, selection.end_ps)),
+              start_ps: roundToNs(Math.max(0, selection.start_ps)),
+              end_ps: roundToNs(Math.min(duration, selection.end_ps)),
             }
           : selection;
       clearTimeout(timer);

@@ -13,7 +13,7 @@ const PADDING_LEFT_PX = 22;
 
 /** @param {import('../frame/app.js').App} app @param {() => number} left where the lanes begin, px */
 export function createMoreHosts(app, left) {
-  const element = h('div', { class: 'hosts-more none', 'data-testid': 'hosts-more' });
+  const element = h('div', { class: 'hosts-more hidden', 'data-testid': 'hosts-more' });
   return {
     element,
     /** @param {Ready} session */
@@ -21,7 +21,7 @@ export function createMoreHosts(app, left) {
       const names = hosts.map(({ name }) => name);
       const tracedHosts = app.tracedSelection().hosts;
       const hiddenCount = names.length - tracedHosts.length;
-      element.classList.toggle('none', !hiddenCount);
+      element.classList.toggle('hidden', !hiddenCount);
       if (!hiddenCount) return;
       const short = shortNames(names);
       const late = (ranks?.late ?? []).filter((at) => !tracedHosts.includes(names[at])).slice(0, MAX_NAMED_HOSTS);
@@ -33,7 +33,7 @@ export function createMoreHosts(app, left) {
         late.length > 0 &&
           h(
             'span',
-            { class: 'sec' },
+            { class: 'secondary' },
             '· others also wait for\u00a0',
             late.flatMap((at, position) => [
               position ? ', ' : '',

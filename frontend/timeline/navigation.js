@@ -14,9 +14,9 @@ import { eventSelection, sliceSelection } from './selection.js';
  * @param {() => import('./lanes.js').Lanes} parts.lanes
  * @param {() => ReturnType<typeof import('./gaps.js').createGaps>} parts.gaps
  * @param {() => import('../lib/types').Ready|null} parts.session
- * @param {(text: string) => void} parts.say announces a text
+ * @param {(text: string) => void} parts.announce announces a text
  */
-export function createNavigation(model, { lanes, gaps, session, say }) {
+export function createNavigation(model, { lanes, gaps, session, announce }) {
   const { state } = model;
 
   function showSession() { model.setWindow({ start_ps: 0, end_ps: model.duration }); }
@@ -43,7 +43,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     model.select(selection);
     unfold(summary.row);
     lanes().reveal(summary.row, summary.depth);
-    say(`${summary.name} is selected.`);
+    announce(`${summary.name} is selected.`);
   }
 
   /** Opens the host and device of a row that has no lane because its host is folded. @param {string} id of the row */
@@ -76,7 +76,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
   function toggle(lane) {
     if (!lane?.fold) return;
     model.fold(lane.fold.id, !lane.fold.open);
-    say(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
+    announce(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
   }
 
   /** Brings a row into view. @param {string} row */

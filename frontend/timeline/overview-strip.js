@@ -85,11 +85,11 @@ export function createOverviewStrip(on) {
       if (drawsLines) {
         busy.forEach((share, line) => {
           const opacity = MIN_OPACITY + (1 - MIN_OPACITY) * share;
-          if (share) box(palette.dev.fill, x, activityTop + line * LINE_PITCH_PX, w, 2, opacity);
+          if (share) box(palette.run.fill, x, activityTop + line * LINE_PITCH_PX, w, 2, opacity);
         });
       } else if (busy.length) {
         const barHeight = (activityHeight * total(busy, Number)) / busy.length;
-        box(palette.dev.fill, x, activityTop + activityHeight - barHeight, w, barHeight);
+        box(palette.run.fill, x, activityTop + activityHeight - barHeight, w, barHeight);
       }
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
@@ -139,8 +139,8 @@ export function createOverviewStrip(on) {
     const inputs = [session, palette, width, height, devicePixelRatio, deviceIds.join(), on.causes()];
     if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, deviceIds);
     lastInputs = inputs;
-    const { g, box, outline } = penOn(canvas, width, height, palette);
-    g.drawImage(base, 0, 0, width, height);
+    const { context, box, outline } = penOn(canvas, width, height, palette);
+    context.drawImage(base, 0, 0, width, height);
     const { left, x: toX } = sessionScale();
     const [from, to] = [start_ps, end_ps].map(toX);
     box(palette.veil, left, 0, from - left, height);
@@ -156,18 +156,18 @@ export function createOverviewStrip(on) {
     const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(scale.x);
     const isAtStart = Math.abs(x - from) <= GRIP_PX && from > scale.left + 1;
     const edge = isAtStart ? 'start' : Math.abs(x - to) <= GRIP_PX ? 'end' : null;
-    return { scale, x, at: scale.ps(x), from, to, edge };
+    return { scale, x, at_ps: scale.ps(x), from, to, edge };
   };
   onDrag(element, (event) => {
-    const { scale, x, at, from, to, edge } = locatePointer(event);
+    const { scale, x, at_ps, from, to, edge } = locatePointer(event);
     const { start_ps, end_ps } = on.shown();
     if (event.button !== 0 || !session) return null;
     return (moveEvent) => {
-      const ps = clamp(locatePointer(moveEvent).at, 0, scale.end_ps);
+      const ps = clamp(locatePointer(moveEvent).at_ps, 0, scale.end_ps);
       if (edge) on.window(spanBetween(ps, edge === 'start' ? end_ps : start_ps));
       else if (x > from && x < to && end_ps - start_ps < scale.end_ps * MAX_MOVABLE_SHARE) {
-        on.window({ start_ps: start_ps + ps - at, end_ps: end_ps + ps - at });
-      } else if (Math.abs(scale.x(ps) - x) > MAX_CLICK_MOVE_PX) on.window(spanBetween(at, ps));
+        on.window({ start_ps: start_ps + ps - at_ps, end_ps: end_ps + ps - at_ps });
+      } else if (Math.abs(scale.x(ps) - x) > MAX_CLICK_MOVE_PX) on.window(spanBetween(at_ps, ps));
     };
   });
   /** Moves the window by a share of its length, at most to an end of the session. @param {number} share */

@@ -16,16 +16,16 @@ export const barOrigin = ({ x, left }) => left - ((left - x(0)) % PITCH_PX);
 /** Sums the covered share of each bar of a lane. @param {import('./scale.js').Scale} scale */
 function createBars(scale) {
   const origin = barOrigin(scale);
-  const parts = new Float32Array(Math.ceil(Math.max(0, scale.right - origin) / PITCH_PX) + 1);
+  const sums = new Float32Array(Math.ceil(Math.max(0, scale.right - origin) / PITCH_PX) + 1);
   return {
-    parts,
+    sums,
     /** @param {Columns} columns @param {number} i @param {number} x @param {number} w */
     add(columns, i, x, w) {
-      const wide = Math.max(w, 1);
-      const lastBar = Math.min(parts.length - 1, Math.floor((x + wide - origin) / PITCH_PX));
+      const width = Math.max(w, 1);
+      const lastBar = Math.min(sums.length - 1, Math.floor((x + width - origin) / PITCH_PX));
       for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= lastBar; bar += 1) {
-        const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + wide, origin + (bar + 1) * PITCH_PX)];
-        if (to > from) parts[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
+        const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + width, origin + (bar + 1) * PITCH_PX)];
+        if (to > from) sums[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
       }
     },
     /**
@@ -36,15 +36,15 @@ function createBars(scale) {
      * @param {number} max the sum at which a bar has the height of the lane
      */
     draw(pen, fill, y, h, max) {
-      parts.forEach((part, bar) => {
-        if (part > 0) {
+      sums.forEach((sum, bar) => {
+        if (sum > 0) {
           pen.drawBar(
             fill,
             Math.max(scale.left, Math.round(origin + bar * PITCH_PX)),
             2,
             y,
             h,
-            Math.min(1, part / max),
+            Math.min(1, sum / max),
           );
         }
       });
@@ -66,7 +66,7 @@ export function drawFoldedThreads(pen, { scale, slices }, palette, lane, y) {
     const columns = slices?.rows.get(id)?.[0];
     eachSlice(columns, scale, (i, x, w) => { if (columns) bars.add(columns, i, x, w); });
   }
-  bars.draw(pen, palette.ink3, y, lane.h, maximum(bars.parts, 1));
+  bars.draw(pen, palette.ink3, y, lane.h, maximum(bars.sums, 1));
 }
 
 /**
@@ -84,23 +84,25 @@ export function drawFoldedDevices(pen, { scale, slices }, palette, lane, y) {
   const pitch = height / devices.length;
   const lineHeight = devices.length > 1 ? Math.max(1, pitch - 1) : height - 1;
   const bars = { runs: createBars(scale), collectives: createBars(scale) };
+  // Without rows of runs, the ops of the devices are drawn in their place.
+  const hasRowsOfRuns = lane.rows.some(({ kind }) => kind === 'modules');
   /** @type {(() => void)[]} */
   const lines = [];
   for (const { id, kind, device } of lane.rows) {
     const columns = slices?.rows.get(id)?.[0];
-    const hasRuns = kind === 'modules' || lane.rows.length === 1;
+    const showsRuns = kind === 'modules' || !hasRowsOfRuns;
     eachSlice(columns, scale, (i, x, w) => {
-      if (!columns || !(hasRuns || columns.classIndex[i] === COLLECTIVE)) return;
-      const tone = hasRuns ? palette.dev : palette.devColl;
+      if (!columns || !(showsRuns || columns.classIndex[i] === COLLECTIVE)) return;
+      const tone = showsRuns ? palette.run : palette.collective;
       if (columns.count[i] === 1) {
         lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), lineHeight));
       } else {
-        bars[hasRuns ? 'runs' : 'collectives'].add(columns, i, x, w);
-        if (hasRuns) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), height);
+        bars[showsRuns ? 'runs' : 'collectives'].add(columns, i, x, w);
+        if (showsRuns) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), height);
       }
     });
   }
   lines.forEach((draw) => draw());
-  bars.runs.draw(pen, palette.dev.fill, y, height, devices.length);
-  bars.collectives.draw(pen, palette.devColl.fill, y, height, devices.length);
+  bars.runs.draw(pen, palette.run.fill, y, height, devices.length);
+  bars.collectives.draw(pen, palette.collective.fill, y, height, devices.length);
 }

@@ -15,7 +15,7 @@ const TEXT_PADDING_PX = 8;
  * @param {import('./scene.js').Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
  * @param {import('./waits.js').Bar} bar
- * @param {boolean} [outlined] also draws the op if its wait is too short to draw
+ * @param {boolean} [outlined] whether the op is outlined, and drawn even if its wait is too short to draw
  */
 export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar, outlined = false) {
   const { lane, start_ps, until_ps, end_ps, name } = bar;
@@ -24,7 +24,7 @@ export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar,
   const y = laneTop(scene, lane);
   const waitPx = until - from;
   const isWaitDrawn = waitPx >= MIN_WAIT_PX;
-  if (to > until && (outlined || isWaitDrawn)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
+  if (to > until && (outlined || isWaitDrawn)) drawSlice(until, y, to - until, lane.h, palette.collective, null, name);
   const fitting = waitTexts(bar).find((candidate) => textWidth(candidate) + TEXT_PADDING_PX <= waitPx);
   const text = waitPx < MIN_TEXT_PX ? '' : fitting ?? '';
   if (isWaitDrawn) drawSlice(from, y, waitPx, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);

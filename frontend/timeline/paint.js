@@ -44,7 +44,7 @@ const FINE_PS_PER_PX = 1e5;
 const BOLD_WIDTH_FACTOR = 1.08;
 
 /**
- * The flows of an event as arrows in the direction of time.
+ * The flows of an event as arrows from source to target.
  * @param {RowSpan} event
  * @param {{from: RowSpan[], to: RowSpan[]}} flow
  * @returns {Arrow[]}
@@ -78,7 +78,7 @@ export function paint(
   tones,
   { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer },
 ) {
-  const { g, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline } = pen;
+  const { context, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
@@ -134,25 +134,25 @@ export function paint(
     if (edges && kind === 'gaps' && lane.kind === 'slices' && isFirstPass) {
       write(
         palette.ink3,
-        'While aligned, gaps, work of no step, and work that reaches into the next step are not drawn.',
+        'While device rows are aligned, gaps, work of no step, and parts of work in the next step are not drawn.',
         left + 5,
         y + lane.h / 2,
       );
     }
     const columns = columnsOf(scene, lane);
     const waitsOnLane = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
-    let lastColumn = -Infinity;
+    let lastPixel = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
-      // Slices under a pixel cover their whole column, so one per column is drawn.
+      // Slices narrower than a pixel fill it, so one per pixel is drawn.
       if (
         !columns ||
         !slices ||
-        (w < 1 && Math.floor(x) === lastColumn) ||
+        (w < 1 && Math.floor(x) === lastPixel) ||
         (!isFirstPass && (columns.name[i] !== onlyName || columns.count[i] > 1))
       ) {
         return;
       }
-      if (w < 1) lastColumn = Math.floor(x);
+      if (w < 1) lastPixel = Math.floor(x);
       const { tone, texture } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1) {
         drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
@@ -182,18 +182,18 @@ export function paint(
   function drawStepEdges(lane) {
     const y = laneTop(scene, lane);
     let lastX = -Infinity;
-    g.strokeStyle = palette.ink2;
-    g.lineWidth = 1;
-    g.setLineDash([4, 3]);
-    g.lineDashOffset = y;
-    g.beginPath();
+    context.strokeStyle = palette.ink2;
+    context.lineWidth = 1;
+    context.setLineDash([4, 3]);
+    context.lineDashOffset = y;
+    context.beginPath();
     for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
       if (x < left || x > right || x - lastX < MIN_EDGE_DISTANCE_PX) continue;
-      g.moveTo((lastX = x), y - 2);
-      g.lineTo(x, y + lane.h + 6);
+      context.moveTo((lastX = x), y - 2);
+      context.lineTo(x, y + lane.h + 6);
     }
-    g.stroke();
-    g.setLineDash([]);
+    context.stroke();
+    context.setLineDash([]);
   }
 
   /** @param {RowSpan} span @param {number} linePx @param {string} color */
@@ -238,16 +238,16 @@ export function paint(
       [palette.surface, 4],
       [palette.ink, 1.5],
     ])) {
-      g.strokeStyle = g.fillStyle = color;
-      g.lineWidth = linePx;
-      g.beginPath();
-      g.moveTo(x0, y0);
-      if (isStraight) g.lineTo(x1, y1 + (y1 > y0 ? -4 : 4));
-      else g.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
-      g.stroke();
+      context.strokeStyle = context.fillStyle = color;
+      context.lineWidth = linePx;
+      context.beginPath();
+      context.moveTo(x0, y0);
+      if (isStraight) context.lineTo(x1, y1 + (y1 > y0 ? -4 : 4));
+      else context.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
+      context.stroke();
     }
     const head = !isStraight ? 'l-7-3.5v7z' : y1 > y0 ? 'l-3.5-7h7z' : 'l-3.5 7h7z';
-    g.fill(new Path2D(`M${x1} ${y1}${head}M${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
+    context.fill(new Path2D(`M${x1} ${y1}${head}M${x0} ${y0}m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0`));
   }
 
   function drawRuler() {
@@ -264,10 +264,10 @@ export function paint(
     const tagLeft = isSpanVisible ? clamp((spanLeft + spanRight - lengthPx) / 2, left, right - lengthPx) : Infinity;
     const tagRight = isSpanVisible ? tagLeft + lengthPx : -Infinity;
     let unit = '\u202fms';
-    for (const { ps, label } of ticks) {
+    for (const { ps, hasLabel } of ticks) {
       const x = Math.round(scale.x(ps));
-      box(palette.line2, x, label ? 12 : 16, 1, 8);
-      if (!label) continue;
+      box(palette.line2, x, hasLabel ? 12 : 16, 1, 8);
+      if (!hasLabel) continue;
       const text = digits(ps / 1e9, decimals) + unit;
       unit = '';
       const end = x + 4 + textWidth(text);
@@ -283,7 +283,7 @@ export function paint(
       tag(palette.sel, palette.surface, length, tagLeft, 10);
     }
     if (pointer === null) return;
-    // The time at the pointer; only its line where the span's tag is.
+    // The time at the pointer is left out where it would cover the tag with the span's length.
     const text = instantText(scale.ps(pointer), Math.min(6, decimals + 2));
     const x = Math.min(right - tagWidth(text), pointer + 3);
     box(palette.ink, Math.round(pointer), 2, 1, RULER_PX);
@@ -306,12 +306,12 @@ export function paint(
         const note = textWidth(rightText) > space ? rightText.replace('shifted ', '') : rightText;
         const end = edge - textWidth(note);
         write(palette.ink3, note, end, y);
-        const { font } = g;
-        if (bold) g.font = `600 ${font}`;
+        const { font } = context;
+        if (bold) context.font = `600 ${font}`;
         const text = fitText(label, end - x - (note ? 8 : 0));
         const textEnd = x + textWidth(text);
         write(indent ? palette.ink2 : palette.ink, text, x, y);
-        g.font = font;
+        context.font = font;
         if (sub && textEnd + 10 + textWidth(sub) < end - 8) write(palette.ink3, sub, textEnd + 10, y);
       }
     });

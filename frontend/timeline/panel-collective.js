@@ -57,7 +57,7 @@ export function delayText(collective, device, act) {
   return op
     ? [
         ` ${waitingText(collective, act.shortHost(collective.last_host))} in `,
-        link(collective.name, () => act.openOp(op), { title: 'Select it on this device' }),
+        link(collective.name, () => act.openOp(op), { title: 'Select the op on this device' }),
         '.',
       ]
     : [];
@@ -89,7 +89,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
     h('h3', null, 'Waiting for other hosts'),
     h(
       'p',
-      { class: 'sec' },
+      { class: 'secondary' },
       waits,
       waiting
         ? `${waitingText(collective, 'it')}.`
@@ -112,6 +112,6 @@ export function collectiveContent(collective, { start_ps }, device, act) {
         textColumn('For', ({ waits_ps }) => (waits_ps ? late : MISSING)),
       ],
     }),
-    h('p', { class: 'sec' }, 'Times are on each host\u2019s own clock, as in its rows.'),
+    h('p', { class: 'secondary' }, 'Times are on each host\u2019s own clock, as in its rows.'),
   ];
 }

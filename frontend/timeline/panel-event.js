@@ -13,7 +13,7 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /**
  * @param {EventDetails} detail
  * @param {PanelActions} act
- * @param {Node} hosts participants of a collective
+ * @param {Node} hosts the table of the hosts in the event's collective; empty for other events
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function eventContent(detail, act, hosts) {
@@ -25,7 +25,7 @@ export function eventContent(detail, act, hosts) {
   // The server leaves out the middle of a long path.
   const crumbs = path.flatMap((summary, at) => [
     ...(leftOut && at === path.length / 2
-      ? [h('span', { class: 'sec' }, `… ${count(leftOut)} more …`), separator()]
+      ? [h('span', { class: 'secondary' }, `… ${count(leftOut)} more …`), separator()]
       : []),
     eventLink(summary, act),
     separator(),
@@ -33,7 +33,7 @@ export function eventContent(detail, act, hosts) {
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
-    ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
+    ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'secondary' }, name))],
     ['Class', className && h('span', null, classCell(className))],
     ['Start', time(start_ps, instantText(start_ps, 6))],
     ['Duration', time(duration_ps)],
@@ -70,7 +70,7 @@ export function eventContent(detail, act, hosts) {
 /** The highest bar of the durations of occurrences. */
 const MAX_BAR_PX = 30;
 
-/** The other events with the same name. @param {EventDetails} detail @param {PanelActions} act */
+/** The events with the same name. @param {EventDetails} detail @param {PanelActions} act */
 function occurrences({ occurrences: details, name, duration_ps }, act) {
   const { durations_ps, count: occurrenceCount, index, mean_ps, min_ps, max_ps } = details;
   const longest_ps = maximum(durations_ps, 1);
@@ -93,7 +93,7 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
       h('h3', null, 'Occurrences'),
       h(
         'span',
-        { class: 'sec' },
+        { class: 'secondary' },
         `${count(index + 1)} of ${count(occurrenceCount)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ` +
         `${timeText(max_ps)}`,
       ),
@@ -119,8 +119,8 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
 /** @param {EventDetails} detail @param {PanelActions} act */
 function flows({ flow }, act) {
   const items = [
-    ...flow.from.map((event) => ({ event, direction: 'launched by' })),
-    ...flow.to.map((event) => ({ event, direction: 'launches' })),
+    ...flow.from.map((event) => ({ event, direction: 'from' })),
+    ...flow.to.map((event) => ({ event, direction: 'to' })),
   ];
   return h(
     'div',

@@ -2,7 +2,7 @@
 
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
-import { kindTag, hue, link, severityTag } from '../lib/cards.js';
+import { kindTag, classColor, link, severityTag } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { TABLES } from '../lib/table-definitions.js';
@@ -30,7 +30,7 @@ import { frameButton, otherGapColumn, partsTable, quietColumn, stackedBar } from
  */
 
 const NARROW_BELOW_PX = 1200;
-/** As a share of the gap. */
+/** The table by class and the chain count as equal up to this difference, as a share of the gap. */
 const MAX_CHAIN_DIFFERENCE = 0.02;
 /** Findings about compilations, detailed in the Compiles view. */
 const COMPILE_FINDINGS = ['recompilation', 'dynamo_recompilation'];
@@ -51,7 +51,7 @@ export function gapContent(gap, act, on) {
     ...gap.gap_of_other_host,
     name: act.shortHost(gap.gap_of_other_host.host),
   };
-  // Explanatory columns are left out for the times; titles and the other table have their content.
+  // Explanatory columns leave their space to the times; titles and the other table have their content.
   const narrow = Boolean(otherGap) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
     className === 'unrecorded' ? '' : (by_thread.find((part) => part.class === className)?.thread ?? '');
@@ -86,7 +86,7 @@ export function gapContent(gap, act, on) {
       { class: 'gap-body' },
       h(
         'p',
-        { class: 'sec', 'data-testid': 'gap-sentence' },
+        { class: 'secondary', 'data-testid': 'gap-sentence' },
         sentence,
         otherGap && ` On ${otherGap.name} it lasts ${timeText(otherGap.duration_ps)}.`,
         delays,
@@ -155,7 +155,7 @@ function findingLine(gap, on) {
       title,
       'data-testid': 'gap-finding-link',
     }),
-    h('span', { class: 'do' }, h('b', null, 'Do: '), advice, larger_limit && ` ${larger_limit}`),
+    h('span', { class: 'advice' }, h('b', null, 'Do: '), advice, larger_limit && ` ${larger_limit}`),
     at >= 0 &&
       gapCount > 1 &&
       h(
@@ -189,7 +189,8 @@ function sumChain({ chain }) {
 }
 
 /**
- * Whether the time of a class on the driving thread and in the chain differs by more than this share of the gap.
+ * Whether the time of a class on the driving thread differs from that in the chain by more than
+ * `MAX_CHAIN_DIFFERENCE` of the gap.
  * @param {GapDetail} gap
  */
 function chainDiffers(gap) {
@@ -276,7 +277,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
           classChip(piece.class),
           piece.event
             ? link(pieceName(piece, maxLetters), () => on.openPiece(piece))
-            : h('span', { class: 'sec' }, pieceName(piece, maxLetters)),
+            : h('span', { class: 'secondary' }, pieceName(piece, maxLetters)),
           concurrentText(piece, narrow ? 1 : 2),
         ],
       },
@@ -295,10 +296,10 @@ function chainTable(gap, on, end, otherGap, narrow) {
         cell: (piece) =>
           h(
             'span',
-            { class: 'bar bare w-bar' },
+            { class: 'bar bare wide-bar' },
             h('i', {
               style: {
-                background: hue(piece.class),
+                background: classColor(piece.class),
                 'margin-left': percent((piece.start_ps - start_ps) / duration_ps),
                 width: percent(piece.duration_ps / duration_ps),
                 'min-width': '2px',

@@ -59,7 +59,7 @@ export const eventColumn = (head, eventOf, act) => ({
  */
 export function quietColumn(head, field) {
   const column = textColumn(head, field);
-  return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };
+  return { ...column, cell: (item) => h('span', { class: 'secondary' }, column.cell(item)) };
 }
 
 /** @param {PanelActions} act */
@@ -162,7 +162,7 @@ export function otherGapColumn({ name, duration_ps }, unit, items, timeOf) {
   const { texts } = roundTimes([...parts, Math.max(0, duration_ps - total(parts, Number))], unit);
   const cell = (/** @type {T} */ item) => (timeOf(item) === undefined ? MISSING : texts[items.indexOf(item)]);
   const time = timeColumn(name, unit, (/** @type {T} */ item) => timeOf(item) ?? null, {
-    cell: (item) => h('span', { class: 'sec' }, cell(item)),
+    cell: (item) => h('span', { class: 'secondary' }, cell(item)),
   });
   return { time, sum: h('span', { 'data-ps': duration_ps }, digits(duration_ps / unit.ps, 3)) };
 }

@@ -116,7 +116,10 @@ export function windowContent(answer, act, hosts, slowest) {
                 title: (/** @type {Thread} */ { top: names }) =>
                   names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
                 cell: ({ top: [first] }) =>
-                  first && [cutMiddle(first.name, 36), h('span', { class: 'sec' }, ` ${timeText(first.self_ps)}`)],
+                  first && [
+                    cutMiddle(first.name, 36),
+                    h('span', { class: 'secondary' }, ` ${timeText(first.self_ps)}`),
+                  ],
               }),
             ],
           }),

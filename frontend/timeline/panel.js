@@ -84,7 +84,7 @@ export function createPanel(act, on) {
       head,
       title,
       tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))),
-      note && h('span', { class: 'sec' }, note),
+      note && h('span', { class: 'secondary' }, note),
       h('span', { class: 'grow' }),
       buttons,
     );
@@ -157,7 +157,7 @@ export function createPanel(act, on) {
               : finding.title,
             h('span', { class: 'grow' }),
             finding.cost_ps
-              ? h('span', { class: 'num', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
+              ? h('span', { class: 'numeric', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
               : null,
           ),
         ),
@@ -256,7 +256,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
   const number =
     eventCount > items.length
       ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
-      : `${count(eventCount)} events`;
+      : plural(eventCount, 'event');
   return {
     title,
     note: `${number} · ${range}`,
@@ -335,7 +335,7 @@ function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }
       ),
       h(
         'footer',
-        { class: 'signs' },
+        { class: 'legends' },
         legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
         phases.length > 0 &&
           legend([

@@ -1,6 +1,6 @@
 /**
- * The pointer on the lanes: a drag selects, or pans on the ruler or with Shift; the wheel zooms with Ctrl; a double
- * click frames a slice.
+ * The pointer on the lanes: a drag selects, or pans on the ruler or with Shift; the wheel zooms with Ctrl, and pans
+ * sideways or with Shift; a double click frames a slice.
  */
 
 import { clamp } from '../lib/axis.js';
@@ -19,7 +19,7 @@ const ZOOM_FACTOR = 1.5;
  * @param {HTMLElement} element
  * @param {object} act
  * @param {() => import('./scene.js').Scene} act.scene
- * @param {() => Span|null} act.grips the selected window, whose edges can be dragged
+ * @param {() => Span|null} act.selectedWindow its edges can be dragged
  * @param {(span: Span|null) => void} act.preview @param {(span: Span) => void} act.select
  * @param {(by_ps: number) => void} act.pan @param {(factor: number, at_ps: number) => void} act.zoom
  * @param {(x: number, y: number) => void} act.click @param {(x: number, y: number) => void} act.frame
@@ -38,7 +38,7 @@ export function followPointer(element, act) {
     const box = element.getBoundingClientRect();
     const { scale } = act.scene();
     const x = event.clientX - box.left;
-    const span = act.grips();
+    const span = act.selectedWindow();
     const isNear = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
     const oppositeEdge =
       !span || x < scale.left ? null : isNear(span.start_ps) ? span.end_ps : isNear(span.end_ps) ? span.start_ps : null;
@@ -65,11 +65,11 @@ export function followPointer(element, act) {
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
     element.addEventListener(name, (event) => {
-      const ended = drag;
+      const endedDrag = drag;
       const { x, y, at } = locate(event);
       drag = null;
-      if (name === 'pointerup' && ended && !ended.moved) act.click(x, y);
-      else if (name === 'pointerup' && ended?.mode === 'select') act.select(spanBetween(at, ended.anchor));
+      if (name === 'pointerup' && endedDrag && !endedDrag.moved) act.click(x, y);
+      else if (name === 'pointerup' && endedDrag?.mode === 'select') act.select(spanBetween(at, endedDrag.anchor));
       act.preview(null);
     });
   }

@@ -18,7 +18,10 @@ import { clamp, niceStep } from '../lib/axis.js';
 /** Zoom stops at 1 ns per px. */
 const MIN_PS_PER_PX = 1000;
 
-/** The server's limit of pixels per request; very wide screens request fewer than they have. */
+/**
+ * Limits the pixels of a request; very wide screens request fewer than they have. With the grid that is added, requests
+ * stay below the server's limit of 20,000.
+ */
 const MAX_REQUEST_PX = 18_000;
 /** Requested spans begin and end at multiples of this many pixels, so that small moves request the same data. */
 const GRID_PX = 256;
@@ -80,17 +83,17 @@ export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
  */
 export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
   const width = end_ps - start_ps;
-  let step = resolution(psPerPx);
-  while (width * 3 > step * MAX_REQUEST_PX) step *= 2;
-  const grid = step * GRID_PX;
+  let requestedPsPerPx = resolution(psPerPx);
+  while (width * 3 > requestedPsPerPx * MAX_REQUEST_PX) requestedPsPerPx *= 2;
+  const grid = requestedPsPerPx * GRID_PX;
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);
-  return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / step)) };
+  return { start_ps: start, end_ps: end, px: Math.max(1, Math.ceil((end - start) / requestedPsPerPx)) };
 }
 
 /**
- * Ticks of the ruler: every second one has a label.
- * @param {Scale} scale @param {number} minPx distance between ticks
+ * Ticks of the ruler: every second one has a label. `step` is the time between ticks, ps.
+ * @param {Scale} scale @param {number} minPx the least distance between ticks
  */
 export function rulerTicks(scale, minPx) {
   const step = Math.max(1, niceStep(scale.psPerPx * minPx));
@@ -99,7 +102,7 @@ export function rulerTicks(scale, minPx) {
     step,
     ticks: Array.from({ length: Math.floor(scale.end_ps / step) - first + 1 }, (_, at) => ({
       ps: (first + at) * step,
-      label: (first + at) % 2 === 0,
+      hasLabel: (first + at) % 2 === 0,
     })),
   };
 }

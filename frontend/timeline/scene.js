@@ -10,7 +10,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @typedef {object} Scene
  * @property {import('./scale.js').Scale} scale
  * @property {Lane[]} lanes
- * @property {number} top height of the ruler above the lanes, px
+ * @property {number} top y from which the lanes are drawn, below the ruler, px
  * @property {number} scroll px by which the lanes are scrolled
  * @property {number} width @property {number} height of the canvas, px
  * @property {import('./columns.js').Slices|null} slices null until they are loaded
@@ -26,7 +26,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {number} length_ps its true length
  * @property {string} name its name, or the label of its class
  * @property {number} classIndex @property {number} count @property {number} busy_ps as in the columns
- * @property {string|null} event `<host index>.<event id>`
+ * @property {string|null} event id: `<host index>.<number of the event>`
  */
 
 /** The slices of a lane. @param {Scene} scene @param {Lane} lane @returns {import('./columns.js').Columns|null} */
@@ -63,7 +63,8 @@ export function laneAt(scene, y) {
 }
 
 /**
- * The lane that shows a depth of a row, or the lane that it is folded into.
+ * The lane that shows a depth of a row, else the row's last lane, else the lane that the row is folded into; null if
+ * there is none.
  * @param {Lane[]} lanes
  * @param {string} row
  * @param {number} depth

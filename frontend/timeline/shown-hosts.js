@@ -45,7 +45,7 @@ export function createShownHosts(app, state, session) {
       const ranked = [ranks?.median, ranks?.slowest].find((at) => at !== undefined && otherHosts.includes(at));
       return ranked ?? otherHosts[0] ?? null;
     },
-    /** Requests rows for the hosts of the selection and of devices that a link opens. */
+    /** Requests rows for the hosts of the selection and of unfolded devices. */
     requestHosts() {
       const { selection, open: folds } = state;
       const openedHosts = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));

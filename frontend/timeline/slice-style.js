@@ -2,7 +2,7 @@
 
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { total } from '../lib/totals.js';
-import { count, headline, instantText, plural, share, timeText } from '../lib/format.js';
+import { count, headlineTime, instantText, plural, share, timeText } from '../lib/format.js';
 import { COLLECTIVE, OP_CLASSES, STALL, sliceOf } from './columns.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
@@ -56,10 +56,10 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
       texture: null,
     };
   }
-  if (kind === 'modules') return { tone: palette.dev, texture: null };
+  if (kind === 'modules') return { tone: palette.run, texture: null };
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
     return {
-      tone: classIndex[i] === COLLECTIVE ? palette.devColl : palette.dev2,
+      tone: classIndex[i] === COLLECTIVE ? palette.collective : palette.op,
       texture: classIndex[i] === STALL ? 'hatch' : null,
     };
   }
@@ -80,8 +80,8 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
 export function textsOf(kind, { start, end, name: ids, classIndex }, i, names) {
   const name = names[ids[i]] ?? '';
   const length = end[i] - start[i];
-  if (kind === 'steps') return [`${name} · ${timeText(length)}`, `${name} · ${headline(length)}`, name];
-  if (kind === 'gaps') return [`${timeText(length)} gap`, timeText(length), headline(length), ''];
+  if (kind === 'steps') return [`${name} · ${timeText(length)}`, `${name} · ${headlineTime(length)}`, name];
+  if (kind === 'gaps') return [`${timeText(length)} gap`, timeText(length), headlineTime(length), ''];
   return [kind === 'classes' ? LABELS[CLASSES[classIndex[i]]] ?? '' : kind === 'scopes' ? name || 'no scope' : name];
 }
 

@@ -14,7 +14,7 @@ const MIN_ABOVE_PANEL_PX = 140;
 const SPLITTER_PX = 5;
 const TOOLBAR_PX = 34;
 const STEP_PX = 24;
-/** The lanes' share of the view below the toolbar. */
+/** The strip and the lanes take at most this share of the view. */
 const LANES_SHARE = 0.62;
 
 /** @param {() => void} onMove @param {() => number} viewHeight px */
@@ -53,7 +53,7 @@ export function createSplitter(onMove, viewHeight) {
      * @param {number} above the height of the view above the lanes, px
      * @param {number} panelPx the height that the panel needs, px; 0 if it takes the rest
      */
-    lanes(natural, above, panelPx) {
+    lanesHeight(natural, above, panelPx) {
       const view = viewHeight();
       const free = view - above - SPLITTER_PX;
       const share = Math.min(view * LANES_SHARE - (above - TOOLBAR_PX), free - MIN_PANEL_PX);

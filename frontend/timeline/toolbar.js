@@ -22,7 +22,7 @@ const TYPING_MS = 150;
  * @param {(error: Error) => void} on.error
  * @param {() => void} on.leave called when a key leaves a field
  * @param {() => void} on.flows @param {() => void} on.align
- * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
+ * @param {(direction: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit shows the whole session @param {(ps: number) => void} on.time goes to a time
  */
 export function createToolbar(on) {
@@ -33,7 +33,7 @@ export function createToolbar(on) {
     'data-testid': 'timeline-search',
     spellcheck: 'false',
   });
-  const searchCount = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
+  const searchCount = h('span', { class: 'secondary small numeric', 'data-testid': 'search-count' });
   const flows = button('Flows', on.flows, {
     'data-testid': 'flows-toggle',
     title: 'Arrows from and to the selected event',
@@ -42,7 +42,7 @@ export function createToolbar(on) {
     'data-testid': 'align-steps',
     title: 'Draws the device work of each step from the start of the step (t)',
   });
-  const readout = h('span', { class: 'sec readout', 'data-testid': 'window-readout' });
+  const readout = h('span', { class: 'secondary readout', 'data-testid': 'window-readout' });
   const time = h('input', {
     type: 'text',
     'aria-label': 'Go to a time, ms from session start',
@@ -51,14 +51,14 @@ export function createToolbar(on) {
   });
   const goto = h(
     'span',
-    { class: 'field none', 'data-testid': 'go-to-time' },
+    { class: 'field hidden', 'data-testid': 'go-to-time' },
     h('span', { class: 'muted' }, 'Go to'),
     time,
   );
-  const gapPosition = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
+  const gapPosition = h('span', { class: 'secondary small numeric', 'data-testid': 'gap-index' });
   const gaps = h(
     'span',
-    { class: 'row none' },
+    { class: 'row hidden' },
     button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')),
     gapPosition,
     button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
@@ -83,7 +83,7 @@ export function createToolbar(on) {
   function show() {
     const total = answer?.count ?? 0;
     searchCount.textContent = answer ? positionText(hitIndex, total) : '';
-    const message = answer ? (hitIndex < 0 ? `${total} events found.` : `${hitIndex + 1} of ${total}.`) : '';
+    const message = answer ? (hitIndex < 0 ? `${plural(total, 'event')} found.` : `${hitIndex + 1} of ${total}.`) : '';
     on.showHits(answer?.hits.s ?? [], text, message);
   }
 
@@ -164,7 +164,7 @@ export function createToolbar(on) {
       event.preventDefault();
       event.stopPropagation();
       if (field === time) {
-        goto.classList.add('none');
+        goto.classList.add('hidden');
         if (enter && time.value && Number.isFinite(ms)) on.time(ms * 1e9);
       } else if (enter) return void goToHit(event.shiftKey ? -1 : 1);
       on.leave();
@@ -193,7 +193,7 @@ export function createToolbar(on) {
       input.select();
     },
     askTime() {
-      goto.classList.remove('none');
+      goto.classList.remove('hidden');
       time.value = '';
       time.focus();
     },
@@ -205,7 +205,7 @@ export function createToolbar(on) {
      * @param {string} title name with its host
      */
     setGap(index, total, device, title) {
-      gaps.classList.toggle('none', !total);
+      gaps.classList.toggle('hidden', !total);
       const position = index < 0 ? plural(total, 'gap') : positionText(index, total);
       gapPosition.textContent = escapeInvisible(`${position} on ${device}`);
       gapPosition.title = escapeInvisible(`${plural(total, 'gap')} on ${title}`);

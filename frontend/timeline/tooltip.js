@@ -10,7 +10,7 @@ const BELOW_PX = 16;
 const EDGE_PX = 8;
 
 export function createTooltip() {
-  const element = h('div', { class: 'tooltip none', role: 'tooltip', 'data-testid': 'tooltip' });
+  const element = h('div', { class: 'tooltip hidden', role: 'tooltip', 'data-testid': 'tooltip' });
   let timer = 0;
   let shownKey = '';
   return {
@@ -28,14 +28,14 @@ export function createTooltip() {
         const [name, ...words] = slice ? sliceTexts(slice) : [];
         shownKey = key;
         fill(element, h('b', null, name), [...words, wait].filter(Boolean).join(' · '));
-        element.classList.remove('none');
+        element.classList.remove('hidden');
         const { offsetWidth: width, offsetHeight: height } = element;
         element.style.left = `${Math.min(x + RIGHT_PX, innerWidth - width - EDGE_PX)}px`;
         element.style.top = `${y + BELOW_PX + height > innerHeight ? y - height - EDGE_PX : y + BELOW_PX}px`;
       };
       if (key && key === shownKey) return draw();
       shownKey = '';
-      element.classList.add('none');
+      element.classList.add('hidden');
       if (key) timer = window.setTimeout(draw, DELAY_MS);
     },
   };

@@ -64,9 +64,9 @@ export function timelineView(app) {
   };
   const model = createModel(link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
   const feeds = createFeeds(model, {
-    arrived(host) {
+    arrived(hasHostRows) {
       lanes.request();
-      if (host) reportReady();
+      if (hasHostRows) reportReady();
     },
     failed,
   });
@@ -75,7 +75,7 @@ export function timelineView(app) {
     lanes: () => lanes,
     gaps: () => gaps,
     session: () => session,
-    say: live.announceNow,
+    announce: live.announceNow,
   });
   const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle } = navigation;
   const shownHosts = createShownHosts(app, state, () => session);
@@ -99,7 +99,7 @@ export function timelineView(app) {
     },
     waits,
     height: (natural) =>
-      splitter.lanes(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.neededPx),
+      splitter.lanesHeight(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.neededPx),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
@@ -107,7 +107,7 @@ export function timelineView(app) {
     failed,
     session: () => session,
     devices: () => app.tracedSelection().devices,
-    say: live.announceNow,
+    announce: live.announceNow,
     deviceName,
     position(index, total, device) {
       const shortDevice = session?.devices.find(({ id }) => id === device)?.name ?? device;
@@ -137,7 +137,7 @@ export function timelineView(app) {
     leave: () => lanes.element.focus({ preventScroll: true }),
     flows: toggleFlows,
     align: toggleAlign,
-    gap: gaps.step,
+    gap: gaps.showNeighbour,
     longest: gaps.longest,
     fit: showSession,
     time: model.goTo,
@@ -160,7 +160,7 @@ export function timelineView(app) {
   const panel = createPanel(actions.panel, actions.details);
   const cursor = createCursor(model, lanes, {
     session: name,
-    say: live.announceNow,
+    announce: live.announceNow,
     wait: waits.textOf,
     openEvent: open,
     failed,
@@ -263,7 +263,7 @@ export function timelineView(app) {
     preview: (preview) => model.set({ preview }),
     pan,
     zoom,
-    grips: () => (state.selection?.kind === 'window' ? state.selection : null),
+    selectedWindow: () => (state.selection?.kind === 'window' ? state.selection : null),
     click(x, y) {
       const scene = lanes.scene();
       const slice = findSlice(scene, x, y);
@@ -309,8 +309,8 @@ export function timelineView(app) {
     showSession,
     search: toolbar.focusSearch,
     askTime: toolbar.askTime,
-    step: (direction) => cursor.step(direction, session?.rows ?? []),
-    gap: gaps.step,
+    step: (direction) => cursor.selectStep(direction, session?.rows ?? []),
+    gap: gaps.showNeighbour,
     longest: gaps.longest,
     occurrence,
     align: toggleAlign,
@@ -378,7 +378,7 @@ export function timelineView(app) {
       lanes.request();
       if (!state.selection) showPanel();
     },
-    move: applyLink,
+    followLink: applyLink,
     show(on) {
       lanes.show(on);
       app.skip.hidden = !on;

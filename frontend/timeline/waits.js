@@ -19,7 +19,7 @@ import { laneAt } from './scene.js';
  * @property {string} name
  * @property {string} last_host the host that arrives last
  */
-/** An op as drawn; `late` is the short name of the last host. @typedef {Op & {lane: Lane, late: string}} Bar */
+/** An op as drawn; `lateHost` is the short name of the last host. @typedef {Op & {lane: Lane, lateHost: string}} Bar */
 
 /**
  * Rows of ops, from columns.
@@ -60,14 +60,14 @@ export function barsOf(ops, lanes, shortName) {
     const lane =
       opLanes.get(`${op.depth} ${op.device}`) ??
       (opLanes.has(`0 ${op.device}`) ? undefined : runLanes.get(`0 ${op.device}`));
-    return lane ? [{ ...op, lane, late: shortName(op.last_host) }] : [];
+    return lane ? [{ ...op, lane, lateHost: shortName(op.last_host) }] : [];
   });
 }
 
-/** Candidates for the text of a wait, the longest first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
-export function waitTexts({ start_ps, until_ps, late }) {
+/** Candidates for the text of a wait, the longest first. @param {Pick<Bar, 'start_ps'|'until_ps'|'lateHost'>} bar */
+export function waitTexts({ start_ps, until_ps, lateHost }) {
   const wait = `waits ${timeText(until_ps - start_ps, 1)}`;
-  return [`${wait} for ${late}`, wait];
+  return [`${wait} for ${lateHost}`, wait];
 }
 
 /**
@@ -77,8 +77,8 @@ export function waitTexts({ start_ps, until_ps, late }) {
  * @returns {import('./paint.js').Arrow[]}
  */
 export function waitArrows(bars, device) {
-  const late = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
-  const from = late.find((bar) => bar.device === device) ?? late[0];
+  const lateBars = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
+  const from = lateBars.find((bar) => bar.device === device) ?? lateBars[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
   const firstWaits = waiting.filter(
     ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
@@ -109,8 +109,8 @@ export function waitArrows(bars, device) {
 export function createWaits(model, on) {
   const channel = createLatestChannel('waits');
   /**
-   * The loaded ops with their session's query as JSON, their span, and `step`, the time per pixel.
-   * @type {{query: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
+   * The loaded ops with their session's query as JSON, their span, and the requested time per pixel.
+   * @type {{query: string, start_ps: number, end_ps: number, psPerPx: number, ops: Op[]}|null}
    */
   let loaded = null;
   let pendingKey = '';
@@ -120,7 +120,7 @@ export function createWaits(model, on) {
   const hostsWithRows = () => on.session()?.query.hosts ?? on.session()?.chosen_hosts?.join();
   // Aligned rows are moved by step, so waits would not match their ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
-  const current = () => (loaded?.query === JSON.stringify(on.session()?.query) ? loaded.ops : []);
+  const loadedOps = () => (loaded?.query === JSON.stringify(on.session()?.query) ? loaded.ops : []);
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) =>
     isShown() ? barsOf(ops, lanes, on.shortName) : [];
 
@@ -149,7 +149,7 @@ export function createWaits(model, on) {
   function waitAt(scene, x, y) {
     const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
     return (
-      bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null
+      bars(loadedOps(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null
     );
   }
 
@@ -159,11 +159,11 @@ export function createWaits(model, on) {
     /** Requests the waits in the shown span unless they are loaded. @param {import('./scale.js').Scale} scale */
     ensure(scale) {
       const { duration } = model;
-      const step = resolution(scale.psPerPx);
+      const psPerPx = resolution(scale.psPerPx);
       const query = JSON.stringify(on.session()?.query);
       const covers =
         loaded?.query === query &&
-        loaded.step === step &&
+        loaded.psPerPx === psPerPx &&
         loaded.start_ps <= Math.max(0, scale.start_ps) &&
         loaded.end_ps >= Math.min(duration, scale.end_ps);
       const span = fetchSpan(scale, scale.psPerPx, duration);
@@ -173,7 +173,7 @@ export function createWaits(model, on) {
       channel
         .get({ ...on.session()?.query, ...span })
         .then((waits) => {
-          loaded = { query, ...span, step, ops: opsOfWaits(waits) };
+          loaded = { query, ...span, psPerPx, ops: opsOfWaits(waits) };
           pendingKey = '';
           on.arrived();
         })
@@ -190,7 +190,7 @@ export function createWaits(model, on) {
       channel.cancel();
     },
     /** The loaded waits in lanes. @param {Lane[]} lanes */
-    bars: (lanes) => bars(current(), lanes),
+    bars: (lanes) => bars(loadedOps(), lanes),
     /** The ops of the collective that the selected gap delays, in lanes. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsOfCollective(model.state.delayed) : [], lanes),
     waitAt,
@@ -203,7 +203,7 @@ export function createWaits(model, on) {
     textAt: (scene, x, y) => longText(waitAt(scene, x, y)),
     /** Text of an op's wait; empty without one. @param {import('./scene.js').DrawnSlice} slice */
     textOf: ({ lane, start_ps }) =>
-      longText(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
+      longText(lane.row.kind === 'ops' ? bars(loadedOps(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
     /** Opens the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {
       const session = on.session();

@@ -2,7 +2,7 @@
 
 INHERIT, DISPATCH_THEN_WAIT, ENDS_DISPATCH = 1, 2, 4
 """Flags of an event in its thread's timeline (`segments.innermost_segments`): it and all events below it inherit a
-class; it turns to waiting; its end makes an enclosing DISPATCH_THEN_WAIT event turn to waiting."""
+class; it turns to waiting after the end of an ENDS_DISPATCH event in it; its end has this effect."""
 
 (
     LAUNCH, RUN_START, SYNC, MARKER, DYNAMO, DYNAMO_PART, REGION_BEGINS, REGION_ENDS, ENQUEUE, READ, COMPILE,

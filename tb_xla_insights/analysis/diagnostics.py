@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
-from tb_xla_insights.errors import Diagnostic, Severity
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time, share
@@ -51,16 +52,15 @@ def diagnose(session: SessionTrace) -> list[Diagnostic]:
     diagnostics are not repeated."""
     has_several_hosts = len(session.traces) > 1
     framework = framework_of(session)
-    diagnostics = []
+    diagnostics: list[Diagnostic] = []
     for trace in session.traces:
         host = trace.host if has_several_hosts else None
-        for id_, severity, message in _host_diagnostics(trace, framework):
-            diagnostics.append(Diagnostic(id_, severity, message, host))
+        diagnostics += [replace(row, host=host) for row in _host_diagnostics(trace, framework)]
     return diagnostics
 
 
-def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Severity, str]]:
-    """Yields id, severity and message of one host's diagnostics."""
+def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
+    """Yields one host's diagnostics, without its name."""
     if _is_one_compilation(trace):
         return  # nothing could run and no step begin, so nothing is missing
     if (
@@ -69,23 +69,21 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Sever
         and not _is_damaged(trace)
         and not _device_planes(trace)
     ):
-        yield "no_device_plane", "info", _TENSORFLOW_ON_CPU
+        yield Diagnostic("no_device_plane", "info", _TENSORFLOW_ON_CPU)
     elif not trace.devices:
-        yield "no_device_plane", "warning", _no_device(trace)
+        yield Diagnostic("no_device_plane", "warning", _no_device(trace))
     elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         accelerator = WORDS[framework].accelerator
         text = f"No device plane, as on a CPU: devices are derived from {source} on host threads."
-        yield "no_device_plane", "info", f"{text} If an accelerator {accelerator}."
+        yield Diagnostic("no_device_plane", "info", f"{text} If an accelerator {accelerator}.")
     for name, launches in gpus_without_work(trace):
         text = (
             f"{name} recorded no kernels, although the host made {launches:,} launches on it: it is left out of all "
             "figures."
         )
-        yield (
-            "device_without_work",
-            "warning",
-            f"{text} Capture again; one profiler at a time can trace a GPU.",
+        yield Diagnostic(
+            "device_without_work", "warning", f"{text} Capture again; one profiler at a time can trace a GPU."
         )
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
@@ -105,21 +103,21 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, Sever
                 "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
             )
             text = f"No steps: no {sources} or repeated module is recorded. To get them, {advice}"
-        yield "no_steps", "info" if steps else "warning", text
+        yield Diagnostic("no_steps", "info" if steps else "warning", text)
     if difference := _step_time_difference(trace):
-        yield "step_times", "info", difference
+        yield Diagnostic("step_times", "info", difference)
     yield from _join_diagnostics(trace)
     if names := describe_unknown_names(trace):
-        yield "unknown_names", "info", names
+        yield Diagnostic("unknown_names", "info", names)
     if framework == "unknown" and len(trace):
         text = "No event of PyTorch/XLA, JAX or TensorFlow was recognised, so advice is general."
-        yield "unknown_framework", "info", text
+        yield Diagnostic("unknown_framework", "info", text)
     if _has_low_host_level(trace):
         text = "The host was traced at level 1, without step markers, transfers and op events."
-        yield "low_host_level", "warning", f"{text} Capture with --host-level 2."
+        yield Diagnostic("low_host_level", "warning", f"{text} Capture with --host-level 2.")
     dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED_EVENTS_STATS)
     if dropped:
-        yield (
+        yield Diagnostic(
             "dropped_events",
             "warning",
             f"The profiler dropped {dropped:,} events: its buffer was full. Capture a shorter time.",
@@ -187,12 +185,11 @@ def _is_damaged(trace: Trace) -> bool:
     return any(diagnostic.id in _DAMAGE_IDS for diagnostic in trace.diagnostics)
 
 
-def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, Severity, str]]:
-    """Yields id, severity and message of the diagnostics about the joins between the host's calls and the devices'
-    runs."""
+def _join_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
+    """Yields the diagnostics about the joins between the host's calls and the devices' runs."""
     runs = find_launches(trace).runs
     if trace.devices and not (runs.join != NONE).any():
-        yield (
+        yield Diagnostic(
             "no_launches",
             "warning",
             f"Why gaps ended and what executions cost is unknown: {_unjoined_reason(trace, len(runs))}",
@@ -202,7 +199,7 @@ def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, Severity, str]]:
             f"{contradiction}: the clocks of host and device disagree, so gaps, queue times and overheads may be "
             "wrong by as much."
         )
-        yield "clocks_disagree", "warning", f"{text} Capture again."
+        yield Diagnostic("clocks_disagree", "warning", f"{text} Capture again.")
 
 
 def _unjoined_reason(trace: Trace, runs: int) -> str:

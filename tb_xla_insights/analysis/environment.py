@@ -38,6 +38,7 @@ FRAMEWORKS: dict[Framework, str] = {
 }
 RUNTIMES: tuple[Runtime, ...] = ("xrt", "pjrt")
 UNKNOWN: Final = "unknown"
+_OTHER_DEVICE = "other device"
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
@@ -142,16 +143,18 @@ def _device_type(device_kind: str, stats: dict[str, Any]) -> str:
         if name != "NVIDIA GPU" or "compute_cap_major" not in stats:
             return name
         return f"{name} (compute capability {stats['compute_cap_major']}.{stats.get('compute_cap_minor', 0)})"
-    return {"tpu": "TPU", "cpu": "CPU"}.get(device_kind, "other device")
+    return {"tpu": "TPU", "cpu": "CPU"}.get(device_kind, _OTHER_DEVICE)
 
 
 def _devices_text(count: int, accelerator: str) -> str:
-    """Returns, for example, `8 TPU v3 cores`, `1 CPU device` or `4 AMD GPUs`."""
+    """Returns, for example, `8 TPU v3 cores`, `1 CPU device`, `4 AMD GPUs` or `2 other devices`."""
     if not count:
         return "no device"
     plural = "" if count == 1 else "s"
     if accelerator.startswith("TPU"):
         return f"{count} {accelerator} core{plural}"
+    if accelerator == _OTHER_DEVICE:
+        return f"{count} {accelerator}{plural}"
     if "GPU" in accelerator:
         return f"{count} {accelerator.split(' (')[0]}{plural}"
     return f"{count} {accelerator} device{plural}"

@@ -36,7 +36,7 @@ class Words:
     compiles: str = ""
     one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
     builds: str = "builds the graph"
-    builds_slower: str = "builds the graph slower than it runs"
+    builds_slower: str = "builds graphs slower than they run"
     building: str = "building"
 
 

@@ -63,7 +63,7 @@ def merge(start: Int64, end: Int64, chosen: Bools, out_start: OutInt64, out_end:
     return count
 
 
-def join(
+def union_of_two(
     a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
 ) -> int:
     """Fills in the instants that are in `a` or in `b`, both as in Intervals. Returns the number of intervals."""
@@ -280,12 +280,12 @@ def overlay(
 
 def replay(
     work: Int64, waits_for: Int32, delay: Int64, first: Int64, order: Int32, ready: Int64, pause: Int64,
-    device: Int64, core: Int32, free: OutInt64, first_start: OutInt64, ends: OutInt64,
+    device_ps: Int64, device: Int32, free: OutInt64, first_start: OutInt64, ends: OutInt64,
 ) -> int:  # fmt: skip
     """Replays the host's segments and the runs, and returns when the host is done.
 
     `order` sorts the runs by the segment that launches them; `first` holds the start of each segment's runs in it.
-    Filled in are `ends` of runs, when each core becomes free (`free`) and when its first run starts (`first_start`).
+    Filled in are `ends` of runs, when each device becomes free (`free`) and when its first run starts (`first_start`).
     """
     host_time: int64_t = 0
     with cython.nogil:
@@ -295,10 +295,10 @@ def replay(
                 host_time = max(host_time, ends[waits_for[segment]] + delay[segment])
             for index in range(first[segment], first[segment + 1]):
                 run = order[index]
-                start = max(host_time + ready[run], free[core[run]] + pause[run])
-                ends[run] = start + device[run]
-                first_start[core[run]] = min(first_start[core[run]], start)
-                free[core[run]] = max(free[core[run]], ends[run])
+                start = max(host_time + ready[run], free[device[run]] + pause[run])
+                ends[run] = start + device_ps[run]
+                first_start[device[run]] = min(first_start[device[run]], start)
+                free[device[run]] = max(free[device[run]], ends[run])
     return host_time
 
 

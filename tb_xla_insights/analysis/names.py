@@ -61,7 +61,7 @@ def has_tag(trace: Trace, *tags: str) -> NDArray[np.bool_]:
 
 @memoised
 def is_loading_annotation(trace: Trace) -> NDArray[np.bool_]:
-    """Per event metadata, whether annotations have its name and it says that they load data."""
+    """Per event metadata, whether it belongs to annotations whose name says that they load data."""
     is_loading = np.zeros(len(trace.metadata.name), np.bool_)
     for metadata_index in np.unique(trace.metadata_index[trace.annotations]).tolist():
         is_loading[metadata_index] = trace.catalog.describes_loading(

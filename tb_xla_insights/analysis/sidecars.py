@@ -1,4 +1,4 @@
-"""The contents of sidecar files, which record the same run as a capture: counters, graph breaks, causes of
+"""The contents of sidecar files, which describe the same training as a capture: counters, graph breaks, causes of
 compilations."""
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Metrics:
         }
 
     def since(self, before: Metrics) -> Metrics | None:
-        """Returns the difference to an earlier report of the same run; None if something decreased, because the reports
-        are of different runs or the metrics were cleared.
+        """Returns the difference to an earlier report of the same process; None if something decreased, because the
+        reports are of different processes or the metrics were cleared.
 
         Totals of rounded numbers (bytes) are differences of rounded numbers; percentiles are left out. If torch.compile
         cleared counters in between, only PRESERVED_COUNTERS remain.

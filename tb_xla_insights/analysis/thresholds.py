@@ -21,7 +21,7 @@ behind something slower. It is a sixth of INFO_SHARE, well below the noise of ga
 
 MAX_GAIN_SPREAD = 0.05
 """Of a gain: how far its lower and upper end may be apart to be given as one number. The replay itself is no more
-exact."""
+exact. Smaller shares of a gain or of idle time are not mentioned in texts."""
 
 WARNING_SHARE = 0.10
 """A loss of a tenth of the time is worth an afternoon's work."""
@@ -47,7 +47,7 @@ MIN_LAUNCHES_PER_STEP = 3
 usual."""
 
 SMALL_LAUNCHES_SHARE = 0.5
-"""Of a step's launches: how many must have more overhead than device time for the launches to be called small."""
+"""Of the launches in steps: how many must be small to be reported (`findings.small` defines small)."""
 
 EXPOSED_SHARE = 0.95
 """Of a collective's time: how much must be exposed to report that nothing hides it. An op that only overlaps its edge

@@ -36,8 +36,8 @@ _FILE_ERROR = re.compile(
 
 @dataclass(frozen=True)
 class Options:
-    """What to record besides the devices. Levels as in `torch_xla.debug.profiler.trace`: host 1 critical, 2 info,
-    3 verbose; Python 1 every call; 0 is off."""
+    """The duration of a capture, what to record besides the devices, and the retries. Levels as in
+    `torch_xla.debug.profiler.trace`: host 1 critical, 2 info, 3 verbose; Python 1 every call; 0 is off."""
 
     duration_ms: int = 2000
     host_level: int = 2

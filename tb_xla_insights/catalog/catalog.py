@@ -49,7 +49,8 @@ from tb_xla_insights.files.texts import TextError, parse_json, read_text
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
-_SUFFIX = re.compile(r"#[^#=]*=[^#]*#$")
+_ENCODED_STATS = re.compile(r"#[^#=]*=[^#]*#$")
+"""Stats that TSL's TraceMe appends to a name: `#step_num=3#`."""
 _FRAME = re.compile(r"\$([^\s:]++)\S*+ (.+)")
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _CORE_INDEX = re.compile(r"^\[\d+\] ")
@@ -62,7 +63,7 @@ _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
 """Words of model parts, whose names may also contain a word about loading: batch_norm, input_layernorm,
 input_embedding."""
 
-_NAME_MODULES = {"pass", "compile_part", "launch", "scheduled"}
+_TAGS_WITH_AFFIXES = {"pass", "compile_part", "launch", "scheduled"}
 """Tags of events that may have their module appended, or a core's number in front."""
 
 _LOADING_FUNCTION = re.compile(
@@ -113,8 +114,8 @@ class Catalog:
         return self._entry(name) is not _UNKNOWN
 
     def describes_loading(self, name: str) -> bool:
-        """Whether a user's annotation has a word about loading data in its name."""
-        words = [word.lower() for word in _WORD.findall(_SUFFIX.sub("", name))]
+        """Whether the name of a user's annotation has a word about loading data, and none of _MODEL_WORD."""
+        words = [word.lower() for word in _WORD.findall(_ENCODED_STATS.sub("", name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
             return False
         return any(map(_INPUT_WORD.fullmatch, words))
@@ -126,7 +127,7 @@ class Catalog:
         return entry
 
     def _find(self, name: str) -> _Entry:
-        name = _SUFFIX.sub("", name)
+        name = _ENCODED_STATS.sub("", name)
         frame = _FRAME.fullmatch(name)
         if frame:
             for candidate in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
@@ -142,13 +143,13 @@ class Catalog:
         call = _CORE_INDEX.sub("[core] ", module_match[1] if module_match else name)
         if call != name and name not in self._names:
             entry_of_call = self._match(call)
-            entry = entry_of_call if entry_of_call.tags & _NAME_MODULES else entry
+            entry = entry_of_call if entry_of_call.tags & _TAGS_WITH_AFFIXES else entry
         return entry
 
     def _match(self, name: str) -> _Entry:
         if name in self._names:
             return self._names[name]
-        # Most names in a capture have no prefix and no suffix of the table, which one call each decides.
+        # Most names in a capture have no prefix and no suffix of the table: one call for each finds that out.
         if name.startswith(self._all_prefixes):
             return next(
                 self._prefixes[prefix]

@@ -18,7 +18,7 @@ Document = Mapping[str, Any]
 
 
 def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
-    """Prints the devices with the lowest duty cycles, the others and all; times are means per core."""
+    """Prints the devices whose duty cycles are far below the median, the others and all; times are means per core."""
     title = f"Devices ({units.count(len(devices))} cores; those far below the median; times per core)"
     rows = condensed_device_rows(devices, duty)
     out.print(elements.table(DEVICES.without("modules", "ops"), rows, title=title))
@@ -32,7 +32,8 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
 
 
 def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
-    """Prints steps of many hosts by number: those with the longest time on any host, in order of number."""
+    """Prints steps of many hosts by number: those with the longest time on any host, in order of number. `title` ends
+    within brackets, which this function closes."""
     across_hosts = steps_across_hosts(steps)
     longest = sorted(across_hosts, key=lambda step: -step.longest["duration_ps"])[: elements.MAX_ROWS]
     more = f"; the {elements.MAX_ROWS} longest" if len(across_hosts) > elements.MAX_ROWS else ""

@@ -58,9 +58,7 @@ def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) ->
         )
         scope = f"{step_count}, mean {step}" if step_idle["steps"] else "First to last run"
         waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
-        elements.print_paragraph(
-            out, f"{scope}: a core works for {work}{waits} and is idle for {idle} of it."
-        )
+        elements.print_paragraph(out, f"{scope}: a core works for {work}{waits} and is idle for {idle}.")
     if note := left_out_note(step_idle):
         elements.print_paragraph(out, note)
     if not idle_rows(step_idle):

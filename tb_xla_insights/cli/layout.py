@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.tables.definition import LAST, Column
+from tb_xla_insights.tables.definition import LAST_PRIORITY, Column
 from tb_xla_insights.units import MISSING
 
 NO_BREAK_SPACE = "\u00a0"
@@ -111,21 +111,21 @@ class FittingTable:
             for n, (column, head) in enumerate(zip(self.columns, self.heads, strict=True))
         ]
         candidates = [column for n, column in enumerate(columns) if not (n and column.is_empty)]
-        gap = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
-        shown_columns, left_out_columns = _choose_columns(candidates, total_width, gap)
-        widths = _widths(shown_columns, total_width, gap)
+        spacing = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
+        shown_columns, left_out_columns = _choose_columns(candidates, total_width, spacing)
+        widths = _widths(shown_columns, total_width, spacing)
         if self.title:
             yield Text("\n".join(wrap(self.title, total_width)), style="bold")
-        # The gap is part of each column, because releases of rich disagree about padding at the edges.
+        # The spacing is part of each column, because releases of rich disagree about padding at the edges.
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-        gaps = [" " * (gap - 1) * bool(n) for n in range(len(shown_columns))]
-        for column, prefix, width in zip(shown_columns, gaps, widths, strict=True):
+        prefixes = [" " * (spacing - 1) * bool(n) for n in range(len(shown_columns))]
+        for column, prefix, width in zip(shown_columns, prefixes, widths, strict=True):
             head = _wrap_cell(column.head, width, prefix)
             table.add_column(
                 head, justify="left" if column.is_text else "right", width=len(prefix) + width, no_wrap=True
             )
         for row in zip(*(column.cells for column in shown_columns), strict=True):
-            table.add_row(*map(_wrap_cell, row, widths, gaps))
+            table.add_row(*map(_wrap_cell, row, widths, prefixes))
         yield table
         if left_out_columns:
             heads = ", ".join(column.head.partition(",")[0] for column in left_out_columns)
@@ -142,25 +142,25 @@ def _wrap_cell(cell: str, width: int, prefix: str) -> str:
 
 
 def _choose_columns(
-    columns: Sequence[_Column], total_width: int, gap: int
+    columns: Sequence[_Column], total_width: int, spacing: int
 ) -> tuple[list[_Column], list[_Column]]:
     """The columns that fit into the width, and those left out. Columns of zeros are left out before text is wrapped to
     make space for them."""
 
     def width_of(indices: set[int], in_one_line: bool = False) -> int:
         widths = (columns[n].max_width if in_one_line else columns[n].min_width for n in indices)
-        return sum(width + gap for width in widths) - gap
+        return sum(width + spacing for width in widths) - spacing
 
     def removal_order(n: int) -> tuple[bool, bool, int]:
         column = columns[n]
-        is_optional = column.priority < LAST
+        is_optional = column.priority < LAST_PRIORITY
         return not is_optional, not column.is_zero, column.priority if is_optional else -n
 
     removable = sorted(range(1, len(columns)), key=removal_order)
     chosen_indices, removed_indices = set(range(len(columns))), []
     for n in removable:
         if (
-            width_of(chosen_indices, in_one_line=columns[n].is_zero and columns[n].priority < LAST)
+            width_of(chosen_indices, in_one_line=columns[n].is_zero and columns[n].priority < LAST_PRIORITY)
             > total_width
         ):
             chosen_indices.remove(n)
@@ -173,11 +173,11 @@ def _choose_columns(
     ]
 
 
-def _widths(columns: Sequence[_Column], total_width: int, gap: int) -> list[int]:
+def _widths(columns: Sequence[_Column], total_width: int, spacing: int) -> list[int]:
     """The minimum widths, with the remaining width given first to the columns that lack least, so that most cells take
     one line."""
     widths = [min(column.min_width, total_width) for column in columns]
-    remaining = total_width - sum(widths) - gap * (len(columns) - 1)
+    remaining = total_width - sum(widths) - spacing * (len(columns) - 1)
     for n in sorted(range(len(columns)), key=lambda n: columns[n].max_width - widths[n]):
         extra = max(0, min(columns[n].max_width - widths[n], remaining))
         widths[n] += extra

@@ -1,6 +1,7 @@
 """`xla-insights`: runs the command and turns errors into one line and an exit code.
 
-Exit codes: 0 success, 1 findings, 2 usage error, 3 unreadable input, 128 + n stopped by signal n.
+Exit codes: 0 success, 1 the condition of `--fail-on` holds, 2 usage error, 3 any other error (such as unreadable input
+or an incomplete capture), 128 + n stopped by signal n.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; only usage errors and `--help` raise SystemExit."""
-    # The parent process may have closed them.
+    # The parent process may have closed stdout or stderr.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -119,8 +120,8 @@ def command() -> NoReturn:
     gc.disable()  # objects live until the command ends; looking for cycles takes a thirtieth of a report's time
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # unused linear algebra threads would spin
     code = 0
-    # Registered first, so that it runs last. After it Python would end threads wherever they are, on which NumPy's C++
-    # code aborts (before Python 3.14).
+    # Registered first, so that it runs last. After it, Python would end threads wherever they are; inside NumPy's C++
+    # code, that aborts the process (before Python 3.14).
     atexit.register(lambda: code in signals.STOPPED_CODES and os._exit(code))
     signals.raise_on_signal()
     try:
@@ -136,7 +137,3 @@ def command() -> NoReturn:
         # The other atexit handlers release semaphores shared with processes that have ended.
         sys.exit(code)
     os._exit(code)
-
-
-if __name__ == "__main__":
-    command()

@@ -13,8 +13,8 @@ from tb_xla_insights.report.sidecars import sidecar_files
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:
-    """Why an output must not be written: it is an input, perhaps under another name or link. None if all may be
-    written."""
+    """Why an output must not be written: it is an input, perhaps under another name or link, or is named like a
+    capture. None if all may be written."""
     for output in outputs:
         if is_capture(os.path.realpath(output)):
             return f"{output} is named like a capture, *{SUFFIX}; give another file"

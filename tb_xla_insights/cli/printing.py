@@ -73,12 +73,12 @@ def print_json(document: Any) -> None:
     """Prints the document; on a terminal with line breaks and escapes for invisible characters."""
     is_terminal = sys.stdout.isatty()
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
-        text = json_bytes(document, indented=is_terminal)
+        content = json_bytes(document, indented=is_terminal)
         sys.stdout.flush()
-        sys.stdout.buffer.write((escape_json(text.decode()).encode() if is_terminal else text) + b"\n")
+        sys.stdout.buffer.write((escape_json(content.decode()).encode() if is_terminal else content) + b"\n")
     else:  # in other encodings (see main) backslash escapes would not be valid JSON, so non-ASCII is escaped here
-        text_json = json.dumps(document, default=collect_rows, indent=2 if is_terminal else None)
-        sys.stdout.write(f"{text_json}\n")
+        text = json.dumps(document, default=collect_rows, indent=2 if is_terminal else None)
+        sys.stdout.write(f"{text}\n")
 
 
 @contextmanager

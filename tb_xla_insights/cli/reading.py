@@ -44,7 +44,7 @@ def read_session(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequen
 
 @contextmanager
 def show_progress(session: Session) -> Iterator[None]:
-    """Shows on a terminal how many hosts are read, while an answer reads those of a session."""
+    """Shows on a terminal how many hosts are read, while an answer reads the hosts of a session."""
     if not session.hosts.is_streamed:
         yield
         return

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.analysis.sidecars import PRESERVED_COUNTERS
 from tb_xla_insights.cli import elements
 from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
 
@@ -59,7 +60,11 @@ def _counter_texts(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
     texts = []
     at_least = "at least " if metrics["cleared"] else ""
-    names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not at_least)]
+    names = [
+        name
+        for name in _COUNTERS
+        if name in counters and (name in PRESERVED_COUNTERS or not metrics["cleared"])
+    ]
     for name in [*names, *(f"aten::{op}" for op in metrics["fallbacks"])]:
         in_capture = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
         texts.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")

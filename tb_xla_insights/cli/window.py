@@ -52,7 +52,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--device", metavar="ID", help="only this device")
     parser.add_argument(
-        "--all", action="store_true", help="a row or table for each host and device, also of many"
+        "--all", action="store_true", help="a row or table for each host and device, however many there are"
     )
     parser.set_defaults(run=run, parser=parser)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import elements
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
@@ -139,19 +141,28 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
         {
             "device": row["name"].removesuffix(", median"),
             "host": row["host"],
-            "op": units.cut_middle(op),
-            "count": f"{count:.1f}".removesuffix(".0"),
-            "self_ps": self_ps,
+            "op": units.cut_middle(op.name),
+            "count": mean_text(op.count),
+            "self_ps": op.self_ps,
         }
         for row, ops in ops_of_rows
-        for op, (count, self_ps) in ops[: elements.MAX_ROWS]
+        for op in ops[: elements.MAX_ROWS]
     ]
     if op_rows:
         out.print(elements.table(WINDOW_OPS, op_rows))
 
 
-def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:
-    """The mean count and own time (ps) per core of each op, the ops with most time first."""
+@dataclass(frozen=True)
+class _MeanOp:
+    """An op, with its mean count and own time per core."""
+
+    name: str
+    count: float
+    self_ps: int
+
+
+def _mean_ops(devices: Sequence[Row]) -> list[_MeanOp]:
+    """The ops of some devices, those with most time first."""
     sums: dict[str, list[int]] = {}
     for device in devices:
         for row in device["top_ops"]:
@@ -159,8 +170,8 @@ def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:
             op_sums[0] += row["count"]
             op_sums[1] += row["self_ps"]
     cores = len(devices)
-    means = [(op, (count / cores, self_ps // cores)) for op, (count, self_ps) in sums.items()]
-    return sorted(means, key=lambda item: (-item[1][1], item[0]))
+    means = [_MeanOp(name, count / cores, self_ps // cores) for name, (count, self_ps) in sums.items()]
+    return sorted(means, key=lambda op: (-op.self_ps, op.name))
 
 
 def _name_range(devices: Sequence[Row]) -> str:

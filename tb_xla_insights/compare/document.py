@@ -17,7 +17,7 @@ from tb_xla_insights.compare.measures import class_rows, measure_rows
 from tb_xla_insights.compare.sentences import chance_text, compare_verdict, headline_row
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
-from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -37,7 +37,7 @@ def compare(
     """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
     recorded numbers.
 
-    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: one or two sentences on the steps.
+    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: a few sentences on the steps.
     `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
     `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless
     dynamo launched in exactly one of them.
@@ -75,18 +75,18 @@ def compare(
 
 
 def _program_order(view: Executions) -> list[str]:
-    """Returns the programs in the order of the usual step's runs."""
+    """Returns the programs in the order of the default step's runs."""
     return view["runs"]["program"] if view["runs"] else []
 
 
 def comparison_view(a: SessionTrace, b: SessionTrace) -> CompareAnswer:
-    """Returns `data/compare`: the document with the usual step of both on one axis (`step`). Its long tables are cut to
-    _MAX_ROWS rows; `count` is the full length of `steps`."""
+    """Returns `data/compare`: the document with the default step of both on one axis (`step`). Its long tables are cut
+    to _MAX_ROWS rows; `count` is the full length of `steps`."""
     document = compare(a, b)
     steps, work = document["steps"], document["device_work"]
     return {
         **document,
-        "step": {"a": usual_step_view(a), "b": usual_step_view(b)},
+        "step": {"a": default_step_view(a), "b": default_step_view(b)},
         "steps": {**steps, "rows": steps["rows"][:_MAX_ROWS], "count": len(steps["rows"])},
         "device_work": {"annotations": work["annotations"][:_MAX_ROWS], "ops": work["ops"][:_MAX_ROWS]},
         "annotations": document["annotations"][:_MAX_ROWS],

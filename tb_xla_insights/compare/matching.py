@@ -1,4 +1,4 @@
-"""Matches the parts of two sessions: steps by number, programs and annotations by name."""
+"""Matches steps, annotations and programs of two sessions, and compares their idle time and compilations."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
 
 
 def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
-    """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of a step's
-    annotation.
+    """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of an outermost
+    annotation, usually the step's.
 
     `host` and `device` are times per step (of the whole capture without steps). Host times of phases are judged. Those
     of other annotations have no verdict, and device times have no value per step.
@@ -87,13 +87,14 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
 
 
 def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:
-    """Returns the host and device time of an annotation per step. The device time is the mean of an annotation times
-    their number in steps, as the work may be after its step."""
+    """Returns the host and device time of an annotation per step. Its work may run after its step, so the device time
+    is the mean of one occurrence, multiplied by the number of occurrences in steps."""
     if row is None:
         return None, None
-    (host_ps, count), steps = session.annotation_totals.get(row["path"], (0, 0)), max(1, len(session.steps))
-    device = round(row["device_ps"] / row["count"] * count / steps) if row["count"] else None
-    return round(host_ps / steps), device
+    host_ps, count = session.annotation_totals.get(row["path"], (0, 0))
+    steps = max(1, len(session.steps))
+    device_ps = round(row["device_ps"] / row["count"] * count / steps) if row["count"] else None
+    return round(host_ps / steps), device_ps
 
 
 def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
@@ -146,7 +147,7 @@ def _pair_per_run(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, key:
 
 def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:
     """Compares idle time per step and core: `idle` is all of it, `classes` what the host did meanwhile, `small` in gaps
-    under 10 us; None if a session has no steps, or no devices that recorded work. `count`: the number of gaps."""
+    under 10 µs; None if a session has no steps, or no devices that recorded work. `count`: the number of gaps."""
     classes_a, classes_b = (session.step_idle.get("by_class_ps", {}) for session in (a, b))
     rows: list[GapClass] = [
         {

@@ -73,12 +73,12 @@ def _ratio(a: Value, b: Value) -> float | None:
 
 
 def is_same(a: float, b: float) -> bool:
-    """Whether two values differ by no more than steps of one training differ from run to run."""
+    """Whether two values differ by at most INFO_SHARE, as steps of one training do from run to run."""
     return abs(b - a) <= INFO_SHARE * max(abs(a), abs(b))
 
 
 def differ_in_step_size(a: SessionTotals, b: SessionTotals) -> bool:
-    """Whether steps of the sessions take different numbers of samples: then longer step times are no fault."""
+    """Whether steps of the sessions take different numbers of samples: a longer step is then not worse."""
     sizes = [session.throughput["samples_per_step"] for session in (a, b) if session.throughput]
     return len(sizes) == 2 and sizes[0] != sizes[1]
 
@@ -125,7 +125,8 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
     ) -> Measure:
         return _row(name, label, unit, (value(a), value(b)), better)
 
-    median_result = median_test(a.usual_sample, b.usual_sample, (b.median_ps or 0) - (a.median_ps or 0))
+    shown_difference = (b.median_ps or 0) - (a.median_ps or 0)
+    median_result = median_test(a.sample_without_compiles, b.sample_without_compiles, shown_difference)
     rows = [
         _row("step_median", "Step time, median", "ps", (a.median_ps, b.median_ps), better_time, median_result),
         step_mean("step_mean", "Step time, mean", _value_of("duration_ps")),
@@ -137,13 +138,13 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         # Executions and input syncs are counted, but neither direction is better.
         step_mean("executions_per_step", "Executions per step", _value_of("executions"), "count", None),
         total("overhead_per_step", "Overhead per step and core", "ps", _overhead_per_step),
-        total("overhead_per_run", "Overhead per execution", "ps", _overhead_per_run),
+        total("overhead_per_run", "Overhead per run", "ps", _overhead_per_run),
         total("compiles", "Compilations after warm-up", "count", _compiles_after_warm_up),
         total("compile_time", "Time in compilations", "ps", _compile_time_ps),
         step_mean("early_syncs", "Early syncs per step", _value_of("early_syncs"), "count"),
         step_mean("input_syncs", "Input syncs per step", _value_of("input_syncs"), "count", None),
         step_mean("reads", "Reads from the device per step", _value_of("from_device"), "count"),
-        total("stall_share", "Stalled share of device time", "share", _stall_share),
+        total("stall_share", "Stalled share of the devices’ spans", "share", _stall_share),
     ]  # fmt: skip
     step_times, values = ("step_median", "step_mean"), ("a", "b", "a_ps", "b_ps")
     return [row for row in rows if row["name"] in step_times or any(row.get(key) for key in values)]
@@ -185,7 +186,9 @@ def _sample_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         rate_a, rate_b = (
             throughput["samples_per_s"]["median"] for throughput in (a.throughput, b.throughput)
         )
-        median_result = median_test(a.usual_sample, b.usual_sample, rate_a - rate_b, sizes)
+        median_result = median_test(
+            a.sample_without_compiles, b.sample_without_compiles, rate_a - rate_b, sizes
+        )
         times_a, times_b = (
             [duration / size for duration in session.sample.durations_ps]
             for session, size in zip((a, b), sizes, strict=True)
@@ -210,7 +213,7 @@ def class_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> lis
     """Returns the mean host time per step by class, the largest difference first; columns add up to the mean steps."""
     rows: list[ClassDifference] = []
     for name in {**a.class_means, **b.class_means}:
-        # More waiting is no fault of the host's.
+        # A host that waits longer is neither better nor worse.
         better = None if name in IDLE_CLASSES else better_step_time(a, b)
         result = test.test_means(a.values(_class_time(name)), b.values(_class_time(name)))
         mean_a, mean_b = a.class_means.get(name, 0), b.class_means.get(name, 0)

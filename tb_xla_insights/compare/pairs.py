@@ -103,14 +103,14 @@ def _read_rows(path: str) -> tuple[list[str], list[_Row]]:
         reason = f": {error.strerror}" if isinstance(error, OSError) else f"{error.at}: {error}"
         raise InputError(f"{path}{reason}; give a CSV file of pairs") from error
     if len(lines) < 2:
-        raise InputError(f"{path}: no pairs; give a head and one pair per line")
+        raise InputError(f"{path}: no pairs; give a header line and one pair per line")
     head = [name.strip() for name in lines[0][1]]
     if len(head) == 1 and (separator := re.search(r"[;\t|]", head[0])):
         raise InputError(f"{path}, line 1: no commas, but {separator[0]!r}; separate cells by commas")
     for number, line in lines[1:]:
         if len(line) != len(head):
             raise InputError(
-                f"{path}, line {number}: {len(line)} cells under {len(head)} heads; quote cells with commas"
+                f"{path}, line {number}: {len(line)} cells under {len(head)} headings; quote cells with commas"
             )
     return head, [(number, [cell.strip() for cell in line]) for number, line in lines[1:]]
 

@@ -29,7 +29,7 @@ VERDICT_TEXTS = {
 """A row's verdict as printed beside it. That the steps are too few is said once, in `chance_text`."""
 
 _MIN_REASON_SHARE = 1 / 20
-"""The share of a median step that a class or op must differ by to be named."""
+"""A class or op is named if it differs by more than this share of the longer median step."""
 
 _MAX_REASONS = 3
 _MAX_DEVICE_REASONS = 2
@@ -51,7 +51,7 @@ def headline_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[
 def compare_verdict(
     a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows, work: ComparedDeviceWork
 ) -> CompareVerdict:
-    """Returns one or two sentences on the steps (`text`), and the verdict of the headline's row (`verdict`; `unknown`
+    """Returns one to three sentences on the steps (`text`), and the verdict of the headline's row (`verdict`; `unknown`
     if a session has no steps)."""
     if not a.median_ps or not b.median_ps:
         subject = "Neither session has" if not a.median_ps and not b.median_ps else _side_without_steps(a)
@@ -181,8 +181,8 @@ def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) 
 
 
 def _is_notable(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
-    """Whether a row's difference is significant, above _MIN_REASON_SHARE, and more than that from one
-    training run to another."""
+    """Whether a row's difference is significant, above _MIN_REASON_SHARE of a median step, and larger than between two
+    runs of one training (`is_same`)."""
     min_ps = max(a.median_ps or 0, b.median_ps or 0) * _MIN_REASON_SHARE
     is_significant = row["p"] is not None and row["p"] <= SIGNIFICANCE_LEVEL
     return is_significant and abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])
@@ -242,8 +242,8 @@ def unjudged_reason(document: Mapping[str, Any]) -> str | None:
 
 
 def step_increase(document: Mapping[str, Any]) -> float:
-    """Returns by which share of A's step B's is longer (of the time per sample if steps differ in size); 0 if it is not
-    longer, or may be by chance."""
+    """Returns how much longer B's step is than A's, as a share of A's (or its time per sample, if steps differ in
+    size); 0 if it is not longer, or may be by chance. Requires a comparison that can be judged (`unjudged_reason`)."""
     chance = document["chance"]
     row = next(row for row in document["measures"] if row["name"] == chance["measure"])
     if chance["p"] > SIGNIFICANCE_LEVEL or row["ratio"] is None:

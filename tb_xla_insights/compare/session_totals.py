@@ -26,8 +26,8 @@ IDLE_CLASSES = ("wait", "unrecorded")
 
 
 class SessionTotals:
-    """One of the two sessions. Means per step are None without steps. `samples_per_step` overrides the number that the
-    recording was given."""
+    """One of the two sessions. Means per step are None without steps. `samples_per_step` overrides the number in the
+    recording's file."""
 
     def __init__(self, session: SessionTrace, samples_per_step: float | None = None) -> None:
         self.session = session
@@ -50,8 +50,8 @@ class SessionTotals:
         return StepSample.from_rows(self.steps)
 
     @cached_property
-    def usual_sample(self) -> StepSample:
-        """The steps for the test of medians: without the few that compiled something."""
+    def sample_without_compiles(self) -> StepSample:
+        """The steps for the test of medians: without those that compiled something, if these are few."""
         return StepSample.without_compiles(self.steps)
 
     @cached_property

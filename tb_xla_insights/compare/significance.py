@@ -55,8 +55,8 @@ class StepSample:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> StepSample:
-        """Builds a sample from rows of the report's `steps`. Steps of the same number form a block. Among steps without
-        a number, or with a repeated one, the first of each host do, the second of each, and so on."""
+        """Builds a sample from rows of the report's `steps`. Steps of the same number form a block. Of steps without a
+        number, or with a repeated one, the first ones of all hosts form a block, then the second ones, and so on."""
         repetitions: Counter[tuple[str, int | None]] = Counter()
         blocks: dict[tuple[int | None, int], int] = {}
         durations, block = [], []
@@ -69,16 +69,16 @@ class StepSample:
 
     @classmethod
     def without_compiles(cls, rows: Sequence[Mapping[str, Any]]) -> StepSample:
-        """Builds a sample without the steps that compiled something, if these are fewer than half: few unusual steps
-        neither make nor hide a difference of medians."""
-        usual = [row for row in rows if not row["compiles"]]
-        return cls.from_rows(usual if 2 * len(usual) > len(rows) else rows)
+        """Builds a sample without the steps that compiled something, if these are fewer than half: few exceptional
+        steps neither make nor hide a difference of medians."""
+        without_compiles = [row for row in rows if not row["compiles"]]
+        return cls.from_rows(without_compiles if 2 * len(without_compiles) > len(rows) else rows)
 
 
 @dataclass(frozen=True)
 class PermutationResult:
-    """`p`: the share of splits by chance with a difference like that of the sessions; None if there are too few steps.
-    `limit`: the largest difference that may be chance, in the values' unit; None if the tested one is not chance."""
+    """`p`: the probability that chance alone causes such a difference; None if there are too few steps. `limit`: the
+    largest difference that may be chance, in the values' unit; None if the tested one is not chance."""
 
     p: float | None = None
     limit: float | None = None
@@ -113,8 +113,8 @@ class PermutationTest:
         """Tests the differences of many means at once; `a` and `b` have a row per figure and a column per step.
 
         Differences are in standard deviations of the figure over all steps. `p` is the share of splits with as large a
-        difference in this figure or in any that differs less (Westfall and Young's step-down test). So only
-        in 5 % of the cases is any figure wrongly called different, however many there are. Results have no limits.
+        difference in this figure or in any that differs less (Westfall and Young's step-down test). So only in 5 % of
+        the cases is any figure wrongly called different, however many there are. Results have no limits.
         """
         if not self.has_enough_steps or not len(a):
             return [PermutationResult()] * len(a)
@@ -142,7 +142,8 @@ class PermutationTest:
 
     def test_medians(self, a: Sequence[float], b: Sequence[float]) -> PermutationResult:
         """Tests the difference of two medians by that of the mean ranks (Mann and Whitney's test, exact also with equal
-        values). No step counts for more than its rank, and all steps count: a median of few says little of them."""
+        values). No step counts for more than its rank, and all steps count; the medians themselves would ignore all
+        steps but one or two."""
         if not self.has_enough_steps:
             return PermutationResult()
         values = self._pool(a, b)
@@ -201,8 +202,8 @@ def median_test(
 ) -> PermutationResult:
     """Tests two medians of step times; with `sizes`, of times per sample.
 
-    `shown_difference` is the B - A of the figures on display, which are of all steps. If the tested steps differ the
-    other way round, they are no evidence for it: the result is p = 1.
+    `shown_difference` is B - A of the figures on display, which are of all steps. If the tested steps differ the other
+    way round, they are no evidence for it: the result is p = 1.
     """
     times = [
         [duration / size for duration in sample.durations_ps]
@@ -215,8 +216,9 @@ def median_test(
 
 
 def _p_value(differences: Floats) -> float:
-    """Returns twice the share of the splits that differ as much in the same direction as the sessions, as step times
-    are skewed. `differences`: per split, that of the sessions first."""
+    """Returns twice the share of the splits that differ at least as much as the sessions, in the same direction: step
+    times are skewed, so the other direction is not its mirror image. `differences`: per split, that of the sessions
+    first."""
     tolerance = _TOLERANCE * abs(differences[0])
     tails = (
         (differences >= differences[0] - tolerance).mean(),

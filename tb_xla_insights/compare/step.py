@@ -1,4 +1,4 @@
-"""The usual step of a session on one axis: phases, host classes, and the first device's runs and gaps."""
+"""The default step of a session on one axis: phases, host classes, and the first device's runs and gaps."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_st
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.cached import whole_report
-from tb_xla_insights.report.usual_step import usual_step
+from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare_route import StepClass, StepGap, StepPhase, StepRun, UsualStep
+    from tb_xla_insights.schema.compare_route import DefaultStep, StepClass, StepGap, StepPhase, StepRun
 
 _PIECE_COUNT = 480
-"""The number of equal pieces of a step, each drawn with the class that takes most of it; about two pixels wide."""
+"""The number of equal pieces of a step, each drawn with the class that takes most of it; a piece is about two pixels
+wide."""
 
 _MAX_ROWS = 200
+"""The most phases, runs and gaps each. Of more runs and phases, the first ones are shown; of more gaps, the longest."""
 
 
-def usual_step_view(session: SessionTrace) -> UsualStep | None:
-    """Returns the usual step, which other views show first as well; None without steps. Times count from the session's
-    start; `phases`, `host` and `gaps` are within the step, `runs` overlap it. Adjacent pieces of one class are merged.
+def default_step_view(session: SessionTrace) -> DefaultStep | None:
+    """Returns the default step; None without steps. Times count from the session's start; `phases`, `host` and `gaps`
+    are within the step, `runs` overlap it. Adjacent pieces of one class are merged.
     """
-    usual = usual_step(whole_report(session))
-    if usual is None:
+    default = default_step(whole_report(session))
+    if default is None:
         return None
     trace, index = next(
-        (trace, usual - offset)
+        (trace, default - offset)
         for trace, offset in traces_with_step_offsets(session)
-        if 0 <= usual - offset < len(find_steps(trace))
+        if 0 <= default - offset < len(find_steps(trace))
     )
     step = find_steps(trace)[index]
     return {
@@ -55,12 +57,12 @@ def usual_step_view(session: SessionTrace) -> UsualStep | None:
 def _phases(trace: Trace, step: int) -> list[StepPhase]:
     """Returns the children of the step's annotation; the outermost annotations if steps are not annotations."""
     host = host_annotations(trace)
-    depth = np.array([name.count("/") for name in host.names], np.int32)[host.path]
+    depth = np.array([name.count("/") for name in host.path_texts], np.int32)[host.path]
     phase_depth = int(find_steps(trace)[step].source == "annotation")
     rows = np.flatnonzero((host.step == step) & (depth == phase_depth))[:_MAX_ROWS]
     return [
         {
-            "name": host.names[host.path[row]].rpartition("/")[2],
+            "name": host.path_texts[host.path[row]].rpartition("/")[2],
             "start_ps": int(trace.start_ps[host.row[row]]),
             "duration_ps": int(trace.duration_ps[host.row[row]]),
         }

@@ -1,6 +1,6 @@
 """Advice that brings ops nearer to the roofline, from their shapes, layouts and number formats.
 
-A piece of advice applies if it fits ops with at least half of the time above the roof; it names one of them.
+A piece of advice applies if it fits ops with at least half of the time above the roof; it names the first of them.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _CUSTOM_KERNEL = {"jax": " (such as a Pallas kernel)", "torch_xla": " (such as a
 def advice_for(
     rows: Sequence[Row], above_ps: Sequence[float], peaks: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> str | None:
-    """Returns one sentence for ops, the ones with most time above the roof first; None if no advice applies.
-    `above_ps`: that time of each row. `peaks` and `environment` are the report's."""
+    """Returns a sentence of advice for some ops; None if no advice applies. `rows`: the ops, sorted by their time above
+    the roof, the longest first; `above_ps`: that time of each. `peaks` and `environment` are the report's."""
     total_ps = sum(above_ps)
     if not total_ps:
         return None
@@ -119,15 +119,16 @@ def _minor_sides(shape: _Shape) -> list[tuple[int, int]]:
 
 
 def layout_waste(row: Row) -> float:
-    """Returns the share of padding in what an op writes: its two minor dimensions fill whole tiles."""
+    """Returns the share of padding in what an op writes, whose two minor dimensions are padded to whole tiles; 0 if the
+    layout is not known."""
     for shape in _shapes(row["shape"])[:1]:
-        return 1 - math.prod(size / _round_up(size, unit) for size, unit in _minor_sides(shape))
+        return 1 - math.prod(size / _round_up(size, tile_side) for size, tile_side in _minor_sides(shape))
     return 0.0
 
 
 def product_dims(row: Row) -> tuple[int, int, int] | None:
-    """Returns rows, columns and the contracted dimension of an op's matrix product; None for other ops, and if the
-    shapes are ambiguous."""
+    """Returns rows, columns and the contracted dimension of an op's matrix product; None if it has none, or if the
+    shapes of operands and result do not fit together."""
     shapes = [shape.dimensions for shape in _shapes(row["product"])]
     if len(shapes) != 3:
         return None
@@ -160,8 +161,9 @@ def product_waste(row: Row, unit: int) -> float:
     return 1 - max(filled_shares)
 
 
-def _round_up(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
+def _round_up(size: int, divisor: int) -> int:
+    """Returns the smallest multiple of a divisor that is not below a size."""
+    return -(-size // divisor) * divisor
 
 
 def _multiplies_in_32_bits(row: Row) -> bool:
@@ -178,8 +180,7 @@ def _time_per_execution(row: Row) -> float:
 
 
 def _is_short(row: Row) -> bool:
-    """Whether an execution would be shorter at the roofline than the start of the next one, and takes more than twice
-    its time at the roofline."""
+    """Whether an execution would take less than _MAX_SHORT_PS at the roofline, and takes more than twice that time."""
     return bool(0 < _roof_share(row) < 0.5 and _time_per_execution(row) * _roof_share(row) < _MAX_SHORT_PS)
 
 
@@ -193,10 +194,11 @@ def _percent(value: float) -> str:
 
 def _layout_advice(row: Row) -> str:
     sides = _minor_sides(_shapes(row["shape"])[0])
-    size, unit = min(sides, key=lambda side: side[0] / _round_up(*side))
+    size, tile_side = min(sides, key=lambda side: side[0] / _round_up(*side))
     shape, waste = row["shape"].split("{")[0], _percent(layout_waste(row))
+    padded_size = _round_up(size, tile_side)
     return (
-        f"Change the shape of {row['op']}: in {shape}, a dimension of {size} is padded to {_round_up(size, unit)}, "
+        f"Change the shape of {row['op']}: in {shape}, a dimension of {size} is padded to {padded_size}, "
         f"so {waste} of what it writes is padding; put a longer dimension there, or merge two dimensions."
     )
 
@@ -210,10 +212,10 @@ def _product_size_advice(row: Row, unit: int) -> str:
 
 
 def _precision_advice(row: Row, framework: str, is_tpu: bool) -> str:
-    how = f": {_BFLOAT16_ADVICE[framework]}" if framework in _BFLOAT16_ADVICE else ""
+    remedy = f": {_BFLOAT16_ADVICE[framework]}" if framework in _BFLOAT16_ADVICE else ""
     passes = " and may take several passes" if is_tpu else ""
     return (
-        f"Multiply in 16-bit floats, to which the peak refers{how}; {row['op']} multiplies {row['product']}, which "
+        f"Multiply in 16-bit floats, to which the peak refers{remedy}; {row['op']} multiplies {row['product']}, which "
         f"moves twice the bytes{passes}."
     )
 

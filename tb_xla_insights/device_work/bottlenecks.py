@@ -25,7 +25,7 @@ _MAX_ADVICE_LENGTH = 240
 """Characters: two lines of a finding's card."""
 
 _MIN_STEP_SHARE = 0.1
-"""The minimum share of the step of a group after the first one to be named."""
+"""A group after the first one is named only if it takes at least this share of the step."""
 
 _MAX_ANNOTATION_SHARE = 0.9
 """An annotation with a larger share of the time does not locate it: its ops are grouped by category instead. The same
@@ -43,13 +43,13 @@ _MIN_KNOWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class OpGroup:
-    """The ops of one innermost annotation, or of one category where annotations do not separate them.
+    """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
 
     `rows`: all of them work, the ones with most time first. `time_ps`: in steps (in the capture if it has none).
-    `step_share`: the share of `base_text`, which is the duration of the steps on all cores, or all work if there are no
-    steps, or if ops run concurrently and take longer in total than the steps. `above_roof_ps`: the part of the time
-    above the roof, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that the roofline
-    would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
+    `step_share`: its share of the duration of the steps on all cores, or of all work if there are no steps, or if ops
+    run concurrently and take longer in total than the steps; `base_text` names this base. `above_roof_ps`: the part of
+    the time above the roof, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that the
+    roofline would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
     """
 
     path: str | None
@@ -82,8 +82,8 @@ class OpGroup:
         return _op_text(self.rows[0])
 
     def rate_text(self) -> str:
-        """Returns ` at 22 % of peak FLOP/s`: the share of the nearest peak, or of both if the bounds are mixed; empty
-        if no peak is known."""
+        """Returns ` at 22 % of peak FLOP/s`: the share of the peak that bounds the group, else of the nearest one, or
+        of both if the bounds are mixed; empty if no share is known."""
         shares = {"peak FLOP/s": self.flops_share, "HBM bandwidth": self.bytes_share}
         known_shares = {name: value for name, value in shares.items() if value is not None}
         if self.bound_by != "mixed" and known_shares:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.device_work.merged_rows import OpRows, add_known
-from tb_xla_insights.device_work.peaks import join_peaks
+from tb_xla_insights.device_work.peaks import merge_peaks
 from tb_xla_insights.device_work.roofline import (
     BOUNDS,
     Roof,
@@ -45,7 +45,7 @@ def work_document(
     `steps`: from `step_sums`. `annotations`: the report's. `user_peaks`: FLOP/s and bytes/s of a device that override
     those of `devices`. Applied to its own result, it changes nothing unless the peaks differ.
     """
-    devices = join_peaks(devices)
+    devices = merge_peaks(devices)
     roof = Roof(*user_peaks) if user_peaks else common_roof(devices)
     ops = [_with_shares(row, roof) for row in rows]
     sums_of_annotation: dict[str | None, _Sums] = {}
@@ -192,22 +192,22 @@ def _annotation_rows(
 ) -> list[Row]:
     """Returns a row per annotation with device time, parents before children, and at the end one for ops without an
     annotation. Sums include children; those in `own` do not, and add up to the total."""
-    with_children: dict[str, _Sums] = {}
+    inclusive_sums: dict[str, _Sums] = {}
     for path, sums in sums_of_annotation.items():
         ancestor = path
         while ancestor:
-            with_children.setdefault(ancestor, _Sums()).add_all(sums)
+            inclusive_sums.setdefault(ancestor, _Sums()).add_all(sums)
             ancestor = ancestor.rpartition("/")[0]
     kinds = {row["path"]: row["kind"] for row in annotations}
     rows = [
         {
             "path": path,
             "kind": kind,
-            **with_children[path].row(roof, total_ps),
+            **inclusive_sums[path].row(roof, total_ps),
             "own": sums_of_annotation.get(path, _Sums()).row(roof, total_ps),
         }
         for path, kind in kinds.items()
-        if path in with_children
+        if path in inclusive_sums
     ]
     if None in sums_of_annotation:
         unannotated = sums_of_annotation[None].row(roof, total_ps)
@@ -226,8 +226,8 @@ def _step_row(step: Mapping[str, Any], roof: Roof) -> Row:
 
 def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
     """Returns the mean step per core, with `steps`, their number; None without steps."""
-    cores = sum(step["cores"] for step in steps)
-    if not cores:
+    core_steps = sum(step["cores"] for step in steps)
+    if not core_steps:
         return None
     cores_ps = sum(step["duration_ps"] * step["cores"] for step in steps)
     sums: Row = dict.fromkeys(AMOUNTS) | dict.fromkeys(STEP_TIMES, 0)
@@ -235,10 +235,10 @@ def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
         for name in sums:
             sums[name] = add_known(sums[name], step[name])
     sums = _without_unknown(sums)
-    means = {name: None if value is None else value // cores for name, value in sums.items()}
+    means = {name: None if value is None else value // core_steps for name, value in sums.items()}
     return {
         "steps": len(steps),
-        "duration_ps": cores_ps // cores,
+        "duration_ps": cores_ps // core_steps,
         **means,
         **_shares(sums, roof, sums["self_ps"]),
         "mfu_of_step": peak_share(sums["model_flops"], roof.flops_per_s, cores_ps),
@@ -246,7 +246,7 @@ def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
 
 
 def _ops_without_flops(rows: Sequence[Row], total_ps: int) -> list[Row]:
-    """Returns the ops whose work has no FLOP count, joined over annotations, those with most time first."""
+    """Returns the ops whose work has no FLOP count, merged over annotations, those with most time first."""
     ops: dict[tuple[str, str], Row] = {}
     for row in rows:
         if row["kind"] == "work" and row["flops"] is None:

@@ -20,54 +20,54 @@ def add_step_sums(
     execution starts with it. Per distinct op: `flags` of `codes`, and the FLOPs and bytes of one execution.
     """
     i: cython.Py_ssize_t
-    s: int32_t
-    k: int32_t
+    row: int32_t
+    op: int32_t
     with cython.nogil:
         for i in range(len(key)):
-            s = step[run[i]] if run[i] >= 0 else -1
-            if s < 0:
+            row = step[run[i]] if run[i] >= 0 else -1
+            if row < 0:
                 continue
-            k = key[i]
-            sums[s, 0] += own_ps[i]
-            if flags[k] & IS_WORK:
-                sums[s, 1] += own_ps[i]
-            if flags[k] & HAS_FLOPS:
-                sums[s, 2] += own_ps[i]
-            if flags[k] & HAS_BYTES:
-                sums[s, 3] += own_ps[i]
+            op = key[i]
+            sums[row, 0] += own_ps[i]
+            if flags[op] & IS_WORK:
+                sums[row, 1] += own_ps[i]
+            if flags[op] & HAS_FLOPS:
+                sums[row, 2] += own_ps[i]
+            if flags[op] & HAS_BYTES:
+                sums[row, 3] += own_ps[i]
             if starts_execution[i]:
-                sums[s, 4] += flops[k]
-                sums[s, 5] += model_flops[k]
-                sums[s, 6] += nbytes[k]
-                sums[s, 7] += hbm_bytes[k]
+                sums[row, 4] += flops[op]
+                sums[row, 5] += model_flops[op]
+                sums[row, 6] += nbytes[op]
+                sums[row, 7] += hbm_bytes[op]
 
 
 def add_step_times(
-    step: Int32, run: Int32, key: Int32, own_ps: Int64, first_part: Int32, weights: Int64, row: Int32,
+    step: Int32, run: Int32, key: Int32, own_ps: Int64, first_part: Int32, cumulative_weights: Int64, row: Int32,
     sums: OutTable64,
 ) -> None:  # fmt: skip
     """Adds the own times of ops to `sums`, which has a column per step.
 
     Per run: its `step` (-1: none). Per op: its `run` (-1: none), `key` (its distinct op), and its own time, which is
     divided among the parts of the distinct op as in `propagation.kernels.sum_by_part`. Per distinct op: `first_part`.
-    Per part: its cumulative weight within the distinct op (`weights`), and its `row` in `sums`.
+    Per part: `cumulative_weights`, the sum of the weights from the op's first part up to this one, and `row` in `sums`.
     """
     i: cython.Py_ssize_t
     part: cython.Py_ssize_t
-    s: int32_t
-    k: int32_t
+    column: int32_t
+    op: int32_t
     total_weight: int64_t
     before: int64_t
     until: int64_t
     with cython.nogil:
         for i in range(len(key)):
-            s = step[run[i]] if run[i] >= 0 else -1
-            if s < 0:
+            column = step[run[i]] if run[i] >= 0 else -1
+            if column < 0:
                 continue
-            k = key[i]
-            total_weight = weights[first_part[k + 1] - 1]
+            op = key[i]
+            total_weight = cumulative_weights[first_part[op + 1] - 1]
             before = 0
-            for part in range(first_part[k], first_part[k + 1]):
-                until = own_ps[i] * weights[part] // total_weight
-                sums[row[part], s] += until - before
+            for part in range(first_part[op], first_part[op + 1]):
+                until = own_ps[i] * cumulative_weights[part] // total_weight
+                sums[row[part], column] += until - before
                 before = until

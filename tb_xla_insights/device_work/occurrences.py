@@ -1,4 +1,4 @@
-"""Finds where selected ops ran: the longest run of each op, and the span from its first to its last run."""
+"""Finds where selected ops ran: the longest event of each op, and the time from its first to its last event."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tb_xla_insights.row_ids import RowId
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An op's longest run (`duration_ps`, `row` of the timeline, `start_ps`, `depth`), and the span from the begin of
-    its first run (`first_ps`) to the end of its last one (`last_ps`) on all selected devices of the host."""
+    """An op's longest event (`duration_ps`, `row` of the timeline, `start_ps`, `depth`), and the start of its first
+    event (`first_ps`) and the end of its last one (`last_ps`) on all selected devices of the host."""
 
     duration_ps: int
     row: str
@@ -39,7 +39,7 @@ def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
         intervals = trace.devices[index].ops
         rows = np.arange(len(intervals))[mask]
         key, start, end = ops.devices[index].key[rows], intervals.start_ps[rows], intervals.end_ps[rows]
-        order = np.lexsort((start, start - end, key))  # the longest run of each op first
+        order = np.lexsort((start, start - end, key))  # the longest event of each op first
         group_starts = np.flatnonzero(np.diff(key[order], prepend=-1))
         longest = order[group_starts]
         last_end = np.maximum.reduceat(end[order], group_starts) if len(longest) else end
@@ -56,11 +56,11 @@ def find_occurrences(host_ops: HostOps) -> dict[Key, Occurrence]:
             occurrence = Occurrence(duration_ps, timeline_row, start_ps, depth, first_ps, last_ps)
             for node in set(nodes.of_part[ops.first_part[op] : ops.first_part[op + 1]].tolist()):
                 row_key = program, ops.name[op], nodes.path[node] if node >= 0 else None
-                occurrences[row_key] = _join(occurrences.get(row_key), occurrence)
+                occurrences[row_key] = _merge(occurrences.get(row_key), occurrence)
     return occurrences
 
 
-def _join(a: Occurrence | None, b: Occurrence) -> Occurrence:
+def _merge(a: Occurrence | None, b: Occurrence) -> Occurrence:
     if a is None:
         return b
     longest = b if b.duration_ps > a.duration_ps else a

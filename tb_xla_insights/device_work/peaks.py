@@ -14,11 +14,11 @@ Row = dict[str, Any]
 
 
 class Peak(NamedTuple):
-    """FLOP/s of dense matrix products in bfloat16, and bytes/s of the main memory."""
+    """FLOP/s of dense matrix products in bfloat16, bytes/s of the main memory, and the vendor's page about them."""
 
     flops_per_s: float
     bytes_per_s: float | None
-    source: str
+    cite: str
 
 
 _TPU = "https://cloud.google.com/tpu/docs/"
@@ -87,13 +87,13 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
 
 
 def peaks_of(trace: Trace) -> list[Row]:
-    """Returns a row per kind of device with ops: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not
-    known), `source` (`capture`, `table` or None) and `cite` (the table's source, else None)."""
-    return join_peaks(_peak_row(trace, device) for device in trace.devices)
+    """Returns a row per kind of device: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not known),
+    `source` (`capture`, `table` or None) and `cite` (the vendor's page if from the table, else None)."""
+    return merge_peaks(_peak_row(trace, device) for device in trace.devices)
 
 
-def join_peaks(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Joins the rows of equal devices; `count` is their sum."""
+def merge_peaks(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Merges the rows of equal devices; `count` is their sum."""
     counts: dict[tuple[Any, ...], int] = {}
     for row in rows:
         key = tuple(row[name] for name in ("kind", "flops_per_s", "bytes_per_s", "source", "cite"))
@@ -126,7 +126,7 @@ def _peak_row(trace: Trace, device: Device) -> Row:
         return _row(name)
     # NVIDIA's driver reports the right bandwidth; AMD's reports half of the vendor's figure.
     bandwidth = _figure(stats, "memory_bandwidth") if gpu and gpu.vendor == "Nvidia" else 0.0
-    return _row(name, peak.flops_per_s, bandwidth or peak.bytes_per_s, "table", peak.source)
+    return _row(name, peak.flops_per_s, bandwidth or peak.bytes_per_s, "table", peak.cite)
 
 
 def _row(

@@ -40,7 +40,7 @@ def session_work(
     InputError if the session has no such step or device."""
     merger, has_match = WorkMerger(), step is None and device is None
     for host_index, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        ids = [core.id for core in trace.devices]
+        ids = [trace_device.id for trace_device in trace.devices]
         host_step = None if step is None else step - offset
         has_device = device is None or device in ids
         if has_device and (host_step is None or 0 <= host_step < len(find_steps(trace))):
@@ -59,7 +59,8 @@ def session_work(
 def _add_host(
     merger: WorkMerger, host_index: int, trace: Trace, step: int | None = None, device: int | None = None
 ) -> None:
-    """Adds a host's work of a step (an index into its steps) or of all, on a device (an index) or on all."""
+    """Adds a host's work of one step (an index into its steps) or of the whole capture, on one device (an index) or on
+    all of them."""
     rows = op_rows(trace, _select_ops(trace, step, device), _select_ops(trace, step, device, in_steps=True))
     steps = step_sums(trace, device)
     steps = steps if step is None else steps[step : step + 1]
@@ -69,7 +70,8 @@ def _add_host(
 def _select_ops(
     trace: Trace, step: int | None = None, device: int | None = None, in_steps: bool = False
 ) -> OpSelection:
-    """Returns the ops of a step, of all steps (`in_steps`), or all; on a device or on all."""
+    """Returns the ops of one step, of all steps (`in_steps`) or of the whole capture, on one device or on all of
+    them."""
     ops = find_ops(trace)
     if step is None and not in_steps:
         return ops.all_ops if device is None else [(device, slice(None))]

@@ -56,7 +56,8 @@ def bound_of(row: Mapping[str, Any], roof: Roof) -> Bound:
 
 
 def main_bound(bound_ps: Mapping[str, int], total_ps: int) -> str:
-    """Returns what bounds several rows: the bound with more than half of their time, else `mixed`."""
+    """Returns what bounds several rows: the bound with more than half of their time, else `mixed`; `unknown` if they
+    have no time."""
     largest = max(bound_ps, key=lambda bound: bound_ps[bound], default="unknown")
     return largest if 2 * bound_ps.get(largest, 0) > total_ps else "mixed" if total_ps else "unknown"
 

@@ -1,4 +1,4 @@
-"""The ops that the view Device shows: of a core, a host or all hosts; of a step, the mean step or the session."""
+"""The ops that the view Device shows: of a device, a host or all hosts; of a step, the mean step or the session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.tree import select_runs
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"
@@ -28,35 +28,38 @@ class HostOps:
     trace: Trace
     devices: list[int]
     ops: OpSelection
-    steps: int
+    step_count: int
 
 
 @dataclass(frozen=True)
 class Selection:
     """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's number, `mean` or
-    `all`. `is_replaced`: the link names something that the session does not have, so a default is shown. `steps`: the
-    steps of the first host as in links; `step_index`: the index of a single selected step among them."""
+    `all`. `is_replaced`: the link names a device or a step that the session does not have, so a default is shown.
+    `step_names`: the steps of the first host as in links; `step_index`: the index of a single selected step among
+    them."""
 
     device: str
     step: str
     is_replaced: bool
     hosts: list[HostOps] = field(default_factory=list)
-    steps: list[str] = field(default_factory=list)
+    step_names: list[str] = field(default_factory=list)
     step_index: int | None = None
 
     @property
-    def cores(self) -> int:
+    def device_count(self) -> int:
         return sum(len(host.devices) for host in self.hosts)
 
     @property
     def core_steps(self) -> int:
         """The divisor that turns sums into means per core, and per step unless the whole session is selected."""
-        return sum(len(host.devices) * host.steps for host in self.hosts)
+        return sum(len(host.devices) * host.step_count for host in self.hosts)
 
 
 def select(session: SessionTrace, device: str | None, step: str | None, default_host: int = 0) -> Selection:
-    """Returns what a link selects among the hosts in memory. The default device is the first core with ops of the host
-    at index `default_host`; the default step is the one of median length among the steps with recorded device work."""
+    """Returns what a link selects among the hosts in memory. The default device is the first one with ops, on the host
+    at index `default_host` if that has one; if no device has ops, it is the first device. The default step is the one
+    of median duration among the steps with recorded work on these devices of the first host; if there is none, the
+    whole session is selected."""
     traces = dict(session.numbered_traces())
     devices_of_host = _parse_device(traces, device)
     is_replaced = device is not None and devices_of_host is None
@@ -89,15 +92,15 @@ def _parse_device(traces: dict[int, Trace], device: str | None) -> dict[int, lis
     """Returns the indices of devices by the index of their host; None if the session does not have them."""
     if device == ALL:
         return {host: list(range(len(trace.devices))) for host, trace in traces.items() if trace.devices}
-    host_text, _, core_text = (device or "").partition(".")
+    host_text, _, device_text = (device or "").partition(".")
     host = _parse_index(host_text)
     trace = traces.get(host)
     if trace is None or not trace.devices:
         return None
-    if not core_text:
+    if not device_text:
         return {host: list(range(len(trace.devices)))}
-    core = _parse_index(core_text)
-    return {host: [core]} if 0 <= core < len(trace.devices) else None
+    index = _parse_index(device_text)
+    return {host: [index]} if 0 <= index < len(trace.devices) else None
 
 
 def _parse_index(text: str) -> int:
@@ -125,12 +128,9 @@ def _step_names(trace: Trace, offset: int) -> list[str]:
 
 
 def _default_step(trace: Trace, devices: list[int]) -> int | None:
-    """Returns the index of the step of lower median length among those with work on these devices, None without any."""
-    steps, launches = find_steps(trace), find_launches(trace)
-    step_of_run = launches.step_of_run[np.isin(launches.runs.device, devices)]
-    with_work = np.unique(step_of_run[step_of_run >= 0]).tolist()
-    order = sorted(with_work, key=lambda index: (steps[index].duration_ps, index))
-    return order[(len(order) - 1) // 2] if order else None
+    """Returns the index of the step of median duration among those with work on these devices, None without any."""
+    launches = find_launches(trace)
+    return median_step(trace, launches.step_of_run[np.isin(launches.runs.device, devices)])
 
 
 def _select_ops(trace: Trace, devices: list[int], step: str, step_index: int | None) -> OpSelection:

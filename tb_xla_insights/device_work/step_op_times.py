@@ -15,7 +15,7 @@ from tb_xla_insights.device_work.kernels import add_step_times
 from tb_xla_insights.trace.model import Int64, Trace
 
 MAX_CELLS = 200_000
-"""The maximum number of times (of an op in a step) that one host reports: 1.6 MB."""
+"""The maximum number of values, each the time of an op in a step, that one host reports by op: 1.6 MB."""
 
 Key = tuple[str, str, str | None]
 """Program, op and annotation (None: none), as in the rows of ops."""

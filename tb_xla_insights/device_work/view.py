@@ -43,9 +43,9 @@ Peaks = tuple[float, float]
 
 @dataclass(frozen=True)
 class _Work:
-    """Input of the document: rows of ops, peaks of their devices, kinds of annotations by path. For hosts in memory
-    also the `occurrences` of ops, and numbers of `executions` by category (None: not known). `has_extents`: the work is
-    of one step, so annotations have a start and an end."""
+    """Input of the document: rows of ops, rows of the peaks of their `devices`, kinds of annotations by path. For hosts
+    in memory also the `occurrences` of ops, and numbers of `executions` by category (None: not known). `has_extents`:
+    the work is of one step, so annotations have a start and an end."""
 
     rows: Sequence[Row]
     devices: Iterable[Row]
@@ -85,7 +85,7 @@ def device_view(
     else:
         host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
         hosts = [host_ops.host for host_ops in selection.hosts]
-        cores, core_steps, work = selection.cores, selection.core_steps, _work_of_selection(selection)
+        cores, core_steps, work = selection.device_count, selection.core_steps, _work_of_selection(selection)
     return {
         **_choices(selection, category),
         **_shown_work(work, _Options(category, user_peaks, all_ops)),
@@ -125,13 +125,13 @@ def _work_of_report(report: Mapping[str, Any]) -> _Work:
 
 def _choices(selection: Selection, category: str | None) -> WorkChoices:
     index = selection.step_index or 0
-    first = max(0, min(index - _MAX_STEPS // 2, len(selection.steps) - _MAX_STEPS))
+    first = max(0, min(index - _MAX_STEPS // 2, len(selection.step_names) - _MAX_STEPS))
     return {
         "schema": SCHEMA,
         "chosen": {"cores": selection.device, "steps": selection.step, "category": category},
         "stale": selection.is_replaced,
-        "steps": selection.steps[first : first + _MAX_STEPS],
-        "whole_steps": len(selection.steps),
+        "steps": selection.step_names[first : first + _MAX_STEPS],
+        "whole_steps": len(selection.step_names),
     }
 
 
@@ -269,7 +269,7 @@ def _op_columns(
         return texts.setdefault(text, len(texts))
 
     category_index = {category: position for position, category in enumerate(categories)}
-    runs = [occurrences.get((row["program"], row["op"], row["path"])) for row in rows]
+    occurrences_of_rows = [occurrences.get((row["program"], row["op"], row["path"])) for row in rows]
     return {
         "ops": {
             "op": [row["op"] for row in rows],
@@ -287,8 +287,10 @@ def _op_columns(
             "bound_by": [row["bound_by"] for row in rows],
             "kind": [row["kind"] for row in rows],
             "run": [
-                (index(timeline_rows, run.row), run.start_ps, run.depth, run.duration_ps) if run else None
-                for run in runs
+                (index(timeline_rows, longest.row), longest.start_ps, longest.depth, longest.duration_ps)
+                if longest
+                else None
+                for longest in occurrences_of_rows
             ],
         },
         "programs": list(programs),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,23 +34,25 @@ _PS_PER_NS = 1000
 """Perfetto truncates starts and durations separately to nanoseconds and drops events that then overlap."""
 
 Text = NDArray[np.uint8]
+"""Characters, a row per text."""
 
 
 def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     """Writes the trace as one JSON object and returns the number of its events.
 
     Every event is complete (`ph` is `X`). Within a track, events are ordered by start, outer events first. `ts` and
-    `dur` are microseconds with six decimals, and a seventh that is not part of the time (see `_times`); with these
-    decimals, and rounded to picoseconds, overlapping events nest. `cat` is the class of a host's event, or the kind of
-    a device's track. Gaps are named after their cause, in the same words as in the report's texts, and have `args` with
-    cause, kind and the programs before and after.
+    `dur` are microseconds with six decimals, and a seventh that is not part of the time (see `_format_times`); with
+    these decimals, and rounded to picoseconds, overlapping events nest. `cat` is the class of a host's event, or the
+    kind of the track for steps, events without a class, and events of devices. Gaps are named after their cause, in the
+    same words as in the report's texts, and have `args` with cause, kind, the programs before and after, and the step's
+    number.
     """
     hosts = ((_processes(trace), 0) for trace in session.traces)
     return _write(file, session.name, session.start_unix_ns, hosts)
 
 
 def write_chrome_of_hosts(session: Session, file: BinaryIO) -> int:
-    """Writes a session of several hosts, without keeping their traces in memory; otherwise as `write_chrome`."""
+    """Writes a session of several hosts as `write_chrome` does, without keeping their traces in memory."""
     with session.hosts.map_with_shifts(chrome_task) as hosts:
         shifted = ((processes, host.shift_ps) for processes, host in hosts)
         return _write(file, session.name, session.hosts.start_unix_ns, shifted)
@@ -135,7 +137,7 @@ def _format_process(process: _Process, pid: int, shift_ps: int) -> Iterator[tupl
         duration, extendable = _durations(track.times._replace(start_ps=start, end_ps=end))
         for low in range(0, len(track.head), _CHUNK_EVENTS):
             chunk = slice(low, low + _CHUNK_EVENTS)
-            times = _times(start[chunk], duration[chunk], extendable[chunk])
+            times = _format_times(start[chunk], duration[chunk], extendable[chunk])
             events = [heads[i] + text for i, text in zip(track.head[chunk].tolist(), times, strict=True)]
             if track.arguments is not None:
                 events = [
@@ -240,16 +242,17 @@ def _format_head(name: str, category: str, pid: int, tid: int) -> bytes:
     return f'{{"ph":"X","pid":{pid},"tid":{tid},"name":{json.dumps(name)},"cat":"{category}","ts":'.encode()
 
 
-def _format_names(scope: str, pid: int, tid: int, name: str) -> bytes:
-    order = tid if scope == "thread" else pid
+def _format_names(kind: Literal["process", "thread"], pid: int, tid: int, name: str) -> bytes:
+    """The metadata events of a process, or of a track (a thread)."""
+    order = tid if kind == "thread" else pid
     events = [
-        {"ph": "M", "pid": pid, "tid": tid, "name": f"{scope}_name", "args": {"name": name}},
-        {"ph": "M", "pid": pid, "tid": tid, "name": f"{scope}_sort_index", "args": {"sort_index": order}},
+        {"ph": "M", "pid": pid, "tid": tid, "name": f"{kind}_name", "args": {"name": name}},
+        {"ph": "M", "pid": pid, "tid": tid, "name": f"{kind}_sort_index", "args": {"sort_index": order}},
     ]
     return b",\n".join(json.dumps(event).encode() for event in events)
 
 
-def _times(start_ps: Int64, duration_ps: Int64, extendable: NDArray[np.bool_]) -> list[bytes]:
+def _format_times(start_ps: Int64, duration_ps: Int64, extendable: NDArray[np.bool_]) -> list[bytes]:
     """`<start>,"dur":<duration>}` of each event. `extendable`: whether each event may end a picosecond later.
 
     Perfetto reads microseconds as a float, whose product with 1000 may fall short of the nanosecond: 4.035 µs are

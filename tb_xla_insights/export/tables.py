@@ -20,7 +20,7 @@ from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIO
 
 Rows = list[dict[str, Any]]
 
-CSV_TABLES = {
+DEFINITIONS = {
     "devices": DEVICES,
     "steps": STEPS,
     "executions": EXECUTIONS,
@@ -68,7 +68,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],
     }
-    return {name: _flatten(rows, CSV_TABLES.get(name)) for name, rows in nested.items()}
+    return {name: _flatten(rows, DEFINITIONS.get(name)) for name, rows in nested.items()}
 
 
 def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def _flatten(rows: Sequence[Mapping[str, Any]], definition: Definition | None) -
     by_class = {
         key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()
     }
-    first = [column.key for column in definition.columns if column.key in by_class] if definition else []
-    keys = {key: by_class[key] for key in (*first, *by_class)}
+    first_keys = [column.key for column in definition.columns if column.key in by_class] if definition else []
+    keys = {key: by_class[key] for key in (*first_keys, *by_class)}
     classes = {
         key: [name for name in CLASSES if any(name in row[key] for row in rows)]
         for key, is_by_class in keys.items()

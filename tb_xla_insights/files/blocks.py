@@ -43,8 +43,8 @@ class StoppedError(Exception):
 def call_with_timeout(
     call: Callable[[], T], seconds: float | None = None, should_stop: Callable[[], bool] = lambda: False
 ) -> T:
-    """Returns or raises what a call to a store does. Raises StalledError after `seconds` (`STALL_TIMEOUT_S`), and
-    StoppedError once `should_stop` returns True.
+    """Returns or raises what a call to a store does. Raises StalledError after `seconds` (default: `STALL_TIMEOUT_S`),
+    and StoppedError once `should_stop` returns True.
 
     The call runs in a daemon thread, so a call that never returns blocks neither the caller nor the process's exit.
     """

@@ -44,7 +44,8 @@ def _escaped(text: str | int) -> Markup:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table that only HTML shows, aligned to the right as for numbers, or to the `left`."""
+    """A column of an HTML table: its heading and the function that composes a row's cell. It is aligned to the right as
+    for numbers, or to the `left`."""
 
     heading: Child
     cell: Callable[[Row], Child]
@@ -57,8 +58,8 @@ def columns_of(
     cells: Mapping[str, Callable[[Row], Child]] | None = None,
     time_units: Mapping[str, str] | None = None,
 ) -> dict[str, Column]:
-    """The columns of a table by key. `cells` composes the cells of some columns, by key; `time_units` replaces the
-    units that fit the largest times of `rows`."""
+    """The columns of a table by key. `cells` has the functions that compose the cells of some columns, by key;
+    `time_units` replaces the units that fit the largest times of `rows`."""
     time_units = definition.time_units(rows) | dict(time_units or {})
     return {
         column.key: Column(
@@ -124,17 +125,17 @@ def class_chip(name: str, text: str | None = None) -> Markup:
     return Markup(f"{square} {escape(label(name) if text is None else text)}")
 
 
-def stacked_bar(parts: Mapping[str, int], size: str = "") -> Markup:
+def stacked_bar(by_class_ps: Mapping[str, int], size: str = "") -> Markup:
     """Times by class as a stacked bar, in the order of CLASSES."""
     pieces = (
         element(
             "i",
             class_=f"k-{name}",
-            style=f"--k:var(--c-{name});flex:{parts[name]}",
-            title=f"{label(name)} {units.time_text(parts[name])}",
+            style=f"--k:var(--c-{name});flex:{by_class_ps[name]}",
+            title=f"{label(name)} {units.time_text(by_class_ps[name])}",
         )
         for name in CLASSES
-        if parts.get(name)
+        if by_class_ps.get(name)
     )
     return element("div", pieces, class_=f"stack {size}".strip())
 

@@ -62,16 +62,16 @@ def devices_card(document: Row) -> Markup:
         rows = condensed_device_rows(rows, "ops")
     columns = columns_of(definition, rows)
     bar = Column("", lambda row: share_bar(row["duty_cycle"] or 0.0), left=True)
-    with_bars = [
-        cell
+    columns_with_bar = [
+        shown_column
         for key, column in columns.items()
-        for cell in ((column, bar) if key == "duty_cycle" else (column,))
+        for shown_column in ((column, bar) if key == "duty_cycle" else (column,))
     ]
     note = element("p", _DUTY_NOTE, class_="note")
     return card(
         DEVICES.title,
         f"{DEVICES.note}, from its first to its last run",
-        table(rows, *with_bars, sums=mean),
+        table(rows, *columns_with_bar, sums=mean),
         note,
     )
 
@@ -149,8 +149,8 @@ def gaps_card(document: Row) -> Markup | None:
     hidden_gaps = element(
         "details", element("summary", f"{units.count(len(hidden_rows))} more"), table(hidden_rows, *columns)
     )
-    heading = element("h2", "What led to the end of the longest")
-    chains = [_chain(gap, document) for gap in _one_per_pair_of_runs(rows)[:_MAX_CHAINS]]
+    heading = element("h2", "Why the longest gaps ended")
+    chains = [_chain(gap, document) for gap in _first_of_cores(rows)[:_MAX_CHAINS]]
     visible = table(rows[:_MAX_VISIBLE_GAPS], *columns)
     return card(GAPS.title, note, visible, hidden_gaps if hidden_rows else None, heading, chains, wide=True)
 
@@ -159,8 +159,9 @@ def _cause_chip(row: Row) -> Markup:
     return class_chip(row["cause"], cause_text(row))
 
 
-def _one_per_pair_of_runs(gaps: Sequence[Row]) -> list[Row]:
-    """The first of the gaps between the same two runs, which each core has."""
+def _first_of_cores(gaps: Sequence[Row]) -> list[Row]:
+    """The gaps without those in the same step between the same programs as an earlier one: each core has the same
+    gap."""
     first: dict[tuple[int | None, str | None, str | None], Row] = {}
     for gap in gaps:
         first.setdefault((gap["step"], gap["before"], gap["after"]), gap)

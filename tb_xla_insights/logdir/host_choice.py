@@ -10,7 +10,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.host_ranks import rank_hosts
 
 DEFAULT_CHOICE = ("slowest", "median")
-"""The choice for sessions of many hosts when the link has none. Words, as they apply to every session."""
+"""The choice for sessions of many hosts when the link has none. Words apply to every session, indices do not."""
 
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 

@@ -1,4 +1,4 @@
-"""The last listing of a logdir's sessions. Refreshes run in the background: requests never wait long for a bucket."""
+"""The last listing of a logdir's sessions. Refreshes run in the background, so that few requests wait for a bucket."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Listing:
 
     @property
     def message(self) -> str | None:
-        """Why there is nothing to show, in one sentence, or None."""
+        """Why the last refresh failed, or why there are no sessions, in one sentence; None otherwise."""
         if self._message or self.sessions:
             return self._message
         if not self._roots:
@@ -67,7 +67,7 @@ class Listing:
         return self.sessions
 
     def find(self, name: str) -> SessionFiles | None:
-        """The session of that name; refreshes the listing if it has none."""
+        """The session of that name; if the listing has none, refreshes it first and waits for the result."""
         if (session := self.last_seen(name)) is None:
             self.refresh(wait=None)
             session = self.last_seen(name)

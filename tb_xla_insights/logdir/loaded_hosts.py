@@ -46,11 +46,11 @@ class LoadedHosts:
         """Empty, as `choose` needs no indices; see `Pod.hosts_of`."""
         return set()
 
-    def hosts_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
+    def hosts_of_step(self, _step: int | None, _use_default: bool = False) -> set[int]:
         """Empty, as `choose` needs no indices; see `Pod.hosts_of_step`."""
         return set()
 
-    def usual_step_host(self) -> LoadedHosts:
+    def default_step_host(self) -> LoadedHosts:
         return self
 
     def find_scopes(self) -> None:

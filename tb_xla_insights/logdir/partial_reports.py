@@ -58,8 +58,8 @@ class PartialReporter:
         """Builds a report if one is due; called after every host and repeatedly while none arrives."""
         start = self._clock()
         host_count = len(self._extras.results)
-        is_power = host_count & (host_count - 1) == 0
-        if host_count == self._reported_hosts or not (is_power or start >= self._next_report_at):
+        is_power_of_two = host_count & (host_count - 1) == 0
+        if host_count == self._reported_hosts or not (is_power_of_two or start >= self._next_report_at):
             return
         self._reported_hosts = host_count
         from tb_xla_insights.report.partial import partial_report

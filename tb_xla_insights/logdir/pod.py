@@ -89,20 +89,20 @@ class Pod:
         host_names = {row["id"]: row["host"] for row in self.report["devices"]}
         return indices | {names.index(host_names[device]) for device in devices if device in host_names}
 
-    def hosts_of_step(self, step: int | None, usual: bool = False) -> set[int]:
-        """The index of the host of a step (by its index in the report) or of the usual step; empty for an unknown
+    def hosts_of_step(self, step: int | None, use_default: bool = False) -> set[int]:
+        """The index of the host of a step (by its index in the report) or of the default step; empty for an unknown
         step."""
-        from tb_xla_insights.report.usual_step import usual_step
+        from tb_xla_insights.report.default_step import default_step
 
         steps = self.report["steps"]
-        step = usual_step(self.report) if usual else step
+        step = default_step(self.report) if use_default else step
         if step is None or not 0 <= step < len(steps):
             return set()
         return {max(index for index, first in enumerate(self._steps_before()) if first <= step)}
 
-    def usual_step_host(self) -> LoadedHosts:
-        """The host of the usual step, which comparisons show."""
-        return self.choose(None, self.hosts_of_step(None, usual=True), strict=True)
+    def default_step_host(self) -> LoadedHosts:
+        """The host of the default step, which comparisons show."""
+        return self.choose(None, self.hosts_of_step(None, use_default=True), strict=True)
 
     def _steps_before(self) -> list[int]:
         """The number of steps of all hosts before each host."""

@@ -105,13 +105,13 @@ def read_session(
         first = failed[0].message if failed else f"{session.path}: contains no capture"
         more = f" ({len(failed)} hosts, all fail)" if len(failed) > 1 else ""
         raise InputError(f"{first}{more}")
-    from tb_xla_insights.trace.build import join_hosts
+    from tb_xla_insights.trace.build import build_session
 
     missing = missing_hosts([host.name for host in session.hosts])
     skipped = [
         Diagnostic("skipped_host", "warning", f"{reading.message}", reading.name) for reading in failed
     ]
-    return join_hosts(session.name, session.path, traces_read, [*missing, *skipped])
+    return build_session(session.name, session.path, traces_read, [*missing, *skipped])
 
 
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:

@@ -57,7 +57,8 @@ class Remote:
         return info
 
     def list_files(self) -> dict[str, dict[str, Any]] | None:
-        """What `info` returns, of all files below the path at any depth, by URL; None if nothing exists there."""
+        """What `info` returns, of the files below the path, at least down to sessions' directories, by URL; None if
+        nothing exists there."""
         try:
             return call_with_timeout(self._find if self._has_find() else self._walk, _LISTING_TIMEOUT_S)
         except FileNotFoundError as error:
@@ -66,7 +67,7 @@ class Remote:
             raise
 
     def _has_find(self) -> bool:
-        """Whether the file system lists all depths at once, as buckets do, with one request per thousand names."""
+        """Whether the file system lists all depths in one call, as buckets do, with one request per thousand names."""
         from fsspec.asyn import AsyncFileSystem
         from fsspec.spec import AbstractFileSystem
 

@@ -130,12 +130,14 @@ class SessionHosts:
             first = failures[0].message if failures else f"{self.files.path}: contains no capture"
             raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
         results = [result_of[host.path] for host in hosts if host.path in result_of]
+        from tb_xla_insights.trace.clock import earliest
+
         self.hosts_read, clock_diagnostics = _align_clocks(results)
         aligned = zip(results, self.hosts_read, strict=True)
-        starts = (
+        starts = [
             result.base_unix_ns - host.shift_ps // 1000 for result, host in aligned if result.base_unix_ns
-        )
-        self.start_unix_ns = next(starts, 0)
+        ]
+        self.start_unix_ns = earliest(starts) if starts else 0
         damage = (diagnostic for result in results for diagnostic in result.diagnostics)
         self.diagnostics = [*self._missing(), *map(skipped_host, failures), *clock_diagnostics, *damage]
 
@@ -151,22 +153,30 @@ class SessionHosts:
         readings = self._readings()
         with shared_progress(len(readings)) as progress:
 
-            def may_continue() -> bool:
+            def update_readings() -> bool:
+                """Updates the readings; returns False once no more hosts are to be read."""
                 bytes_read = progress.snapshot()
                 for position, host in enumerate(remaining.values()):
                     if bytes_read[host.number][0] != NOT_STARTED:
                         readings[host.path].update(*bytes_read[host.number])
-                    elif position == 0:
+                    elif position == 0:  # a cluster's workers report no progress
                         readings[host.path].update()
                 on_idle()
                 return not self.stop()
 
             outcomes = run(
-                hosts, function, self.catalog, self.scheduler, self.memory, in_order, may_continue, progress
+                hosts,
+                function,
+                self.catalog,
+                self.scheduler,
+                self.memory,
+                in_order,
+                update_readings,
+                progress,
             )
             with closing(outcomes):  # ends processes and connections now, not at the next garbage collection
                 for outcome in outcomes:
-                    may_continue()
+                    update_readings()
                     del remaining[outcome.host.path]
                     yield outcome
         for host in remaining.values():
@@ -191,13 +201,13 @@ class SessionHosts:
     ) -> Iterator[HostResult[Result]]:
         """Yields the result of `function` for some of `hosts_read`, whose traces are on the session's time base. Raises
         InputError if none can be read any more."""
-        hosts_read, diagnostics = self.hosts_read, self.diagnostics
+        hosts_read, diagnostics, start_unix_ns = self.hosts_read, self.diagnostics, self.start_unix_ns
         for outcome in self.map_hosts(function, hosts):
             if isinstance(outcome, HostResult):
                 yield outcome
             else:  # readable in the pass before
                 diagnostics.append(skipped_host(outcome))
-        self.hosts_read, self.diagnostics = hosts_read, diagnostics
+        self.hosts_read, self.diagnostics, self.start_unix_ns = hosts_read, diagnostics, start_unix_ns
 
     def report(
         self,
@@ -223,10 +233,10 @@ class SessionHosts:
             samples_per_step=samples_per_step,
         )
         for diagnostic in self._missing():
-            merger.skip(diagnostic)
+            merger.add_diagnostic(diagnostic)
         for outcome in self.map_hosts(summarise, in_order=False, on_idle=lambda: on_progress(merger)):
             if isinstance(outcome, Failure):
-                merger.skip(skipped_host(outcome))
+                merger.add_diagnostic(skipped_host(outcome))
             else:
                 summary, extra = outcome.value
                 merger.add(summary)

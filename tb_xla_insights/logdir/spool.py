@@ -1,4 +1,4 @@
-"""Task results kept on disk until they can be used, so that memory does not grow with the number of hosts."""
+"""Task results stored on disk until they can be used, so that memory does not grow with the number of hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tb_xla_insights.errors import InputError
 
 _MAX_MEMORY_BYTES = 32 << 20
-"""Results beyond this size are written to a file."""
+"""Results that exceed this size together are written to a file."""
 
 
 def packed(value: Any) -> bytes:
@@ -20,8 +20,8 @@ def packed(value: Any) -> bytes:
 
 
 class Spool(AbstractContextManager["Spool"]):
-    """Packed values by name, in an unnamed temporary file that is deleted when the block or the process ends. Raises
-    InputError if the disk is full."""
+    """Packed values by name, in memory or in an unnamed temporary file that is deleted when the block or the process
+    ends. Raises InputError if the disk is full."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115  closed by __exit__

@@ -1,4 +1,5 @@
-"""The TensorBoard plugin. TensorBoard imports this module at every start, so the rest is imported when it is loaded."""
+"""The TensorBoard plugin. TensorBoard imports this module at every start, so other modules are imported only when
+TensorBoard loads the plugin."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _REFRESH_SECONDS = 10.0
 
 
 class XlaInsightsPlugin(base_plugin.TBPlugin):
-    """Serves the page and its data; see `routes` for the data. No method waits for a disk."""
+    """Serves the page and its data; see `routes` for the data. No method waits for the logdir."""
 
     plugin_name = "xla_insights"
 
@@ -49,7 +49,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         captures, hosts = self._captures, self._hosts
         routes = Routes(self._listing, self._store, captures.logdir if self._may_capture else None)
         off_message = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
-        capture_refusal = None if self._may_capture else off_message
+        refusal_of_captures = None if self._may_capture else off_message
         gets, posts = routes.gets() | captures.gets(), routes.posts()
         return {
             **{
@@ -58,7 +58,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
             },
             **{f"/data/{name}": post(f"data/{name}", handler, hosts) for name, handler in posts.items()},
             **{
-                f"/data/{name}": post(f"data/{name}", handler, hosts, capture_refusal)
+                f"/data/{name}": post(f"data/{name}", handler, hosts, refusal_of_captures)
                 for name, handler in captures.posts().items()
             },
             "/static/*": application(self._static),
@@ -70,7 +70,8 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         return self._assets.serve(request)
 
     def is_active(self) -> bool:
-        """Whether a session was found. Returns the last listing's result at once and refreshes it until it has one."""
+        """Whether a session was found. Returns the last listing's result without waiting, and starts refreshes until
+        there is a session."""
         if not self._active:
             self._active = bool(self._listing.refresh(wait=0, max_age=_REFRESH_SECONDS))
         return self._active

@@ -32,14 +32,14 @@ class RequestedSessions:
         ids: Sequence[str] = (),
         devices: Sequence[str] = (),
         step: int | None = None,
-        usual: bool = False,
+        use_default: bool = False,
         strict: bool = True,
     ) -> LoadedHosts:
         """The hosts that an answer covers: those that the argument `hosts` names (see `host_choice.chosen_hosts`), and
-        those of the rows or events `ids`, the `devices`, and the `step` or the usual one; all hosts if all are in
+        those of the rows or events `ids`, the `devices`, and the `step` or the default one; all hosts if all are in
         memory. `strict`: see `Pod.choose`."""
         loaded = self.loaded(arguments)
-        needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
+        needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, use_default)
         return loaded.choose(arguments.names("hosts"), needed, strict)
 
     def partial(self, arguments: Arguments) -> tuple[Load, PartialReport | None]:

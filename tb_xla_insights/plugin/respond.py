@@ -50,14 +50,14 @@ def get(route: str, handler: Handler, hosts: AllowedHosts) -> Application:
     return application(serve)
 
 
-def post(route: str, handler: Handler, hosts: AllowedHosts, always_refused: str | None = None) -> Application:
+def post(route: str, handler: Handler, hosts: AllowedHosts, refusal_of_all: str | None = None) -> Application:
     """The WSGI application that answers POSTs of the page, whose body is a JSON object of strings and integers.
 
-    `always_refused` is the reason if all requests are refused.
+    `refusal_of_all` is the reason if all requests are refused.
     """
 
     def serve(request: wrappers.Request) -> wrappers.Response:
-        if reason := always_refused or hosts.refusal(request) or refusal(request, hosts):
+        if reason := refusal_of_all or hosts.refusal(request) or refusal(request, hosts):
             return error_response(request, 403, reason)
         return _answer(request, route, lambda: handler(Arguments(route, _document(request, route))))
 

@@ -159,7 +159,7 @@ class Routes:
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("other_host", 0, _MAX_HOST)
-        # The id of any of its rows names the other host.
+        # The id of any row of the other host names that host.
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
             self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
@@ -176,7 +176,7 @@ class Routes:
         def view(session: SessionTrace) -> Executions:
             return execution_views.executions(session, step, devices)
 
-        return self._report_view(arguments, view, devices or [], step, usual=step is None)
+        return self._report_view(arguments, view, devices or [], step, use_default=step is None)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import compile_views
@@ -185,19 +185,19 @@ class Routes:
 
     def compare(self, arguments: Arguments) -> CompareAnswer:
         """Two sessions side by side; the second one is read first if it is not in memory."""
-        baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).usual_step_host()
-        return self._sessions.loaded(arguments).usual_step_host().compare_with(baseline)
+        baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).default_step_host()
+        return self._sessions.loaded(arguments).default_step_host().compare_with(baseline)
 
     def propagation(self, arguments: Arguments) -> PropagationAnswer:
         """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
-        or `step_number` and `device`; else those of the annotation or scope at `row`,
-        `start_ps` and `depth`; else usual ones.
+        or `step_number` and `device`; else those of the annotation or scope at `row`, `start_ps` and `depth`; else the
+        default step and its first device.
 
         `propagation_view` documents the keys. They cover the hosts that `hosts` names; `total` covers all.
         `requested_path` is the path of that annotation or scope, or None; `stale`: there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
-        from tb_xla_insights.report.usual_step import usual_step
+        from tb_xla_insights.report.default_step import default_step
 
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         device = arguments.optional_text("device")
@@ -206,7 +206,7 @@ class Routes:
         step_number = arguments.optional_text("step_number")
         is_unspecified = step is None and not (row or device or step_number)
         loaded = self._sessions.hosts_for(
-            arguments, [row] if row else [], [device] if device else [], step, usual=is_unspecified
+            arguments, [row] if row else [], [device] if device else [], step, use_default=is_unspecified
         )
         if row:
             loaded.timeline.find_scopes()
@@ -219,8 +219,8 @@ class Routes:
                 requested_path = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
-        usual = usual_step(loaded.report) if is_unspecified and loaded.report is not None else None
-        view = propagation_view(loaded.trace, step, device, step_number, usual)
+        default = default_step(loaded.report) if is_unspecified and loaded.report is not None else None
+        view = propagation_view(loaded.trace, step, device, step_number, default)
         if loaded.report is not None:
             view["total"] = _without_ops(loaded.report["propagation"])
         hosts = [trace.host for trace in loaded.trace.traces]
@@ -275,14 +275,16 @@ class Routes:
         view: Callable[[SessionTrace], Mapping[str, Any]],
         devices: Sequence[str] = (),
         step: int | None = None,
-        usual: bool = False,
+        use_default: bool = False,
     ) -> dict[str, Any]:
         """A view of the report of all hosts, with the traces of `RequestedSessions.hosts_for`. While hosts are being
         read, it covers the hosts read so far, and `partial` has their number."""
         load, partial_report = self._sessions.partial(arguments)
         if partial_report is not None:
             return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
-        return {**view(self._sessions.hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
+        return {
+            **view(self._sessions.hosts_for(arguments, (), devices, step, use_default, strict=False).trace)
+        }
 
 
 def _without_ops(propagation: Propagation) -> AnnotationOrder:
@@ -308,7 +310,7 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
     if isinstance(source, PartialReport):
         report = whole_report(source.session)
     else:
-        report = source.report or whole_report(source.usual_step_host().trace)
+        report = source.report or whole_report(source.default_step_host().trace)
     return report
 
 

@@ -21,7 +21,7 @@ _ADVICE = {
     "memory to keep them.",
     "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
     "differs.",
-    "to_device": "Send as much from {host} as from the rest: look at the size of batches, and at what else is sent.",
+    "to_device": "Send no more from {host} than from the rest: look at the size of batches, and at what else is sent.",
     DEVICE: "Look at the device before the program: {host} has a hot or faulty chip, or more of the work; shard "
     "evenly, or take {host} out of the job.",
 }

@@ -21,11 +21,11 @@ MIN_COMMON_RUNS = 3
 """Runs that two hosts must share: with fewer, every shift fits."""
 
 _NEAR_DIVISOR = 4
-"""Two ends may belong to one run if they differ by at most the usual time between runs over this number."""
+"""Two ends may belong to one run if they differ by at most the usual time between runs, divided by this number."""
 
 _SPREAD_DIVISOR = 8
-"""The spread of the differences must be below the usual time between runs over this number. For unrelated runs the
-spread is about a fifth of that time."""
+"""The standard deviation of the differences must not exceed the usual time between runs, divided by this number. For
+unrelated runs it is about a fifth of that time."""
 
 _BETTER_FACTOR = 3
 """How many times smaller the spread of a later candidate must be than that of an earlier one (run ids, then steps, then
@@ -52,7 +52,7 @@ HostEnds = dict[Anchor, tuple[Int32, Int64]]
 """Per anchor, the runs of one host that contain it, and its ends in them on the host's clock."""
 
 UNALIGNED = -1
-"""The component of a host that shares no collectives, and the label of a run of such a host."""
+"""The component of a host that shares no collectives, and the label of its runs."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ def align(hosts: Sequence[HostCollectives], shared: SharedInstructions, base_ps:
                 break
             waiting = pending
         if np.count_nonzero(component == number) == 1:
-            component[component == number] = UNALIGNED
+            component[first] = UNALIGNED
+            label[first].fill(UNALIGNED)
     return Alignment(component, shift, label)
 
 
@@ -238,7 +239,8 @@ def _search_shifts(ends: Int64, reference_ends: Int64, base_ps: int) -> Iterator
 
 @dataclass(frozen=True)
 class _Fit:
-    """A shift, the number of runs that agree under it, and the spread of their differences."""
+    """A shift, the number of runs that agree under it, and the spread of their differences (the median absolute
+    deviation)."""
 
     count: int
     spread_ps: float
@@ -246,7 +248,8 @@ class _Fit:
 
 
 def _best_fit(ends: Int64, reference_ends: Int64, shifts: Iterable[int], best: _Fit | None) -> _Fit | None:
-    """Returns the first shift that fits, or a later one under which ends agree much better. Stops at a certain one."""
+    """Returns the first shift that fits, or a later one under which ends agree much better; `best` is the fit so far.
+    Stops once the spread is at most _CERTAIN_SPREAD_PS."""
     for shift in shifts:
         if best and best.spread_ps <= _CERTAIN_SPREAD_PS:
             break

@@ -32,14 +32,14 @@ from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
 _MIN_SLACK_PS = 50_000_000
-"""How long before the last arrival a collective may end because clocks are not exact, at least."""
+"""A collective may end at least this long before the last arrival, because clocks are not exact."""
 
 _MAX_IMPOSSIBLE_SHARE = 0.05
 """The share of instances that may end before the last arrival. If more do, the matched ops are not one collective."""
 
 _MAX_EARLIER_INSTANCES = 32
-"""The most instances that are searched for a party's earlier waits. The search never goes back beyond the last instance
-in which all parties met."""
+"""The most instances that are searched for a party's earlier waits, or for the last one in which the parties of an
+instance met."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Arrivals:
     `charged_party` (the party that this wait is charged to; NO_PARTY if it does not wait, or waits by design). Charged
     waits have the same total by waiting party and by charged party.
 
-    `common_step`: per party, the common step of each of its own steps; `step_count`: the number of common steps.
+    `component`: see `Alignment`. `common_step`: per party, the common step of each of its own steps; `step_count`: the
+    number of common steps.
     `own_work_ps`: per party and common step, the work that its host does itself (see `StepTable`); None: not known.
     """
 
@@ -234,16 +235,16 @@ def _pass_on_charges(
         last = int(last_party[row])
         earlier = np.array(rows_with_wait[last], np.intp)
         if len(earlier):
-            lost = waits[earlier, last]
-            lost_without_party = (lost[:, None] * ~present[earlier]).sum(axis=0)
-            is_passed_on = (waits[row] > 0) & (2 * lost_without_party >= waits[row])
-            charged_party[row, is_passed_on] = charged_party[earlier[lost.argmax()], last]
+            lost_ps = waits[earlier, last]
+            lost_without_party_ps = (lost_ps[:, None] * ~present[earlier]).sum(axis=0)
+            is_passed_on = (waits[row] > 0) & (2 * lost_without_party_ps >= waits[row])
+            charged_party[row, is_passed_on] = charged_party[earlier[lost_ps.argmax()], last]
         is_meeting_of_all = present[row][all_parties].all()
         for party in np.flatnonzero(present[row]).tolist():
             if is_meeting_of_all:
                 rows_with_wait[party].clear()
             elif waits[row, party] > 0:
-                rows_with_wait[party] = [*rows_with_wait[party][-_MAX_EARLIER_INSTANCES:], row]
+                rows_with_wait[party] = [*rows_with_wait[party], row][-_MAX_EARLIER_INSTANCES:]
     return charged_party
 
 
@@ -257,9 +258,11 @@ def _remove_point_to_point_charges(
     for row in range(len(present)):
         meeting = next((index for index in reversed(earlier) if present[index][present[row]].all()), None)
         last = int(last_party[row])
-        waited = point_to_point[row, last] - (0 if meeting is None else point_to_point[meeting, last])
-        charged_party[row, (charged_party[row] == last) & (2 * waited >= waits[row])] = NO_PARTY
-        earlier = [*earlier[-_MAX_EARLIER_INSTANCES:], row]
+        point_to_point_ps = point_to_point[row, last] - (
+            0 if meeting is None else point_to_point[meeting, last]
+        )
+        charged_party[row, (charged_party[row] == last) & (2 * point_to_point_ps >= waits[row])] = NO_PARTY
+        earlier = [*earlier, row][-_MAX_EARLIER_INSTANCES:]
     return charged_party
 
 

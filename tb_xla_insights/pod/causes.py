@@ -80,8 +80,8 @@ def find_cause(
 def _find_annotation(
     table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
 ) -> str | None:
-    """Returns the deepest annotation with most of the extra time. Documents sum annotations over all steps, so the
-    extra time of a cause in some steps is spread over all of them."""
+    """Returns the deepest annotation with most of the extra time, None if none below the outermost ones has it.
+    Documents sum annotations over all steps, so the extra time of a cause in some steps is spread over all of them."""
     host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
     step_count = max(int(table.present[host].sum()), 1)
     share = 1.0 if steps is None else len(steps) / step_count

@@ -20,7 +20,7 @@ MAX_ENDS = 2_000
 """Ends that are used at most, evenly over the capture: more do not improve the median."""
 
 RESIDUAL_DIVISOR = 8
-"""A clock is not known if its residual exceeds the time between two ends of one collective over this number."""
+"""A clock is not known if its residual exceeds the time between two ends of one collective, divided by this number."""
 
 _MAX_ITERATIONS = 30
 _CONVERGED_PS = 1_000.0
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clocks:
-    """The clocks of hosts, one value each.
+    """The clocks of hosts, one value per host.
 
     `correction_ps`: what to add to the host's times to get the session's common clock, at `reference_ps` on the host's
     clock.
@@ -79,7 +79,7 @@ def relate_clocks(
     `shift_ps` is the approximate correction of its times, `base_ps` the one that its file records.
 
     Alternates two medians: an instance ends when the median host says so, and a host's correction is the median over
-    its instances. So a quarter of both may be wrong.
+    its instances. So a quarter of all ends may be wrong.
     """
     hosts = ends_ps.shape[1]
     shared = np.flatnonzero(present.sum(axis=1) >= 2)
@@ -92,7 +92,7 @@ def relate_clocks(
     end_count = valid.sum(axis=0).astype(np.int32)
     is_known = (end_count >= MIN_ENDS) & (component >= 0)
     reference = np.array([_midrange(ends[valid[:, host], host]) for host in range(hosts)], np.int64)
-    # Differences of large numbers, so that floats are exact to a thousandth of a picosecond.
+    # Times from the first end on, so that floats are exact to a fraction of a picosecond.
     origin_ps = int(np.min(ends[valid] + np.broadcast_to(shift_ps, ends.shape)[valid])) if valid.any() else 0
     times = np.where(valid & is_known, (ends + shift_ps - origin_ps).astype(np.float64), np.nan)
     with np.errstate(invalid="ignore"):
@@ -211,7 +211,8 @@ def _disagreement(deviations: Floats, instruction: Int32) -> float:
 
 
 def offset_rows(clocks: Clocks) -> list[ClockOffset]:
-    """Returns, per host, `clock_offset_ps` and `residual_ps` (null if too few ends are shared), and `drift_ppm`."""
+    """Returns, per host, `clock_offset_ps` and `drift_ppm` (None: the clock is not known), and `residual_ps` (None: too
+    few ends are shared)."""
     rows = zip(
         clocks.offset_ps.tolist(),
         clocks.residual_ps.tolist(),

@@ -52,7 +52,7 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
     rows = {name: column[is_included] for name, column in rows.items()}
     halves = half_of_key[rows["key"]]
     rows["instruction"] = instruction_of_key[rows.pop("key")]
-    rows = _join_halves(rows, halves)
+    rows = _merge_halves(rows, halves)
     return limit_rows(
         HostCollectives(
             base_unix_ns=trace.base_unix_ns,
@@ -259,7 +259,7 @@ def _read_groups(trace: Trace, requested: list[tuple[int, int]]) -> dict[int, Gr
     return groups
 
 
-def _join_halves(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
+def _merge_halves(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, Int64]:
     """Returns the rows with `repetition` and `wait_start_ps`. The two halves of an asynchronous collective become one
     row; a half without its counterpart is left out."""
     order = np.lexsort((rows["begin_ps"], half == _DONE, rows["core"], rows["run"], rows["instruction"]))
@@ -274,16 +274,16 @@ def _join_halves(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, In
     end_row[start] = np.array(done_of_start, np.int64)
     first = np.flatnonzero((half == _WHOLE) | ((half == _START) & (end_row >= 0)))
     last = end_row[first]
-    joined = {
+    merged = {
         name: rows[name][first] for name in ("instruction", "run", "core", "begin_ps", "point_to_point_ps")
     }
-    joined |= {
+    merged |= {
         "repetition": repetition[first],
         "wait_start_ps": rows["begin_ps"][last],
         "end_ps": rows["end_ps"][last],
     }
     exposed = rows["exposed_ps"][first] + np.where(last == first, 0, rows["exposed_ps"][last])
-    return joined | {"exposed_ps": exposed}
+    return merged | {"exposed_ps": exposed}
 
 
 def _step_work(trace: Trace) -> Int64:

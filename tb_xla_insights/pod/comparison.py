@@ -83,7 +83,7 @@ class HostComparison:
 
     @property
     def sampled_share(self) -> float:
-        """The share of the recorded collectives that is compared at most."""
+        """An upper bound of the share of the recorded collectives that is compared."""
         recorded = sum(host.collectives.recorded_count for host in self.hosts)
         collected = sum(len(host.collectives) for host in self.hosts)
         return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
@@ -123,7 +123,8 @@ class HostComparison:
 
     @property
     def step_if_fixed_ps(self) -> int | None:
-        """The mean step at best without late parties; never shorter than the work of another host or its devices."""
+        """The mean step at best without late parties, never shorter than the work of another host or its devices; None
+        without late parties or steps."""
         step = self.table.mean_step_ps
         if step is None or self.late_hosts.kind not in ("late", "changing"):
             return None
@@ -154,8 +155,8 @@ class HostComparison:
         The devices' time for the mean step may exceed its length, if the last run ends after the last step. Then their
         work is scaled to the step's length.
         """
-        works_ps, waits_ps = self._device_times_ps(host)
-        device_ps = works_ps * step_ps // max(works_ps + waits_ps, step_ps, 1)
+        work_ps, waits_ps = self._device_times_ps(host)
+        device_ps = work_ps * step_ps // max(work_ps + waits_ps, step_ps, 1)
         return max(step_ps - max(self._host_work_ps(host), device_ps), 0)
 
     def _host_work_ps(self, host: int) -> int:
@@ -268,7 +269,8 @@ def _core_cause(host: HostInput, core: int) -> Cause | None:
 
 
 def _changing_cause(comparison: HostComparison) -> Cause | None:
-    """Returns what takes longer in total, over all steps, on the last host of each step than on the median host."""
+    """Returns what takes longer in total, over all steps, on the host that most of the step's waiting is charged to
+    than on the median host."""
     charges = comparison.arrivals.charges_ps()[:-1]
     longer_ps: Counter[str] = Counter()
     totals: dict[str, tuple[int, int]] = {}

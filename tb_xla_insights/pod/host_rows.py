@@ -19,9 +19,10 @@ MIN_DIFFERENCE_PS = 150_000_000
 def host_rows(comparison: HostComparison) -> list[Host]:
     """Returns the report's `hosts`.
 
-    `step_ps`: the median of the host's steps. `idle_ps`: its devices' idle time by class. Of the shared collectives:
-    how many it takes part in (`shared_collectives`), at how many it arrives last (`last_count`, `last_share`), how long
-    the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null if hosts are not compared.
+    `step_ps`: the median of the host's steps. `idle_ps`: its devices' idle time by class. `shared_collectives`: how
+    many shared collectives it takes part in. Of these, null if hosts are not compared or its clock is not known: at how
+    many it arrives last (`last_count`, `last_share`), how long the others wait for it (`others_wait_ps`) and it for
+    others (`waits_ps`).
     `difference`: the class that differs most from the median host's, and by how much in a mean step; null if none does
     by MIN_DIFFERENCE_PS; `unrecorded` if the host's file is cut.
     """
@@ -64,8 +65,9 @@ def host_rows(comparison: HostComparison) -> list[Host]:
 
 
 def largest_difference(comparison: HostComparison, host: int) -> Difference | None:
-    """Returns the class in which a host's mean step differs most from the median host's, without waiting. For a cut
-    file it is `unrecorded`, as the missing time may be of any class."""
+    """Returns the class in which a host's mean step differs most from the median host's, without waiting; None if that
+    is less than MIN_DIFFERENCE_PS, or either has no steps. For a cut file it is `unrecorded`, as the missing time may
+    be of any class."""
     table = comparison.table
     if comparison.median_host is None or not table.present[host].any():
         return None

@@ -35,9 +35,9 @@ MIN_COST_SHARE = 0.01
 """The share of a step that a host must cost the others to be reported. Waiting is measured, not a mean of varying runs,
 so little is enough."""
 
-MIN_EVENT_FACTOR = 8
-"""A step in which a host is charged this many times the waiting of the usual step is an event in itself, however few
-hosts and steps there are. All events of a host together must cost INFO_SHARE."""
+MIN_COSTLY_STEP_FACTOR = 8
+"""A step in which a host is charged more than this many times the waiting of the usual step counts by itself, however
+few hosts and steps there are. All such steps of a host together must cost INFO_SHARE."""
 
 MIN_CLASS_GAIN_FACTOR = 1.25
 """A class of late hosts is reported if the mean step gains this many times more with all of them than with the hosts
@@ -47,7 +47,7 @@ MIN_CLASS_STEPS = 5
 """Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all of it must arrive after all others."""
 
 MAX_LATE_HOSTS = 8
-"""Late hosts that are searched for one by one."""
+"""The most late hosts that are searched for one by one."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,12 @@ def most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:
 def _find_worst(
     replayed: Arrivals, original: Arrivals, excluded: list[int], step_ps: int
 ) -> tuple[int, NDArray[np.intp]] | None:
-    """Returns the party that the others wait for longest among those that stand out, and the steps in which they do.
-    `excluded`: late parties found before, which are on time in `replayed`.
+    """Returns the party that the others wait for longest among those that stand out, and the steps in which it is late;
+    None if none stands out. `excluded`: late parties found before, which are on time in `replayed`.
 
-    A step counts for a party if most of its waiting is charged to it, its lateness exceeds the error of the clocks, and
-    the cost is high enough.
+    A party is last in a step if most of the step's waiting is charged to it, at least MIN_COST_SHARE of the step of all
+    parties that may wait for it, and its lateness exceeds the clocks' error. It stands out if it is last in many steps,
+    or if a few steps are costly (MIN_COSTLY_STEP_FACTOR); in those, most of the waiting need not be charged to it.
     """
     charges, most_charged = replayed.charges_ps()[:-1], most_charged_parties(replayed)
     max_late, costs = replayed.max_late_ps(), charges.sum(axis=0)
@@ -173,9 +174,11 @@ def _find_worst(
         needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * step_count
         if count > needed and _binomial_tail(count, step_count, share) * len(replayed.parties) < SIGNIFICANCE:
             return party, steps[party]
-        events = np.flatnonzero(is_significant[party] & (charges[:, party] > MIN_EVENT_FACTOR * usual_waits))
-        if len(events) and int(charges[events, party].sum()) >= INFO_SHARE * others_time_ps:
-            return party, events
+        costly_steps = np.flatnonzero(
+            is_significant[party] & (charges[:, party] > MIN_COSTLY_STEP_FACTOR * usual_waits)
+        )
+        if len(costly_steps) and int(charges[costly_steps, party].sum()) >= INFO_SHARE * others_time_ps:
+            return party, costly_steps
     return None
 
 
@@ -203,8 +206,8 @@ def _exceeds_clock_noise(arrivals: Arrivals) -> bool:
 
 
 def _find_class(arrivals: Arrivals, step_ps: int) -> list[int]:
-    """Returns a class of parties that are all late by about as much: the gap between them and the others is larger than
-    the range within either. Empty if there is no such class."""
+    """Returns a class of parties that are all late by about as much: the distance between them and the others is at
+    least twice the range within either. Empty if there is no such class."""
     instances = arrivals.instances
     in_steps = np.flatnonzero(instances.step >= 0)
     waits = arrivals.charged_waits_ps[in_steps].sum(axis=1)

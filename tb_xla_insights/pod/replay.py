@@ -17,8 +17,8 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
     party is at the end than at the beginning.
 
     An instance that is over earlier makes all its members earlier by as much from then on. Waiting for point-to-point
-    data becomes shorter by as much as any party is earlier, at best. A party with more work on its host than that
-    allows is no earlier than its work.
+    data becomes shorter by as much as any party is earlier, at best. A party that is not late arrives no earlier than
+    the work of its host allows.
     """
     instances = arrivals.instances
     is_late = np.zeros(len(arrivals.parties), np.bool_)
@@ -49,7 +49,7 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
         work_limit.record_arrival(row, arrival_shift_ps[row])
         last_arrival = int((instances.begin_ps[row] - arrival_shift_ps[row])[present].max())
         end_shift_ps[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
-        # A party that does not reach the wait, as its work before takes that long, is no earlier than its work.
+        # For no party does the instance end before the party itself starts to wait.
         max_earlier = instances.end_ps[row] - instances.wait_start_ps[row] + arrival_shift_ps[row]
         earlier_ps[present] = np.minimum(end_shift_ps[row], max_earlier)[present]
     arrival_shift_ps = np.where(instances.present, arrival_shift_ps, 0)

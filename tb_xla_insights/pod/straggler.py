@@ -73,18 +73,22 @@ def _title(comparison: HostComparison) -> str:
             f"In each step another {'core' if comparison.core_arrivals else 'host'} holds up {waiting_hosts}"
         )
     step = _step_number(comparison) if comparison.frequency == "once" else None
-    whom = waiting_hosts if step is None else f"{waiting_hosts} in step {step}"
+    waiting_text = waiting_hosts if step is None else f"{waiting_hosts} in step {step}"
     if len(names) == 1:
         verb = "holds up" if step is None else "held up"
         cause = comparison.causes[0]
         core = cause.core if cause and not comparison.core_arrivals else None
-        with_core = [f"{_core_name(core)} of {names[0]} {verb} {whom}"] if core else []
-        return first_fitting_title(*with_core, f"{names[0]} {verb} {whom}", f"One host {verb} {whom}")
+        with_core = [f"{_core_name(core)} of {names[0]} {verb} {waiting_text}"] if core else []
+        return first_fitting_title(
+            *with_core, f"{names[0]} {verb} {waiting_text}", f"One host {verb} {waiting_text}"
+        )
     verb = "hold up" if step is None else "held up"
     parties = "cores" if comparison.core_arrivals else "hosts"
-    with_names = [f"{join_words(names)} {verb} {whom}"] if len(names) <= MAX_NAMED else []
+    with_names = [f"{join_words(names)} {verb} {waiting_text}"] if len(names) <= MAX_NAMED else []
     party_count = count(len(comparison.party_arrivals.parties))
-    return first_fitting_title(*with_names, f"{count(len(names))} of {party_count} {parties} {verb} {whom}")
+    return first_fitting_title(
+        *with_names, f"{count(len(names))} of {party_count} {parties} {verb} {waiting_text}"
+    )
 
 
 def waiting_hosts_text(comparison: HostComparison) -> str:

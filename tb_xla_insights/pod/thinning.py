@@ -24,7 +24,7 @@ def limit_rows(host: HostCollectives, max_rows: int) -> HostCollectives:
     """
     if len(host) <= max_rows:
         return host
-    halvings, is_outermost = 0, _first_and_last(host)
+    halvings, is_first_or_last = 0, _first_and_last(host)
     hashes = np.array(
         [crc32(f"{instruction.program}/{instruction.name}".encode()) for instruction in host.instructions],
         np.int64,
@@ -32,7 +32,7 @@ def limit_rows(host: HostCollectives, max_rows: int) -> HostCollectives:
     limited = host
     while len(limited) > max_rows and halvings < _MAX_HALVINGS:
         halvings += 1
-        is_selected = is_outermost | (hashes & ((1 << halvings) - 1) == 0)
+        is_selected = is_first_or_last | (hashes & ((1 << halvings) - 1) == 0)
         limited = host.select(is_selected[host.instruction])
     while len(limited) > max_rows and limited.repetition.max():
         limited = limited.select(limited.repetition <= limited.repetition.max() // 2)
@@ -48,6 +48,6 @@ def _first_and_last(host: HostCollectives) -> NDArray[np.bool_]:
     index_in_run = occurrence_index(host.core[order], host.run[order])
     first = np.flatnonzero(index_in_run == 0)
     last = np.append(first[1:], len(order)) - 1
-    is_outermost = np.zeros(len(host.instructions), np.bool_)
-    is_outermost[host.instruction[order[np.concatenate((first, last))]]] = True
-    return is_outermost
+    is_first_or_last = np.zeros(len(host.instructions), np.bool_)
+    is_first_or_last[host.instruction[order[np.concatenate((first, last))]]] = True
+    return is_first_or_last

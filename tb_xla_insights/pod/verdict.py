@@ -1,4 +1,4 @@
-"""The sentence at the top of the view Hosts."""
+"""The sentences at the top of the view Hosts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from tb_xla_insights.english import plural
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import cause_text
-from tb_xla_insights.units import brief_time, brief_times, share
+from tb_xla_insights.units import brief_time, brief_times, count, share
 
 
 def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
-    """Returns which hosts hold up the others, why, and how long these wait; or that none does; or why none is known.
+    """Returns which hosts hold up the others, why, and how long the others wait; or that none does; or why it is not
+    known.
     `hosts_total`: the number of hosts of the session, if not all may have been read."""
     late_hosts = comparison.late_hosts
     if comparison.state == "no_collectives":
@@ -20,7 +21,7 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
     if comparison.state == "clocks_apart":
         return "The clocks of these hosts cannot be related: their arrivals are not compared."
     if comparison.state == "one_host" and hosts_total > 1:
-        return f"One of {hosts_total:,} hosts has been read: there are no others to compare it with."
+        return f"One of {count(hosts_total)} hosts has been read: there are no others to compare it with."
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
         return "One host: there are no others to wait for. If the job has more hosts, capture them all in one session."
     if late_hosts.kind == "unknown":

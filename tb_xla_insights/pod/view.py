@@ -38,7 +38,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
     hosts_with_row = _hosts_with_row(comparison)
     columns = _present_columns(comparison)
     charges = arrivals.charges_ps()[:-1]
-    detailed = sorted(
+    detailed_hosts = sorted(
         {*hosts_with_row, *([] if comparison.median_host is None else [comparison.median_host])}
     )
     waits_ps = comparison.late_hosts.waits_ps if comparison.late_hosts.kind != "unknown" else None
@@ -69,7 +69,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
         "step_difference_us": _step_differences(comparison),
         "charges": _charges(comparison, charges) if is_compared else no_charges,
         "class_us": [_us(means_ps) for means_ps in table.means_ps[:, columns]],
-        "step_class_us": {str(host): step_class_times(comparison, host) for host in detailed},
+        "step_class_us": {str(host): step_class_times(comparison, host) for host in detailed_hosts},
         "cores": core_rows(comparison),
     }
 
@@ -113,7 +113,7 @@ def _order(comparison: HostComparison) -> list[int]:
 
 
 def _hosts_with_row(comparison: HostComparison) -> list[int]:
-    """Returns the hosts with their own row: the late ones first; no host whose lateness clock errors may explain."""
+    """Returns the hosts with their own row: the late ones, then others whose lateness clock errors cannot explain."""
     arrivals, late_hosts = comparison.arrivals, comparison.late_hosts
     if comparison.state != "compared" or late_hosts.kind == "none":
         return []

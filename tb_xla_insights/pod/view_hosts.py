@@ -124,7 +124,7 @@ def _exact_us(time_ps: int | None) -> float | None:
 
 
 def core_rows(comparison: HostComparison) -> list[HostCore] | None:
-    """Returns the view's `cores`: those of the late hosts, or of the only host."""
+    """Returns the view's `cores`: those of the late hosts, or of the only host; None if no host is late."""
     if comparison.core_arrivals:
         max_late = comparison.core_arrivals.max_late_ps()
         return [
@@ -165,7 +165,8 @@ def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
 
 
 def _median_us(late_ps: Int64) -> int:
-    """Returns the median of the steps in which the core takes part (0 or more)."""
+    """Returns the median lateness in microseconds over the steps in which the core takes part, where `late_ps` is not
+    negative."""
     late_ps = late_ps[late_ps >= 0]
     return int(np.median(late_ps)) // PS_PER_US if len(late_ps) else 0
 

@@ -144,7 +144,7 @@ class Recorder:
             self._texts[name] = text if text.endswith("\n") else f"{text}\n"
 
     def _captures(self) -> set[FileInfo]:
-        """The captures in the logdir's sessions, without those of runs below it. Raises InputError."""
+        """The captures in the logdir's sessions, without those of logdirs below it. Raises InputError."""
         root = f"{self._logdir}/plugins/profile"
         contents = captures_under(root)
         if root in contents.unreadable:

@@ -136,8 +136,9 @@ class ServerTracer:
 
 
 def tracer(server: str | None, python: bool) -> Tracer:
-    """The tracer of the framework that this process has imported, else of an installed one. `python`: whether to record
-    every Python call, if the framework can. Raises InputError if there is no framework and no `server`."""
+    """The tracer of the `server` if one is given; else of the framework that this process has imported, else of an
+    installed one. `python`: whether to record every Python call, if the framework can. Raises InputError if there is no
+    framework and no `server`."""
     name = next((package for package in _FRAMEWORKS if package in sys.modules), None)
     if name is None and not server:
         name = next((package for package in _FRAMEWORKS if util.find_spec(package)), None)

@@ -1,4 +1,4 @@
-"""Documents that the views of a session share, cached with the session."""
+"""Documents of a session's views, cached with the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Answer = TypeVar("Answer")
 
 
 def cached_view(session: SessionTrace, name: str, build: Callable[[SessionTrace], Answer]) -> Answer:
-    """The document of that name, built once even if several threads request it at the same time (see `memoised_on`)."""
+    """Returns `build(session)`, built once under this name even if several threads request it at the same time (see
+    `memoised_on`)."""
     return memoised_on(session, name, lambda: build(session))
 
 
@@ -26,5 +27,5 @@ def whole_report(session: SessionTrace) -> Report:
 
 
 def cache_report(session: SessionTrace, report: Report) -> None:
-    """Caches a merged report with the session, for its views, whether or not hosts are in memory."""
+    """Caches the report of all hosts with a session, so that its views need no host in memory."""
     cached_view(session, "report", lambda _: report)

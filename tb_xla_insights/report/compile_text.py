@@ -29,8 +29,7 @@ def compile_state(row: Mapping[str, Any]) -> str:
 
 def difference_text(row: Mapping[str, Any]) -> str | None:
     """How the graph differs from the nearest one, as a phrase. It begins with a capital letter unless it begins with a
-    shape. None if the difference is unknown, and in the warm-up without a nearest graph, when
-    every graph is new."""
+    shape. None if the difference is unknown, and in the warm-up without a nearest graph, when every graph is new."""
     text = row["difference"]
     if text is None or (row["warm_up"] and row["nearest"] is None):
         return None
@@ -46,7 +45,8 @@ def compile_heading(row: Mapping[str, Any]) -> str:
 
 
 def compile_reason(row: Mapping[str, Any]) -> str:
-    """Why a graph was compiled: the cause from a debug log, and what is new in the graph."""
+    """Why a graph was compiled: the cause from a debug log, and what is new in the graph; a sentence that says so if
+    neither is known."""
     difference = difference_text(row)
     sentences = ([f"Cause: {row['cause']}."] if row["cause"] else []) + (
         [f"{difference}."] if difference else []

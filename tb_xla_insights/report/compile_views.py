@@ -41,9 +41,9 @@ _CAUSES_SOURCE = "from the debug log beside the capture"
 
 def compiles(session: SessionTrace) -> Compiles:
     """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
-    warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
-    steps]` in the order of steps); the counts of a metrics report beside the capture; the source of the causes
-    (`note`), and how to record them."""
+    warm-up); the first _MAX_GRAPHS graphs, each with the steps in which it was compiled or ran; the steps' numbers and
+    hosts (`step_hosts`: `[host, number of steps]` in the order of steps); the counts of a metrics report beside the
+    capture; the source of the causes (`note`), and how to record them."""
     return cached_view(session, "compiles", _compiles)
 
 
@@ -119,12 +119,12 @@ def _graphs(session: SessionTrace) -> dict[str, Any]:
     graphs: dict[str, Any] = {}
     offset = 0
     hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
-    for steps, graphs_of_host in hosts:
+    for step_count, graphs_of_host in hosts:
         for name, row in graphs_of_host.items():
             graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))
             graph["compiles"] += row["compiles"]
             graph["cost_ps"] += row["cost_ps"]
             graph["program_ids"] += [id_ for id_ in row["program_ids"] if id_ not in graph["program_ids"]]
             graph["steps"] |= {str(step + offset): state for step, state in row["steps"].items()}
-        offset += steps
+        offset += step_count
     return graphs

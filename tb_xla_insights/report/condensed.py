@@ -26,8 +26,8 @@ _NAMED_WAIT_SHARE = 0.98
 
 @dataclass(frozen=True)
 class DeviceGroup:
-    """Several devices as one row: their names, their host (empty: several hosts), mean times per core, and the duty
-    cycle of all of them together."""
+    """Several devices as one row: their names, their host (empty for a group that may span hosts), mean times per core,
+    and the duty cycle of all of them together."""
 
     names: Sequence[str]
     host: str
@@ -41,7 +41,8 @@ def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceG
     """The devices with the lowest duty cycles, and all others (None without any).
 
     The duty cycles are those by `definition`, a key of the report's `duty`. Cores of one host with equal duty cycles,
-    to the tenth of a percent, form one group. A group is named if it is more than INFO_SHARE below the median device.
+    to the tenth of a percent, form one group. The MAX_NAMED_GROUPS lowest groups are returned individually if their
+    duty cycle is more than INFO_SHARE below the median device's.
     """
     devices_by_duty: dict[tuple[str, int], list[Row]] = {}
     for device in devices:
@@ -134,7 +135,7 @@ def _name_range(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class StepAcrossHosts:
-    """The steps of many hosts with one number: the number of hosts that have it, the median time, the longest step."""
+    """The same step on all hosts: the number of hosts that have it, its median time, and its longest occurrence."""
 
     name: str
     number: int

@@ -33,13 +33,13 @@ _LIBRARY = re.compile(
 _ADVICE = re.compile(r"\bpt-xla-profiler:(.*)")
 _UNLOWERED = re.compile(r"FRAME \(count=(\d{1,18})\):")
 _SECTIONS = ("cause", "graph", "frames")
-"""The sections of a block, by a word of their headings (of frames in the singular)."""
+"""The sections of a block. A section's heading contains its name, without the final s."""
 
 
 @dataclass
 class DebugText:
-    """The content of one file: compilations and executions in order, the profiler's own advice, and lines that are not
-    understood. `advice` has the last line on each metric that is fetched too often; and the name of each op that is not
+    """The content of one file: compilations and executions in order, the profiler's own advice, and incomplete blocks
+    (`unread`). `advice` has the last line on each metric that is fetched too often; and the name of each op that is not
     lowered, or its frame, with the number of its occurrences."""
 
     compilations: list[DebugLogBlock] = field(default_factory=list)

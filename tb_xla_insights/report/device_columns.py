@@ -52,7 +52,7 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> Device
     idle_by_id = {row["id"]: row for row in whole_steps}
     idle = [idle_by_id.get(row["id"]) for row in devices]
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
-    # Similar columns compress well next to each other: ops within the devices' span and within the capture.
+    # Similar columns compress well next to each other: the two definitions by ops follow that by modules.
     definitions = (
         sorted(devices[0]["duty"], key=lambda definition: definition != "modules") if devices else []
     )

@@ -24,12 +24,12 @@ def session_report(
     Files beside the capture (`report.sidecars`) are read at the first call. `samples_per_step` overrides the number in
     the recording's file.
     """
-    merged = ReportMerger(session.name, session.path, all_gaps)
+    merger = ReportMerger(session.name, session.path, all_gaps)
     for diagnostic in session.diagnostics:
-        merged.skip(diagnostic)
+        merger.add_diagnostic(diagnostic)
     for trace in session.traces:
-        merged.add(summarise(trace, session.name, session.path, all_gaps, samples_per_step))
-    return merged.document()
+        merger.add(summarise(trace, session.name, session.path, all_gaps, samples_per_step))
+    return merger.document()
 
 
 def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:

@@ -15,9 +15,9 @@ from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_st
 from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
+from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.usual_step import usual_step
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
@@ -36,8 +36,8 @@ _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhe
 _MAX_RUNS = 2000
 _MAX_PROGRAM_PAIRS = 50
 _MAX_DEVICE_CHOICES = 16
-"""The most choices of devices whose sums are cached with a session, as n devices have 2^n choices. The sums of the demo
-session with eight devices take 13 kB, and 50 ms to compute."""
+"""The most choices of devices whose sums are cached with a session. Without a limit, n devices would have 2^n choices;
+the sums of the demo session with eight devices take 13 kB, and 50 ms to compute."""
 
 _DeviceIds = frozenset[str] | None
 """The ids of chosen devices; None for all."""
@@ -50,8 +50,8 @@ def executions(
     by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the runs
     of one step.
 
-    `step` is an index into the report's `steps`; by default the usual step (`usual_step`). `devices` (ids) restricts
-    everything to the runs on these devices. `core_steps` turns sums over device runs into means per step and core:
+    `step` is an index into the report's `steps` (None: the one of `default_step`). `devices` (ids) restricts everything
+    to the runs on these devices. `core_steps` turns sums over device runs into means per step and core:
     all runs over runs per step, so that runs of steps that the capture cuts count in the mean of a run only. It is None
     without steps.
 
@@ -64,7 +64,7 @@ def executions(
         None if devices is None else frozenset(devices).intersection(device.id for device in session.devices)
     )
     sums = _cached_executions(session, device_ids)
-    step_index = usual_step(report) if step is None else step
+    step_index = default_step(report) if step is None else step
     return {
         "executions": sums["executions"],
         "kinds": sums["kinds"],

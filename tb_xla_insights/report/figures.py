@@ -117,7 +117,7 @@ def _work_meaning(step_idle: Document, basis: str, wait_for_hosts_ps: int) -> st
 
 
 def _edges_note(step_idle: Document) -> str:
-    """The share of idle time that duty cycle and gaps leave out, if it is relevant."""
+    """A clause on the share of idle time that duty cycle and gaps leave out; empty if it is irrelevant."""
     sums = step_idle["all_cores"]
     if not sums or not sums["idle_ps"] or sums["edges_ps"] < INFO_SHARE * sums["idle_ps"]:
         return ""
@@ -132,7 +132,7 @@ def _mean_wait_ps(report: Document) -> int:
 
 
 def left_out_note(step_idle: Document) -> str | None:
-    """The hosts that are in none of the means, and why; None if all are."""
+    """A sentence that names the hosts that the means leave out, and why; None if they include all."""
     hosts = step_idle["left_out"]
     if not hosts:
         return None
@@ -144,8 +144,8 @@ def left_out_note(step_idle: Document) -> str | None:
 
 
 def idle_rows(step_idle: Document) -> list[tuple[str | None, int, int]]:
-    """The parts of the devices' idle time: class, mean per step and core, and sum over all cores, in ps. The largest
-    mean comes first, and last the time in gaps under 10 µs, whose class is None. Empty without idle time."""
+    """The devices' idle time as rows of class, mean per step and core, and sum over all cores, in ps. The largest mean
+    comes first, and last the time in gaps under 10 µs, whose class is None. Empty without idle time."""
     if not step_idle["idle_ps"]:
         return []
     total_by_class = step_idle["all_cores"]["by_class_ps"]
@@ -156,8 +156,8 @@ def idle_rows(step_idle: Document) -> list[tuple[str | None, int, int]]:
 
 
 def idle_table(step_idle: Document) -> tuple[list[Document], Document]:
-    """The rows and the sums of the table of idle time by cause. Times are rounded so that they add up as printed; the
-    class of the row for short gaps is None."""
+    """The rows and the sums of the table of idle time by cause, for `step_idle` with idle time. Times are rounded so
+    that they add up as printed; the class of the row for short gaps is None."""
     classes, means, totals = zip(*idle_rows(step_idle), strict=True)
     mean_ps, total_ps = step_idle["idle_ps"], step_idle["all_cores"]["idle_ps"]
     sums = {"idle_ps": mean_ps, "share": 1.0, "all_cores_ps": total_ps}

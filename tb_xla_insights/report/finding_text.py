@@ -78,8 +78,9 @@ def leading_limit(report: Row) -> Row | None:
 
 
 def limit_text(limit: Row, mistakes: Row) -> str:
-    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`: the largest limit of a report with
-    these `mistakes`, and the step without them, with and without the limit."""
+    """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
+    makes of the step without mistakes. Without a replay, the share of the devices' time that the limit explains.
+    `mistakes`: the report's."""
     step, without = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
     if step is None or without is None:
         return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
@@ -87,20 +88,20 @@ def limit_text(limit: Row, mistakes: Row) -> str:
 
 
 def mean_steps_per_host(report: Row) -> int:
-    """The mean number of steps of a host: how often an event occurs that every step has."""
+    """The mean number of steps of a host: the number of occurrences per host of an event that is in every step."""
     steps = report["steps"]
     return round(len(steps) / (len({step["host"] for step in steps}) or 1))
 
 
 def _gain_of_all_mistakes(report: Row) -> str:
-    """The gain of fixing all mistakes, from one replay without them: `together at best: mean 290.8 → 219.3 ms`.
-    The first time is the devices' work for a step if that is longer than the mean step, for example because the last
-    step's work continues after it; the mean step is then given as well."""
+    """The gain of fixing all mistakes, from one replay without them: `together at best: mean 290.8 → 219.3 ms`; empty
+    without a replay or a gain. In place of the mean step, the first figure is the devices' work for a step if that is
+    longer, for example because the last step's work continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
     step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
     if not step or fixed is None or step == fixed:
         return ""
-    durations = [step["duration_ps"] for step in report["steps"]]
+    durations = [row["duration_ps"] for row in report["steps"]]
     mean = sum(durations) // len(durations)
     if step - mean < _MIN_EXCESS_SHARE * mean:
         return f"together at best: mean {change_text(step, fixed)}"
@@ -113,8 +114,8 @@ def gain_of(finding: Row, report: Row) -> Gain:
     "Findings")
 
     - A recurring mistake: the share of the usual step, and the usual step before and after the fix.
-    - A mistake that occurred once: its whole cost, since its share depends on the number of steps in the capture, and
-      the mean step.
+    - A mistake that occurred once: its whole cost, and the mean step before and after the fix. The gain as a share
+      would depend on the number of steps in the capture.
     - A limit: the share of the step that remains without all mistakes.
     - A finding that cannot be replayed: the share of the devices' spans that it explains.
     - A finding that is neither a mistake nor a limit has no gain; it precedes those that have one.
@@ -123,11 +124,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["kind"] is None and any(candidate["gain"] for candidate in report["findings"]):
         return Gain("", "see the gains below")
     if finding["step_if_fixed_ps"] is None:
-        return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
+        return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no gain")
     if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
         return Gain("", _why_no_gain(finding, report))
     if gain <= 0:
-        return Gain("", "no time to gain")
+        return Gain("", "no gain")
     step, basis = finding["step_ps"], "of a step"
     worst = finding["gain_at_worst"]
     if gain - worst < MAX_GAIN_SPREAD * gain:

@@ -14,11 +14,11 @@ _MAX_LISTED_GAPS = 20
 """The most gaps that a finding shows."""
 
 _MIN_EXPLAINED_SHARE = 0.01
-"""The smallest share of a gap for which a finding is listed."""
+"""The smallest share of a gap that a finding must explain to be listed."""
 
 _SIMILAR_SHARE = 0.95
-"""Gaps in which a finding explains at least this share of its maximum are ordered by length: cores and steps differ by
-less."""
+"""A finding explains some time in each gap. The gaps with at least this share of the longest such time are ordered by
+length, because one gap differs by less from core to core and from step to step."""
 
 _MIN_REASON_SHARE = 1 / 3
 """The smallest share of a gap that a mistake must explain to be its reason."""
@@ -27,8 +27,8 @@ _MIN_REASON_SHARE = 1 / 3
 def more_to_gain(
     gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]
 ) -> str:
-    """The gain without the largest limit, as in the verdict, if the gap has a reason (`reason_of_gap`) and the limit
-    comes before the mistakes; else empty. `times_by_finding`: those of `findings_of_gap`."""
+    """A sentence on the gain without the largest limit, as in the verdict, if the gap has a reason (`reason_of_gap`)
+    and the limit comes before the mistakes; else empty. `times_by_finding`: those of `findings_of_gap`."""
     limit = leading_limit(report)
     if limit is None or reason_of_gap(gap, times_by_finding, report) is None:
         return ""

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.catalog.classes import ClassName
     from tb_xla_insights.schema.gaps_route import ThreadTime
 
-_MIN_DESCRIBED_SHARE = 0.8
-"""The share of a gap that its sentence describes; the table beside it has the rest."""
+_DESCRIBED_SHARE = 0.8
+"""A gap's sentence names classes until they have this share of the gap, but at most _MAX_DESCRIBED; the table beside it
+has the rest."""
+_MAX_DESCRIBED = 3
 
 _Key = TypeVar("_Key")
 
@@ -29,21 +31,19 @@ def cause_text(row: Mapping[str, Any]) -> str:
 
 
 def patterns_with_kind(gaps: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The patterns of a report's `gaps`, each with the `kind` of most time in the listed gaps that have its cause; None
-    if none is listed."""
-    times: dict[tuple[Any, ...], Counter[str]] = {}
-    for gap in gaps["items"]:
-        times.setdefault(_pattern_and_cause(gap), Counter())[gap["kind"]] += gap["duration_ps"]
-    kinds = {key: kind_times.most_common(1)[0][0] for key, kind_times in times.items()}
-    return [{**pattern, "kind": kinds.get(_pattern_and_cause(pattern))} for pattern in gaps["patterns"]]
+    """The patterns of a report's `gaps`, each with its `kind`: `queued` if its cause is `wait` and its queued gaps have
+    more than half of that cause's time, else None."""
+    return [{**pattern, "kind": "queued" if _is_queued(pattern) else None} for pattern in gaps["patterns"]]
 
 
-def _pattern_and_cause(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["before"], row["after"], row["inside_run"], row["cause"]
+def _is_queued(pattern: Mapping[str, Any]) -> bool:
+    waits_ps: int = pattern["by_cause_ps"].get("wait", 0)
+    return pattern["cause"] == "wait" and 2 * int(pattern["queued_ps"]) > waits_ps
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
-    """The causes of a gap, from its row in the report: what the host did in most of it, at most three classes.
+    """The causes of a gap, from its row in the report: what the host did in most of it, at most _MAX_DESCRIBED classes;
+    of a queued gap, that the device waited for something other than the host.
 
     If the launch waited for a thread or for its run in much of the gap, the sentence follows the gap's chain: what the
     host did before, and how long the launch waited. `host` is the name of the host in a session of several. The length
@@ -73,16 +73,16 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     activities = {phrases[key]: ps for key, ps in described.items() if isinstance(key, str)}
     times = brief_times(*activities.values())
     activity_text = join_words([f"{text} ({time})" for text, time in zip(activities, times, strict=True)])
-    reason = "Nothing was queued" if kind == "starved" else "What was queued is not known"
+    reason = "Nothing was queued" if kind == "starved" else "It is not known whether anything was queued"
     first = f"{reason}: {host or 'the host'} {activity_text}." if activities else ""
     return " ".join(filter(None, (first, _waits_text(gap, waits) if waits else "")))
 
 
 def _longest(times: Mapping[_Key, int], duration_ps: int) -> dict[_Key, int]:
-    """The longest times, until they are _MIN_DESCRIBED_SHARE of the duration; at most three."""
+    """The longest times, until they are _DESCRIBED_SHARE of the duration; at most _MAX_DESCRIBED."""
     longest: dict[_Key, int] = {}
-    for key, ps in sorted(times.items(), key=lambda pair: -pair[1])[:3]:
-        if sum(longest.values()) < _MIN_DESCRIBED_SHARE * duration_ps:
+    for key, ps in sorted(times.items(), key=lambda pair: -pair[1])[:_MAX_DESCRIBED]:
+        if sum(longest.values()) < _DESCRIBED_SHARE * duration_ps:
             longest[key] = ps
     return longest
 

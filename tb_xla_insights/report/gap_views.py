@@ -277,7 +277,7 @@ def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
     if together == duration:
         return " All cores of the host are idle meanwhile."
     if not gap["all_cores_idle_ps"]:
-        return " At least one other core of the host works throughout."
+        return " At any time, at least one other core of the host works."
     return f" All cores of the host are idle for {together} of it; for the rest, some of them work."
 
 
@@ -287,8 +287,8 @@ def _includes_gap(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
 
 
 def _gaps_by_start(session: SessionTrace) -> dict[tuple[str, int], Gap]:
-    """Gaps by device and start: all gaps of the hosts in memory if these are chosen hosts, and the longest gaps of the
-    session."""
+    """Gaps by device and start: those of the report. The report of a session of which chosen hosts are in memory may
+    list only the longest gaps; all gaps of these hosts are included as well."""
     gaps_of_chosen_hosts = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
     items = [*gaps_of_chosen_hosts, *whole_report(session)["gaps"]["items"]]
     return {(item["device"], item["start_ps"]): item for item in items}

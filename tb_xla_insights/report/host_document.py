@@ -45,7 +45,7 @@ SCHEMA_VERSION = 1
 
 def session_head(session: SessionTrace) -> SessionHead:
     """The report's `session`: times in ps, the epoch time as a decimal string because a double cannot hold it;
-    `description` is the text of the file beside the capture, None without one."""
+    `description` is the text of the description file beside the capture, None without one."""
     return {
         "name": session.name,
         "path": session.path,
@@ -141,12 +141,12 @@ def host_report(
 
 
 def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
-    """The report's keys about propagation and ops; and whether any op has a scope of its own or from the instructions
-    that it calls, or is of a program that ran with scopes."""
+    """The report's keys about propagation and ops; and whether the capture has scopes: in the names of ops, in the
+    instructions that ops call, or, if all devices are derived from host events, in the programs that ran."""
     document = propagation_report(session)
     has_scopes = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     has_scopes |= any(
-        find_ops(trace).working
+        find_ops(trace).working_scopes
         for trace in session.traces
         if all(device.from_host_events for device in trace.devices)
     )

@@ -14,7 +14,7 @@ _MAX_LATE_HOSTS = 8
 def rank_hosts(report: Mapping[str, Any]) -> HostRanks:
     """Indices into the report's `session.hosts` of the hosts to look at first; of equal hosts the first.
 
-    - `slowest`: the host that others wait for longest; if hosts are not compared, that with the longest median step.
+    - `slowest`: the host that others wait for longest; if they wait for none, that with the longest median step.
     - `median`: the median host of the finding on stragglers, else the host with the median step.
     - `late`: the hosts that others wait for, the longest wait first, at most _MAX_LATE_HOSTS.
     """

@@ -61,7 +61,7 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
     in `unit`, `percentiles`), `fallbacks` and `figures` are those of the metrics report from the end of the trace.
     `difference` has the differences to the report from before it. `against_trace` has counts of the report and of the
     trace side by side. `dynamo` is an explanation of torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs,
-    `unread` has the lines that were not understood.
+    `advice` is the advice in them, and `unread` has the lines that were not understood.
     """
     sidecars = read_sidecars(session)
     if not sidecars.files:
@@ -131,9 +131,10 @@ def _difference(sidecars: Sidecars) -> MetricsDifference | None:
 
 
 def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
-    """Counts that a metrics report and the trace both have: `operation`, `metrics` (None: not in the report),
-    `since_earlier_report` (the count since the report from before the trace) and `trace`. A report covers at least the
-    capture of its own process, so `agrees` is false if it counts less than the host with the lowest count."""
+    """Counts of operations in a metrics report and in the trace: `operation`, `metrics` (None: not in the report),
+    `since_earlier_report` (the count since the report from before the trace; None without one) and `trace`. Operations
+    that occur in neither have no row. A report covers at least the capture of its own process, so `agrees` is false if
+    it counts less than the host with the lowest count."""
     sidecars = read_sidecars(session)
     if sidecars.metrics is None or not session.traces:
         return []

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.sidecars import Metrics, UnparsedLine
 _HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
 _FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")
 _PERCENTILE = re.compile(r"\s*(\d+(?:\.\d+)?)%=(\S+)\s*")
-# Rates follow from the other fields, over a time that the report does not have.
+# Rates are the other fields divided by a time that the report does not contain.
 _IGNORED_FIELDS = ("ValueRate", "Rate")
 # PyTorch/XLA prints 64-bit numbers in the C locale: at most 18 digits, a decimal point, no digit groups.
 _COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -42,7 +42,7 @@ def parse_metrics(text: str, file: str = "") -> Metrics | None:
         if head := _HEAD.match(line):
             report.begin(head[1], head[2], number)
         elif report.is_open and (field := _FIELD.match(line)):
-            report.field(field[1], field[2], UnparsedLine(file, number, line.strip()), terminated)
+            report.add_field(field[1], field[2], UnparsedLine(file, number, line.strip()), terminated)
         else:
             report.end()
     report.end()
@@ -58,7 +58,7 @@ class _Report:
         self.unread: list[UnparsedLine] = []
         self._file = file
         self._kind = self._name = ""
-        self._line = self._fields = 0
+        self._line = self._field_count = 0
 
     @property
     def is_open(self) -> bool:
@@ -71,20 +71,20 @@ class _Report:
 
     def begin(self, kind: str, name: str, line: int) -> None:
         self.end()
-        self._kind, self._name, self._line, self._fields = kind, name, line, 0
+        self._kind, self._name, self._line, self._field_count = kind, name, line, 0
 
     def end(self) -> None:
         """Ends the current metric or counter; one without fields was cut off."""
-        if self._kind and not self._fields:
+        if self._kind and not self._field_count:
             self.unread.append(UnparsedLine(self._file, self._line, f"{self._kind}: {self._name}"))
         self._kind = ""
 
-    def field(self, name: str, value: str, line: UnparsedLine, complete: bool) -> None:
-        self._fields += 1
+    def add_field(self, name: str, value: str, line: UnparsedLine, terminated: bool) -> None:
+        self._field_count += 1
         if name in _IGNORED_FIELDS:
             return
         parse_field = self._parse_counter_field if self._kind == "Counter" else self._parse_metric_field
-        if not complete or not parse_field(name, value):
+        if not terminated or not parse_field(name, value):
             self.unread.append(line)
 
     def _parse_counter_field(self, name: str, value: str) -> bool:
@@ -112,12 +112,12 @@ class _Report:
 
 
 def parse_count(text: str) -> int | None:
-    """Parses an integer; None if the text is none."""
+    """Parses an integer of at most 18 digits; None for any other text."""
     return int(text) if _COUNT.fullmatch(text) else None
 
 
 def parse_quantity(text: str) -> tuple[float | int | None, str | None]:
-    """Parses the value and unit (`ps`, `bytes` or None) of a metric's accumulated total: `01s147ms508.595us`,
+    """Parses the value and unit (`ps`, `bytes` or None) of a metric's total or percentile: `01s147ms508.595us`,
     `171.02KB`, `716.00`. The value is None if the text is not understood."""
     if match := _NUMBER.fullmatch(text):
         number = float(match[1])

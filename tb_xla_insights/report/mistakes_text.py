@@ -11,7 +11,8 @@ from tb_xla_insights.units import part_text, share, time_text
 def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
     """`2 mistakes cost up to 69.5 of 290.8 ms a step, first: 324.5 MB sent each step`; if all occurred once `A mistake
     costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms in a
-    usual step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `steps`: the mean number of steps per host.
+    usual step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `totals`: the report's `mistakes`; `steps`:
+    the mean number of steps per host.
 
     The cost of a mistake that occurred once is given whole, since its share of a step would depend on the number of
     steps in the capture."""
@@ -33,8 +34,8 @@ def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, 
 def _cost_per_step(
     mistakes: Sequence[Mapping[str, Any]], step_ps: int, fixed_ps: int, step_name: str, unfixed_step_ps: int
 ) -> str:
-    """What recurring mistakes cost of a step of `step_ps`, which is called `step_name`. The `step_if_fixed_ps` of each
-    mistake counts from `unfixed_step_ps`."""
+    """The clause on what recurring mistakes cost of a step of `step_ps`, which is called `step_name`. The fix of one
+    mistake shortens the step `unfixed_step_ps` to its `step_if_fixed_ps`."""
     cost = part_text(step_ps - fixed_ps, step_ps)
     fixed_step_ps = mistakes[0].get("step_if_fixed_ps") if len(mistakes) == 1 else None
     # One relevant mistake, but the replay without all mistakes gains more than its own fix.

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding, Verdict
     from tb_xla_insights.schema.report import Report
 
-_NEEDS_ALL_HOSTS = ("exposed_collectives", "device_bound", "below_roofline")
+_FINDINGS_OF_ALL_HOSTS = ("exposed_collectives", "device_bound", "below_roofline")
 """Findings that need all hosts: apparent work may be waiting for a host that has not been read yet."""
 _MAX_NAMED_MISTAKES = 2
 
 
 def partial_report(report: Report) -> Report:
     """The report of the hosts read so far, without findings that need all hosts, and with a verdict without a gain."""
-    findings = [finding for finding in report["findings"] if finding["id"] not in _NEEDS_ALL_HOSTS]
+    findings = [finding for finding in report["findings"] if finding["id"] not in _FINDINGS_OF_ALL_HOSTS]
     verdict: Verdict = {"text": _verdict_text(report, findings), "severity": "info"}
     return {**report, "findings": findings, "verdict": verdict}
 

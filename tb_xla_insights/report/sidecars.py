@@ -132,7 +132,7 @@ def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
 
 def _pair_reports(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
     """The metrics reports from before the trace and from its end. Of several processes' files, a pair whose names are
-    equal except for the words that mean before and after."""
+    equal except for the words that mean before and after. If all names mean before, the first is taken for the end."""
     before = [report for report in reports if _WORDS_BEFORE & _words(report.file)]
     after = [report for report in reports if report not in before]
     if not after:

@@ -67,9 +67,9 @@ class StepRows(Sequence["Step"]):
         return cls([_HostSteps(len(rows), columns, classes, host_ps)])
 
     @classmethod
-    def joined(cls, parts: Sequence[StepRows]) -> StepRows:
+    def concatenated(cls, tables: Sequence[StepRows]) -> StepRows:
         """Concatenates tables without copying their columns."""
-        return cls([host for part in parts for host in part._hosts])
+        return cls([host for table in tables for host in table._hosts])
 
     def shifted(self, steps: int = 0, by_ps: int = 0) -> StepRows:
         """The same rows with `steps` added to their indices and `by_ps` to their starts."""

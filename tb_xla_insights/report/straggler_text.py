@@ -36,8 +36,8 @@ def late_hosts_name(finding: Mapping[str, Any]) -> str:
 
 
 def is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping[str, Any]) -> bool:
-    """Whether only late hosts have a finding, by the evidence of it and of the straggler finding. It is then the cause
-    of their lateness and no further mistake."""
+    """Whether only late hosts have a finding, by its evidence and that of the straggler finding. Such a finding names
+    the cause of their lateness, and is no further mistake."""
     hosts = straggler_evidence["hosts"]
     return evidence.get("host") in hosts and evidence["hosts"] <= len(hosts)
 

@@ -42,8 +42,8 @@ def throughput_text(row: Mapping[str, Any]) -> str:
 
 
 def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
-    """The samples per step in the recording's file; None unless that is a number above 0, since any program may have
-    written the file."""
+    """The samples per step in the recording's file; None unless that is a number above 0 and at most
+    MAX_SAMPLES_PER_STEP, since any program may have written the file."""
     samples = (recorded or {}).get(SAMPLES_PER_STEP_KEY)
     if isinstance(samples, bool) or not isinstance(samples, int | float):
         return None

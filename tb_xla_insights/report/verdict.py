@@ -35,7 +35,7 @@ _MIN_HOST_SHARE = 1 / 3
 """The smallest share of the steps for which a class of host time is named if no device is known."""
 
 _STALLED_ENDING = ": the device is busy"
-"""The beginning of the verdict's ending if stalls are the largest limit."""
+"""What the cause in the verdict begins with if stalls are the largest limit."""
 
 _UNKNOWN_WORK = "the capture does not record whether runs compute or wait"
 """For devices that recorded program runs without ops."""
@@ -46,12 +46,12 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
 
     The text says how busy the devices are, what the mistakes cost together, and what the largest limit is, in the order
     of the findings. If the devices are the bottleneck, it says what takes most of their time. Stragglers come first,
-    unless another mistake gains more. Time outside the devices' span is included from a share of OUTSIDE_SPAN_SHARE of
-    the capture, and comes first if it is most of it, but is left out if it is no more than the building of a first
-    step.
+    unless another mistake gains more. Time outside the devices' span is included if it is at least OUTSIDE_SPAN_SHARE
+    of the capture and longer than the building of a first step (_MAX_USUAL_EDGE_STEPS). It comes first if it is more
+    than half of the capture and no host is late.
 
-    The text fits two lines of the page. If necessary it leaves out causes beyond the first one, then the class of most
-    of the idle time.
+    The text fits two lines of the page if possible: it leaves out the class of most of the idle time, or causes beyond
+    the first one, or both.
     """
     outside = report["outside_span"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
@@ -68,17 +68,19 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
 
 
 def _host_clause(report: Mapping[str, Any]) -> str:
-    """`the host waits for data for 12.0 of 16.0 ms a step`: the class with most host time, if it is at least
-    _MIN_HOST_SHARE of the steps."""
+    """`the host waits for data for 12.0 of 16.0 ms a step`: the class with most host time if it is at least
+    _MIN_HOST_SHARE of the steps, else the clause that only the host's activity is shown."""
     steps = report["steps"]
     by_class: Counter[str] = sum((Counter(step["host_ps"]) for step in steps), Counter())
     total_ps = sum(step["duration_ps"] for step in steps)
-    for name, time in by_class.most_common(1):
-        if time >= _MIN_HOST_SHARE * total_ps:
+    for name, time_ps in by_class.most_common(1):
+        if time_ps >= _MIN_HOST_SHARE * total_ps:
             activity = _host_activities(report)[name]
             if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
                 activity = "launches and runs operations"  # without XLA its executors run ops on the launching thread
-            return f"the host {activity} for {part_text(time // len(steps), total_ps // len(steps))} a step"
+            return (
+                f"the host {activity} for {part_text(time_ps // len(steps), total_ps // len(steps))} a step"
+            )
     return "only the host's activity is shown"
 
 
@@ -106,8 +108,8 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return _without_devices(report)
-    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
-    duty = share(busy / span if span else 0.0)
+    span_ps, busy_ps = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
+    duty = share(busy_ps / span_ps if span_ps else 0.0)
     subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
@@ -117,18 +119,18 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         return _device_bound_verdict(report, f"{subject} the bottleneck: {duty} busy.", mistakes, max_chars)
     reasons = mistakes + limits
     if not reasons:
-        return _verdict_without_findings(report, subject, duty, span, busy)
+        return _verdict_without_findings(report, subject, duty, span_ps, busy_ps)
     unknown_reason = _why_host_unknown(report)
-    warm_up = _warm_up_clause(report, span - busy)
+    warm_up = _warm_up_clause(report, span_ps - busy_ps)
     idle_clause = note = ""
     if unknown_reason:
         note = f"; other causes are not known, as {unknown_reason}"
     elif (
         not warm_up
-        and busy < DEVICE_BOUND_SHARE * span
-        and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy
+        and busy_ps < DEVICE_BOUND_SHARE * span_ps
+        and 2 * sum(finding["cost_ps"] for finding in reasons) < span_ps - busy_ps
     ):
-        idle_clause = _main_gap_activity(report, span - busy)
+        idle_clause = _main_gap_activity(report, span_ps - busy_ps)
     if _has_unknown_work(devices) and not mistakes and not unknown_reason:
         note = f"; {_UNKNOWN_WORK}"
     totals = report["mistakes"]
@@ -139,13 +141,13 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes_with_leading_limit(limit, mistakes, totals, mean_steps_per_host(report))
     elif straggler and straggler is mistakes[0]:
-        further = [
+        further_mistakes = [
             mistake
             for mistake in mistakes[1:]
             if not is_straggler_cause(mistake.get("evidence", {}), straggler["evidence"])
         ]
         head, waiting = f"{straggler_cost_text(straggler)} ", late_hosts_pronoun(straggler)
-        causes = _causes_beside_straggler(warm_up, further, limit)
+        causes = _causes_beside_straggler(warm_up, further_mistakes, limit)
     else:
         head, waiting = "", late_hosts_name(straggler) if straggler else ""
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
@@ -157,11 +159,11 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
 
 
 def _verdict_without_findings(
-    report: Mapping[str, Any], subject: str, duty: str, span: int, busy: int
+    report: Mapping[str, Any], subject: str, duty: str, span_ps: int, busy_ps: int
 ) -> Verdict:
     """The verdict, which begins with `subject` and mostly `duty`, if no finding is relevant."""
     devices = report["devices"]
-    is_busy = busy >= DEVICE_BOUND_SHARE * span
+    is_busy = busy_ps >= DEVICE_BOUND_SHARE * span_ps
     if unknown_reason := _why_host_unknown(report):
         unknown = "whether the host keeps up" if is_busy else "why"
         return {
@@ -178,10 +180,10 @@ def _verdict_without_findings(
         return {"text": f"{text}{idle_clause}.", "severity": "warning"}
     if not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
         # A time, since a share would need a reference.
-        work = f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"
+        work = f"{brief_time(busy_ps // len(devices))}{' each' if len(devices) > 1 else ''}"
         text = f"{subject} at work for {work}, in too few runs to identify the cause."
         return {"text": text, "severity": "warning"}
-    idle_clause = _main_gap_activity(report, span - busy)
+    idle_clause = _main_gap_activity(report, span_ps - busy_ps)
     if _has_unknown_work(devices):
         idle_clause = "" if is_busy else idle_clause
         return {
@@ -264,11 +266,13 @@ def _relevant_straggler(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return next(filter(_is_relevant, stragglers), None)
 
 
-def _causes_beside_straggler(warm_up: str, further: Sequence[Mapping[str, Any]], limit: str) -> list[str]:
+def _causes_beside_straggler(
+    warm_up: str, further_mistakes: Sequence[Mapping[str, Any]], limit: str
+) -> list[str]:
     """The causes of idle time other than stragglers, from the longest to the shortest text."""
     start = f": {warm_up}" if warm_up else ""
-    beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
-    text = f"{start}. Further mistakes: {_mistake_names(further)}" if further else start
+    beyond = f"; beyond {'them' if further_mistakes else 'that'} {limit}" if limit else ""
+    text = f"{start}. Further mistakes: {_mistake_names(further_mistakes)}" if further_mistakes else start
     return [text + beyond, text]
 
 
@@ -278,9 +282,9 @@ def _mistake_names(mistakes: Sequence[Mapping[str, Any]]) -> str:
     return f"{mistakes[0]['brief']}{f' and {more} more' if more else ''}"
 
 
-def _warm_up_clause(report: Mapping[str, Any], idle: int) -> str:
+def _warm_up_clause(report: Mapping[str, Any], idle_ps: int) -> str:
     """The cause if most of the idle time is spent in compilations that every training begins with; else empty."""
-    if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
+    if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle_ps:
         return ""
     ids = {
         id_
@@ -289,9 +293,7 @@ def _warm_up_clause(report: Mapping[str, Any], idle: int) -> str:
     }
     if ids & set(_RECOMPILATIONS):
         return ""
-    return (
-        "during most of the idle time the host compiles for the first time (capture later to see usual steps)"
-    )
+    return "during most of the idle time the host compiles for the first time (capture later to see typical steps)"
 
 
 def _is_relevant(finding: Mapping[str, Any]) -> bool:
@@ -326,22 +328,25 @@ def _host_activities(report: Mapping[str, Any]) -> dict[str, str]:
     return host_activities(report["environment"]["framework"])
 
 
-def _main_activity(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
+def _main_activity(
+    report: Mapping[str, Any], by_class_ps: Mapping[str, int], idle_ps: int, queued_ps: int = 0
+) -> str:
     """The host's activity in more than half of the idle time, or the fact that work was queued already; empty without
     either."""
-    if 2 * queued > idle:
+    if 2 * queued_ps > idle_ps:
         return "; during most of the idle time work is queued already"
-    name = max(by_class, key=lambda class_: by_class[class_], default=None)
-    if not name or 2 * by_class[name] <= idle:
+    name = max(by_class_ps, key=lambda class_: by_class_ps[class_], default=None)
+    if not name or 2 * by_class_ps[name] <= idle_ps:
         return ""
     return f"; during most of the idle time the host {_host_activities(report)[name]}"
 
 
-def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
-    """The main activity in the gaps, or the fact that most of the idle time is inside runs."""
+def _main_gap_activity(report: Mapping[str, Any], idle_ps: int) -> str:
+    """The main activity in the gaps, or the fact that most of the idle time is inside runs or before one queued
+    program; empty without either."""
     gaps = report["gaps"]
-    inside_runs = sum(row["total_ps"] for row in gaps.get("patterns", ()) if row["inside_run"])
-    if 2 * inside_runs > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
+    inside_runs_ps = sum(row["total_ps"] for row in gaps.get("patterns", ()) if row["inside_run"])
+    if 2 * inside_runs_ps > idle_ps and 2 * gaps["by_kind_ps"]["queued"] > idle_ps:
         return "; most of the idle time is inside program runs, between their ops"
     queued_ps, program = max(
         (
@@ -351,6 +356,6 @@ def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
         ),
         default=(0, ""),
     )
-    if 2 * queued_ps > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
+    if 2 * queued_ps > idle_ps and 2 * gaps["by_kind_ps"]["queued"] > idle_ps:
         return f"; during most of the idle time {program} is queued already"
-    return _main_activity(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
+    return _main_activity(report, gaps["by_class_ps"], idle_ps, gaps["by_kind_ps"]["queued"])

@@ -22,7 +22,7 @@ from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 MAX_STEPS_OF_GRAPH = 500
-"""The most steps listed per graph in which it ran."""
+"""For each graph, the most steps in which it ran without being compiled that are listed."""
 
 ViewDataName = Literal[
     "partial_steps",
@@ -75,7 +75,7 @@ def idle_between_programs(
     same_device = runs.device[1:] == runs.device[:-1]
     after = np.flatnonzero(same_device & runs_on(trace, device_ids)[1:]) + 1
     pause_ps = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
-    # Gaps between two runs, by the run that ends them; a gap inside of a run is between none.
+    # Gaps between two runs, by the run after them; a gap inside a run is between none.
     between = (gaps.run >= 0) & ~gaps.inside
     causes = np.zeros((len(runs), len(CLASSES)), np.int64)
     np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
@@ -141,19 +141,19 @@ def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     the time in each step."""
     annotations, steps = host_annotations(trace), len(find_steps(trace))
     times, counts = annotations.times(trace, in_steps=steps > 0)
-    by_step = np.zeros((len(annotations.names), steps), np.int64)
+    by_step = np.zeros((len(annotations.path_texts), steps), np.int64)
     inside = annotations.step >= 0
     np.add.at(
         by_step,
         (annotations.path[inside], annotations.step[inside]),
         trace.duration_ps[annotations.row[inside]],
     )
-    rows = zip(annotations.names, times.tolist(), counts.tolist(), by_step, strict=True)
+    rows = zip(annotations.path_texts, times.tolist(), counts.tolist(), by_step, strict=True)
     return {name: (ps, count, per_step) for name, ps, count, per_step in rows}
 
 
 def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
-    """The number of device runs on the driving thread, which a CPU has, and of all device runs."""
+    """The number of device runs on the driving thread, where only a CPU runs programs, and of all device runs."""
     rows = [device.runs.row for device in trace.devices]
     on_driving_thread = sum(int(trace.is_on_lines(row, trace.driving_lines).sum()) for row in rows)
     return on_driving_thread, sum(map(len, rows))
@@ -177,12 +177,12 @@ def view_data(trace: Trace) -> ViewData:
 
 
 def cache_view_data(session: SessionTrace, data_of_hosts: list[ViewData]) -> None:
-    """Caches the data of all hosts, in their order, with the session, whether or not hosts are in memory."""
+    """Caches the data of all hosts, in their order, with a session, so that its views need no host in memory."""
     vars(session)["_view_data"] = data_of_hosts
 
 
 def view_data_of_hosts(session: SessionTrace, name: ViewDataName) -> list[Any]:
-    """The data of that name of all hosts, in their order; computed for the hosts in memory unless cached."""
+    """The data named `name` of each host, in their order; computed for the hosts in memory unless cached."""
     cached: list[ViewData] | None = vars(session).get("_view_data")
     if cached is not None:
         return [data[name] for data in cached]

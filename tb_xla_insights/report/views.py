@@ -1,4 +1,4 @@
-"""The documents of the page's views, from the same analyses as the report, cached as long as the session."""
+"""The documents of `data/overview` and `data/counts`, from the same analyses as the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 1000
 """The most steps in the columns, of the hosts in memory; the full count is sent as well."""
 
-_MAX_PARTIAL_STEPS = 400
+_MAX_STEPS_WITHOUT_HOSTS = 400
 """The same limit while no host is in memory, as the next report will replace these steps."""
 
 MAX_WORK_INTERVALS = 1000
@@ -51,8 +51,8 @@ def overview(session: SessionTrace) -> Overview:
     """The document of `data/overview`.
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
-    - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: its
-      sums; `gap_causes`: the classes that are causes of gaps.
+    - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: the
+      report's, without the rows of devices; `gap_causes`: the classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
     - `findings`, their `groups` with texts (see `_groups`), and the gaps that each explains (see `explained_gaps`).
@@ -67,7 +67,7 @@ def _overview(session: SessionTrace) -> Overview:
     hosts_in_memory = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
     shown_steps = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
-    shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
+    shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_STEPS_WITHOUT_HOSTS]
     return {
         "verdict": report["verdict"],
         "figures": headline_figures(report),
@@ -112,8 +112,8 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
 
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None; `summed_ops` is
-    their number."""
+    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None; `summed_ops` is their
+    number."""
     listed_rows, other_rows = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not other_rows:
         return listed_rows

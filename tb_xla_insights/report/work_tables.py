@@ -88,8 +88,8 @@ def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     that is unique in the table; kernels without a program have one row per name."""
     total_ps = work["total"]["self_ps"]
     ordered = _longest_first(_merge_kernels(ops))
-    large = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
-    rows = _limit_rows(ordered, max_rows if large == len(ordered) else min(max_rows, large + 1))
+    large_count = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
+    rows = _limit_rows(ordered, max_rows if large_count == len(ordered) else min(max_rows, large_count + 1))
     annotations_by_leaf: dict[str, set[str]] = {}
     for row in rows:
         annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])

@@ -27,7 +27,7 @@ class AnnotationTotals(TypedDict):
     executions: int
     """Number of launches of programs with its ops."""
     lost: Lost | None
-    """Why no op carries it; `null` if one does, or if the framework never names ops after annotations."""
+    """Why no op carries its name; `null` if one does, or if the framework never names ops after annotations."""
 
 
 class Annotation(AnnotationTotals):
@@ -57,14 +57,14 @@ class ProgramOrder(TypedDict):
 
 
 class UnannotatedOp(TypedDict):
-    """An op without an annotation."""
+    """Ops without an annotation that do the same operation for the same line of Python."""
 
     op: str
-    """Name of the op."""
+    """The operation: the last part of the op name, else the opcode."""
     source: str
-    """Its line of Python; empty if unknown."""
+    """Their line of Python; empty if unknown."""
     state: Literal["bare", "none"]
-    """`bare`: its name has no scope; `none`: it has no name."""
+    """`bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have none."""
     device_ps: int
     """Own time."""
     count: int
@@ -77,18 +77,18 @@ class SharedPart(TypedDict):
     path: str
     """Path of the annotation."""
     share: float
-    """Share of the instructions."""
+    """Its share of the op's time: of the instructions that have an annotation, the share of this one's."""
 
 
 class SharedOp(TypedDict):
     """An op that consists of several annotations' ops, such as a fusion."""
 
     op: str
-    """Name of the op."""
+    """The operation: the last part of the op name, else the opcode."""
     name: str
-    """Its name in the program, with its scope."""
+    """Name of the op in its program."""
     source: str
-    """Its line of Python."""
+    """Its line of Python; empty if unknown."""
     device_ps: int
     """Own time."""
     parts: list[SharedPart]
@@ -101,13 +101,13 @@ class SourceLine(TypedDict):
     """Device time of one line of Python in one annotation."""
 
     source: str
-    """File and line."""
+    """File and line; empty if unknown."""
     path: str | None
-    """Path of the annotation."""
+    """Path of the annotation; `null`: ops without one."""
     device_ps: int
-    """Own time of ops; that of an op of several lines is divided by their shares."""
+    """Own time of ops; that of an op of several annotations is divided by their shares."""
     ops: int
-    """Number of ops."""
+    """Number of ops; an op of several annotations counts for each."""
 
 
 class Coverage(TypedDict):
@@ -116,13 +116,13 @@ class Coverage(TypedDict):
     device_ps: int
     """Own time of all ops."""
     direct_ps: int
-    """Of ops whose own name has a scope."""
+    """Of ops whose own op name has a scope."""
     recovered_ps: int
     """Of ops whose scope comes from what they consist of or call."""
     bare_ps: int
-    """Of ops whose name has no scope."""
+    """Of ops with an op name but without a scope."""
     none_ps: int
-    """Of ops without a name."""
+    """Of ops without an op name."""
 
 
 class AnnotationOrder(Coverage):

@@ -15,7 +15,7 @@ class CapturedHost(TypedDict):
     address: str
     """Address of the server."""
     state: CaptureState
-    """What the server does, or how it ended."""
+    """What the server does, or how its capture ended."""
     message: str | None
     """Why it failed or is tried again; `null` without an error."""
     bytes: int
@@ -26,13 +26,13 @@ class CaptureProgress(TypedDict):
     """How far a capture is."""
 
     state: CaptureState
-    """What is being done, or how it ended."""
+    """What the servers do, or how the capture ended."""
     elapsed_ms: int
-    """Milliseconds since the trace began; 0 while all servers are waited for."""
+    """Milliseconds since the last request to a server, at most `duration_ms`; 0 before any server traces."""
     duration_ms: int
     """The requested duration in milliseconds."""
     message: str | None
-    """The errors in one line; `null` without errors."""
+    """The errors in one line; until the capture ends, why a server is tried again. `null` without errors."""
     hosts: list[CapturedHost]
     """The servers."""
 

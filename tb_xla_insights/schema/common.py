@@ -14,12 +14,16 @@ ByClass = dict[ClassName, int]
 Severity = Literal["critical", "warning", "info"]
 
 DutyDefinition = Literal["ops", "modules", "capture"]
+"""Definitions of busy time: see `schema.session.Duty`."""
 
 ExecutionKind = Literal["lazy", "dynamo", "other"]
+"""What launches a program: lazy tensors, torch.compile, or anything else."""
 
 Join = Literal["exact", "ordered", "none"]
+"""How a run was matched to its launch: by an id in the capture, by order, or not at all."""
 
 BoundBy = Literal["compute", "memory", "link", "wait", "neither", "unknown", "mixed"]
+"""What bounds an op (docs/definitions.md, "Ops"); `mixed`: a sum of ops of which no bound has most time."""
 
 
 class Spread(TypedDict):

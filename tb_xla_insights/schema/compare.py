@@ -47,9 +47,9 @@ class StepTotals(TypedDict):
     compiles: int
     """Compilations."""
     early_syncs: int
-    """Executions forced inside annotations."""
+    """Early executions."""
     input_syncs: int
-    """Executions forced by the input pipeline."""
+    """Input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: int
     """Transfers from devices."""
 
@@ -114,7 +114,7 @@ class ComparedSession(TypedDict):
     session: SessionHead
     """The session."""
     environment: Environment
-    """What ran."""
+    """Framework, runtime and accelerator."""
     devices: int
     """Number of devices."""
     steps: int
@@ -132,25 +132,25 @@ class ComparedSession(TypedDict):
 
 
 class CompareVerdict(TypedDict):
-    """One or two sentences on the whole."""
+    """What the comparison says in one to three sentences."""
 
     text: str
-    """One or two sentences on the steps."""
+    """The sentences: how B's steps differ from A's, and why."""
     verdict: Literal["better", "worse", "same", "chance", "few", "unknown"] | None
-    """The verdict of the text."""
+    """The verdict of the headline's row in `measures`; `unknown`: a session has no steps."""
 
 
 class Chance(TypedDict):
     """Result of the significance test for the difference in the verdict."""
 
     measure: str
-    """Name of the figure."""
+    """Name of the figure in `measures`."""
     p: float | None
-    """Probability that chance alone causes such a difference."""
+    """Probability that chance alone causes such a difference; `null` where it was not tested."""
     share: float | None
-    """Largest difference, as a share of A's value, that may be chance."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not."""
     text: str | None
-    """The same as a sentence."""
+    """The same in words; `null` if a session has no steps."""
 
 
 class StepPair(TimePair):
@@ -161,9 +161,9 @@ class StepPair(TimePair):
     b: int
     """Index of the step in B."""
     a_number: int | None
-    """Number of the step in A."""
+    """Number of the step in A; `null` without one."""
     b_number: int | None
-    """Number of the step in B."""
+    """Number of the step in B; `null` without one."""
     device: TimePair
     """Work of the busiest core."""
     executions: list[int]
@@ -189,7 +189,7 @@ class ComparedAnnotation(TypedDict):
     path: str
     """Path of the annotation."""
     phase: bool
-    """Whether it is a child of the step; its host time is judged."""
+    """Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested."""
     a: Annotation | None
     """Its row in A's report."""
     b: Annotation | None
@@ -204,7 +204,7 @@ class WorkDifference(TestedTimePair):
     """Own time of ops per step and core."""
 
     of_step: float | None
-    """The difference over A's mean step."""
+    """The difference as a share of A's mean step."""
 
 
 class ComparedWork(WorkDifference):
@@ -269,13 +269,13 @@ class ComparedProgram(TypedDict):
     b: ProgramTotals | None
     """Totals in B."""
     host: TimePair
-    """Host time of a run."""
+    """Mean host time of a run."""
     device: TimePair
-    """Device time of a run."""
+    """Mean device time of a run."""
     queue: TimePair
-    """Queue time of a run."""
+    """Mean queue time of a run."""
     overhead: TimePair
-    """Overhead of a run."""
+    """Mean overhead of a run."""
 
 
 class ComparedGaps(TypedDict):
@@ -301,7 +301,7 @@ class ComparedCompiles(TimePair):
 
 
 class ComparisonWithoutSteps(TypedDict):
-    """The keys of a comparison without `steps`."""
+    """All keys of a comparison except `steps`."""
 
     schema: int
     """Increases if a key changes its meaning or is removed."""
@@ -310,9 +310,9 @@ class ComparisonWithoutSteps(TypedDict):
     b: ComparedSession
     """The session that is compared."""
     verdict: CompareVerdict
-    """One or two sentences on the whole."""
+    """What the comparison says in one to three sentences."""
     chance: Chance
-    """Result of the significance test for it."""
+    """Result of the significance test for the difference in the verdict."""
     measures: list[Measure]
     """Figures of both."""
     classes: list[ClassDifference]

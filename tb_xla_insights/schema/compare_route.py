@@ -43,31 +43,31 @@ class StepGap(StepInterval):
     """The cause of the gap."""
 
 
-class UsualStep(StepInterval):
-    """The step that other views show first as well."""
+class DefaultStep(StepInterval):
+    """The step of median duration, which other views show first as well."""
 
     number: int | None
     """Number that the program gave the step."""
     name: str
     """Name of the step."""
     phases: list[StepPhase]
-    """Its phases on the host."""
+    """Its phases on the host; of many the first."""
     host: list[StepClass]
     """What the host does."""
     device: str | None
     """Id of the first device; `null` without devices."""
     runs: list[StepRun]
-    """The runs of the first device."""
+    """The runs of the first device; of many the first."""
     gaps: list[StepGap]
     """The gaps of the first device; of many the longest."""
 
 
-class UsualSteps(TypedDict):
-    """The usual step of both sessions."""
+class DefaultSteps(TypedDict):
+    """The default step of both sessions."""
 
-    a: UsualStep | None
+    a: DefaultStep | None
     """A; `null` without steps."""
-    b: UsualStep | None
+    b: DefaultStep | None
     """B; `null` without steps."""
 
 
@@ -83,5 +83,5 @@ class CompareAnswer(ComparisonWithoutSteps):
 
     steps: ListedSteps
     """Steps of both."""
-    step: UsualSteps
-    """The usual step of both."""
+    step: DefaultSteps
+    """The default step of both."""

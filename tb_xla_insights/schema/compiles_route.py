@@ -44,7 +44,7 @@ class GraphRow(TypedDict):
 
 
 class MetricsRow(MetricsAgainstTrace):
-    """A count that a metrics report and the trace both have."""
+    """The counts of an operation in a metrics report and in the trace."""
 
     time_ps: float | None
     """Time in the report; `null` where it has none."""
@@ -56,11 +56,11 @@ class CountedMetrics(TypedDict):
     file: str
     """Name of the file."""
     rows: list[MetricsRow]
-    """Where the report and the trace can be compared."""
+    """One row per operation."""
     uncached_compiles: int | None
-    """Compilations."""
+    """Number of compilations."""
     cached_compiles: int | None
-    """Graphs that were compiled before."""
+    """Number of times that a compiled graph was found in the cache."""
     fallbacks: dict[str, int]
     """Calls of ops that ran on the CPU, by op."""
 

@@ -10,7 +10,7 @@ from tb_xla_insights.schema.device_work import OpKind, Peaks
 
 
 class ChosenWork(TypedDict):
-    """The shown work, in the form of the arguments."""
+    """The shown work, in the form of the route's arguments."""
 
     cores: str
     """A core `31.2` (index of the host, and of the core), a host `31`, or `all`."""
@@ -30,9 +30,9 @@ class WorkChoices(TypedDict):
     stale: bool
     """Whether a default is shown because the session does not have what was requested."""
     steps: list[str]
-    """The steps of the (first) host as in links; at most 2,000, around the one shown."""
+    """The steps of the first shown host, in the form of `chosen.steps`; at most 2,000, around the one shown."""
     whole_steps: int
-    """Number of its steps."""
+    """Number of whole steps of that host."""
 
 
 class ShownHosts(TypedDict):
@@ -54,11 +54,11 @@ class WorkTotal(TypedDict):
     flops_unknown_ps: int
     """Work without a FLOP count."""
     other_ps: int
-    """What is no work: collectives, transfers, waits."""
+    """Time that is not work: collectives, transfers, waits."""
     flops_share: float | None
     """FLOP/s as a share of the peak; `null` if unknown, as all shares."""
     mfu: float | None
-    """FLOP/s that the model requires, as a share of the peak."""
+    """FLOP/s that the program requests, as a share of the peak."""
     bytes_share: float | None
     """Bytes/s of the main memory as a share of the peak."""
     bound_by: BoundBy
@@ -66,7 +66,7 @@ class WorkTotal(TypedDict):
     op_count: int
     """Number of distinct ops."""
     executions: int
-    """Number of executions; from the report of all hosts, those of an op of several annotations count for each."""
+    """Number of executions. Where the report of all hosts is shown, an op of several annotations counts for each."""
 
 
 class WorkTree(TypedDict):
@@ -98,7 +98,7 @@ class WorkTree(TypedDict):
 
 
 class OpColumns(TypedDict):
-    """Ops as columns, most time first; the 400 first, or all on request."""
+    """Ops as columns, most time first: the first 400, or all on request."""
 
     op: list[str]
     """Name of the op."""
@@ -129,7 +129,7 @@ class OpColumns(TypedDict):
     kind: list[OpKind]
     """`work`, or why its time is not work."""
     run: list[tuple[int, int, int, int] | None]
-    """Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
+    """Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
 
 
 class ListedOps(TypedDict):
@@ -142,7 +142,7 @@ class ListedOps(TypedDict):
     sources: list[str]
     """Their lines of Python."""
     rows: list[str]
-    """Ids of the timeline's rows with their longest runs."""
+    """Ids of the timeline's rows with their longest events."""
 
 
 class RestOps(TypedDict):
@@ -161,7 +161,7 @@ class RestOps(TypedDict):
 
 
 class TimeWithoutFlops(TypedDict):
-    """Work without a FLOP count."""
+    """An op that is work but has no FLOP count."""
 
     op: str
     """Name of the op."""
@@ -202,9 +202,9 @@ class ShownWork(ListedOps):
     rest: list[RestOps]
     """Sums of the ops that are not listed."""
     ops_without_flops: list[TimeWithoutFlops]
-    """Work without a FLOP count; at most 20 ops, most time first."""
+    """Ops that are work but have no FLOP count; at most 20, most time first."""
     verdict: BelowRoof | None
-    """The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known."""
+    """The annotation farthest below its roof; `null` if no FLOPs, bytes or peaks are known."""
 
 
 class DeviceAnswer(WorkChoices, ShownWork):

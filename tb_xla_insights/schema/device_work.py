@@ -15,7 +15,7 @@ class _Amounts(TypedDict):
     flops: int | None
     """FLOPs over all executions; `null` if unknown, as all amounts."""
     model_flops: int | None
-    """FLOPs that the model requires, without recomputations."""
+    """FLOPs that the program requests, recomputed activations included; `flops` is what the device computes."""
     bytes: int | None
     """Bytes read and written."""
     hbm_bytes: int | None
@@ -50,19 +50,20 @@ class Op(_Times, _Shares):
     op: str
     """Name of the op."""
     annotation: str | None
-    """Path of its annotation."""
+    """Path of its annotation; `null` without one."""
     category: str
     """Category, as the capture or the program names it."""
     source: str | None
-    """Its line of Python."""
+    """Its line of Python; `null` if unknown."""
     shape: str | None
-    """Shape of its result."""
+    """Shape of its result; `null` if unknown."""
     product: str | None
-    """Shapes of its largest matrix product or convolution: `bf16[128,96] × bf16[96,160] = f32[128,160]`."""
+    """Shapes of its largest matrix product or convolution: `bf16[128,96] × bf16[96,160] = f32[128,160]`; `null` without
+    one."""
     kind: OpKind
     """`work`, or why its time is not work."""
     flops_source: Literal["stats", "shapes"] | None
-    """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program."""
+    """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program; `null` if they are unknown."""
     count: int
     """Number of events."""
     executions: int
@@ -70,11 +71,12 @@ class Op(_Times, _Shares):
     in_steps_ps: int
     """The part of `self_ps` in whole steps."""
     bound: Literal["compute", "memory"] | None
-    """The roof that bounds it."""
+    """The roof that bounds it; `null` if neither does, or if that is unknown."""
     bound_by: BoundBy
     """The same, or `link`, `wait`, `neither`, `unknown`."""
     roof_ps: int | None
-    """How long its FLOPs and bytes take at the peaks."""
+    """How long its FLOPs or its bytes take at the peaks, whichever is longer; `null` if unknown, or if the op is not
+    work."""
 
 
 BoundTimes = dict[BoundBy, int]
@@ -99,7 +101,7 @@ class AnnotationWork(WorkSums):
     path: str | None
     """Path of the annotation; `null`: ops without one."""
     kind: Literal["annotation", "scope"] | None
-    """Kind of the annotation."""
+    """`scope`: a scope without an annotation; `null`: ops without either."""
     own: WorkSums
     """Sums over its ops outside of any inner annotation; all `own` add up to `total`."""
 

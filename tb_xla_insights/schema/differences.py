@@ -13,6 +13,7 @@ TestVerdict = Literal["better", "worse", "same", "chance", "few"]
 BetterDirection = Literal["lower", "higher"]
 
 MeasureUnit = Literal["ps", "share", "count", "rate"]
+"""Picoseconds, a share from 0 to 1, a number, or samples per second."""
 
 
 class TimePair(TypedDict):
@@ -36,9 +37,10 @@ class Tested(TypedDict):
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     chance: float | None
-    """Largest difference, as a share of A's value, that may be chance; `null` if this one is not."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not."""
     verdict: TestVerdict | None
-    """`same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to tell; `null`: not tested."""
+    """`better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test;
+    `null`: not tested, or neither direction is better."""
 
 
 class TestedTimePair(TimePair, Tested):
@@ -53,7 +55,7 @@ class Measure(Tested):
     label: str
     """The same as text."""
     unit: MeasureUnit
-    """Unit of the values."""
+    """Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second."""
     ratio: float | None
     """Ratio."""
     a_ps: NotRequired[float | None]

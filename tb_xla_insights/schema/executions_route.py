@@ -52,9 +52,9 @@ class ExecutionSums(TypedDict):
     kinds: dict[ExecutionKind, Sums]
     """Sums of the programs, by what launched them."""
     core_steps: float | None
-    """The divisor of sums over runs for one step and core; `null` without steps."""
+    """The number that sums over runs are divided by for means per step and core; `null` without steps."""
     fixed: FixedCost | None
-    """Cost of an execution without device time; `null` where there are fewer than three runs to fit."""
+    """Fixed cost of an execution; `null` where there are fewer than three runs to fit."""
     between: list[IdleBetweenPrograms]
     """Idle time between programs that follow each other on a core; most time first."""
     lead: Lead | None

@@ -68,7 +68,7 @@ class InputPipeline(InputPipelineSums):
     """How batches reach the device, and whether it waits for them."""
 
     share: float
-    """`idle_ps` over the spans of the devices."""
+    """`idle_ps` as a share of the spans of the devices."""
     verdict: Literal["bound", "partly_hidden", "hidden", "unknown"]
     """What `share` means: at least 10 %, at least 3 %, less, or not known."""
     late_hosts: list[str]
@@ -109,6 +109,6 @@ class TimeOutsideSpan(TypedDict):
     capture_ps: int
     """Duration of the capture."""
     share: float
-    """Both parts over the capture."""
+    """Both parts as a share of the capture."""
     text: str | None
     """The same as a sentence; `null` where the share is small."""

@@ -12,18 +12,18 @@ VerdictSeverity = Literal["critical", "warning", "info", "good"]
 
 
 class FindingWindow(TypedDict):
-    """A place that shows a finding."""
+    """An interval in which a finding occurs."""
 
     start_ps: int
     """Start."""
     end_ps: int
     """End."""
     device: str | None
-    """Id of the device; `null` if the place is on the host."""
+    """Id of the device; `null` if it occurs on the host."""
 
 
 class Finding(TypedDict):
-    """What to change, with evidence, cost and places."""
+    """What to change, with evidence, cost and the intervals in which it occurs."""
 
     id: str
     """Name of the finding; docs/findings.md explains each."""
@@ -48,11 +48,11 @@ class Finding(TypedDict):
     gain_at_worst: float | None
     """Share of a step that a fix saves, at worst."""
     recurs: Literal["every_step", "some_steps", "once"] | None
-    """How often it happens; `null` where no step has it."""
+    """How often it happens; `null` if no step is affected."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""
     windows: list[FindingWindow]
-    """Up to 20 places; the longest first."""
+    """Up to 20 intervals in which it occurs; the longest first."""
     kind: Literal["mistake", "limit"] | None
     """`mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault."""
     step_ps: int | None
@@ -63,7 +63,7 @@ class Mistakes(TypedDict):
     """What all mistakes cost together."""
 
     count: int
-    """Number of mistakes."""
+    """Number of mistakes whose fix gains at least 3 % of a step."""
     step_ps: int | None
     """Mean step."""
     usual_step_ps: int | None
@@ -80,6 +80,6 @@ class Verdict(TypedDict):
     """One or two sentences on the whole session."""
 
     text: str
-    """Up to 230 characters."""
+    """The sentences; up to 230 characters if possible."""
     severity: VerdictSeverity
     """That of the worst finding in it; `good` if nothing needs to be done."""

@@ -63,7 +63,7 @@ class GapInterval(TypedDict):
     kind: GapKind
     """`starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`."""
     cause: ClassName
-    """The class with most time until the work was queued; `wait` where it had been queued before."""
+    """The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
 
@@ -74,13 +74,13 @@ class Gap(GapInterval):
     all_cores_idle_ps: int
     """Time in it for which all cores of its host are idle."""
     chain: list[Link]
-    """Why it ended, in order; adds up to `duration_ps`."""
+    """The host's activity in it until the next run began, in order; adds up to `duration_ps`."""
     by_finding_ps: dict[str, int]
     """Time that each finding of its host explains, by the finding's id, most time first; no time is counted twice."""
 
 
 class GapPattern(TypedDict):
-    """All gaps between the same two programs."""
+    """All gaps between the same two programs, or inside the runs of one."""
 
     before: str | None
     """Program before."""
@@ -106,6 +106,8 @@ class GapPattern(TypedDict):
     """The cause with most time."""
     by_cause_ps: ByClass
     """Time of the gaps by their `cause`; adds up to `total_ps`."""
+    queued_ps: int
+    """Time of the queued gaps, whose cause is `wait`."""
     by_class_ps: ByClass
     """Time of the gaps by what the host did; adds up to `total_ps`."""
 
@@ -114,11 +116,11 @@ class GapsByKind(TypedDict):
     """Time of gaps by kind."""
 
     starved: int
-    """The next run was launched after the gap began."""
+    """The next run was enqueued after the gap began."""
     queued: int
-    """The next run was launched before the gap began."""
+    """The next run was enqueued before the gap began."""
     unknown: int
-    """It is not known when the next run was launched."""
+    """It is not known when the next run was enqueued, or it was within 10 µs of the gap's start."""
 
 
 class Gaps(TypedDict):

@@ -58,13 +58,13 @@ class GapsAnswer(PartialAnswer):
     by_kind_ps: GapsByKind
     """Their time by kind; adds up to `listed_ps`."""
     items: list[GapItem]
-    """The longest gaps, the longest first."""
+    """The 1,000 longest gaps, the longest first."""
     patterns: list[GapPattern]
     """Gaps by the programs around them; most time first."""
     distinct_count: int
     """Number of gaps; the same gap on several cores counts once."""
     step_idle: StepTimes | None
-    """Idle time of all cores in whole steps; `null` without steps."""
+    """Work and idle time of all cores in whole steps; `null` without steps."""
     strip: list[DeviceStrip]
     """The causes of gaps along the session, by device."""
     findings: dict[str, str]
@@ -133,7 +133,7 @@ class GapAnswer(GapInterval):
     all_cores_idle_ps: int
     """How long all cores of the host are idle in it."""
     chain: list[ChainLink]
-    """Why it ended, in order; adds up to `duration_ps`."""
+    """The host's activity in it until the next run began, in order; adds up to `duration_ps`."""
     host: str
     """Name of the host."""
     by_thread: list[ThreadTime]
@@ -141,7 +141,7 @@ class GapAnswer(GapInterval):
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
     findings: list[ExplainingFinding]
-    """The findings that explain it, the one with most of it first."""
+    """The findings that explain it, the one that explains most of it first."""
     sentence: str
     """What the host did, in words."""
     larger_limit: str

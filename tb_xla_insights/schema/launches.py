@@ -78,10 +78,11 @@ class Program(ProgramRuns, _Causes):
 
 
 class FixedCost(TypedDict):
-    """Cost of an execution without device time: the intercept of a robust line through overhead over device time."""
+    """Fixed cost of an execution: the intercept of a robust line that fits the overhead of runs to their device
+    time."""
 
     fixed_ps: int
-    """Overhead of an execution without device time."""
+    """Overhead of a run at a device time of 0."""
     slope: float
     """Slope of the line: additional overhead per device time."""
     runs: int
@@ -114,14 +115,15 @@ class Launching(TypedDict):
 
 
 class EarlyLaunch(TypedDict):
-    """An execution inside an annotation, before the step's end."""
+    """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
+    end."""
 
     host: str
     """Name of the host."""
     step: int | None
-    """Index of the step."""
+    """Index of the step; `null` outside of steps."""
     annotation: str | None
-    """Path of the annotation."""
+    """Path of the innermost annotation around it; `null` without one."""
     thread: str
     """Name of the thread."""
     trigger: Literal["read", "step_marker"]
@@ -139,7 +141,8 @@ class EarlyLaunch(TypedDict):
 
 
 class EarlyExecution(EarlyLaunch):
-    """An execution inside an annotation, before the step's end, and what forced it."""
+    """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
+    end; and what a debug log says about it."""
 
     cause: str | None
     """What forced it, from a debug log."""

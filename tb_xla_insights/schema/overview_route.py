@@ -52,13 +52,13 @@ class DeviceColumns(TypedDict):
     duty: DutyColumns
     """Spans, busy and stall times."""
     steps: list[int | None]
-    """Number of whole steps of the host; `null` for a device without idle time in steps."""
+    """Number of whole steps of the host; `null` for a device that the mean step leaves out."""
     small: list[int]
     """Idle time in gaps below 10 µs, in whole steps."""
     edges: list[int]
-    """Idle time before the first and after the last work, in whole steps."""
+    """Idle time before the first and after the last work, in whole steps; also part of `idle`."""
     idle: dict[ClassName, list[int]]
-    """The rest of the idle time in whole steps, by what the host did."""
+    """Idle time in whole steps except `small`, by what the host did."""
 
 
 class StepColumns(TypedDict):
@@ -81,9 +81,9 @@ class StepColumns(TypedDict):
     compiles: list[int]
     """Number of compilations."""
     early_syncs: list[int]
-    """Number of executions that were forced inside an annotation."""
+    """Number of early executions."""
     input_syncs: list[int]
-    """Number of executions that the input pipeline forced."""
+    """Number of input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: list[int]
     """Number of transfers from the device."""
     host_ps: dict[ClassName, list[int]]
@@ -124,7 +124,7 @@ class HostRanks(TypedDict):
     """The hosts to look at first, as indices into the report's `session.hosts`."""
 
     slowest: int
-    """The host that the others wait for longest; the host with the longest median step if hosts are not compared."""
+    """The host that the others wait for longest; if they wait for none, the host with the longest median step."""
     median: int
     """The median host."""
     late: list[int]
@@ -148,7 +148,8 @@ class ExplainedGaps(TypedDict):
     count: int
     """Number of gaps; a gap on several cores counts once."""
     gaps: list[GapPosition]
-    """The first of them, by how much of each the finding explains."""
+    """At most 20 of them: the longest of those that the finding explains most, then the others by the time that it
+    explains."""
 
 
 class GroupedFinding(TypedDict):
@@ -157,11 +158,12 @@ class GroupedFinding(TypedDict):
     id: str
     """Id of the finding."""
     share: str
-    """Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain."""
+    """Share that a fix saves: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; of a mistake that occurred once,
+    the time that it saves; empty without a gain."""
     basis: str
-    """What the share is of: `of a step`; without a gain, the reason."""
+    """What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason."""
     change: str
-    """The step before and after: `67.7 → 43.3 ms`."""
+    """The step before and after: `67.7 → 43.3 ms`; empty if unknown."""
 
 
 class FindingGroup(TypedDict):
@@ -203,7 +205,7 @@ class Overview(PartialAnswer):
     """`data/overview`: what the first view shows."""
 
     verdict: Verdict
-    """The first sentence."""
+    """The report's verdict."""
     figures: list[Figure]
     """The headline figures: duty cycle, step, device work and idle time."""
     devices: DeviceColumns

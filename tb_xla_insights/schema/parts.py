@@ -49,7 +49,7 @@ class WorkKeys(TypedDict):
 
 
 class PropagationKeys(WorkKeys):
-    """What the devices do, and which annotations it carries."""
+    """What the devices do, and which annotations their ops carry."""
 
     annotations: list[Annotation]
     propagation: Propagation

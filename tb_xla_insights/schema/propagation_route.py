@@ -112,7 +112,7 @@ class PhaseOfStep(TypedDict):
     repetition: int
     """How many phases of that name precede it in the step."""
     lost: Lost | None
-    """Why no op carries it; `null` where one does."""
+    """Why no op carries its name; `null` where one does."""
 
 
 class HostPhase(TypedDict):
@@ -146,7 +146,7 @@ class DevicePhase(TypedDict):
     inverted: bool
     """Whether it begins after a later phase has begun."""
     merged: int
-    """Number of short sequences that are joined into it; 1: not joined."""
+    """Number of short sequences that are merged into it; 1: not merged."""
 
 
 class PhaseRun(TypedDict):
@@ -228,12 +228,12 @@ class StepPhases(TypedDict):
 
 
 class LostAnnotation(TypedDict):
-    """An annotation that no op carries."""
+    """An annotation whose name no op carries."""
 
     path: str
     """Path of the annotation."""
     reason: Lost
-    """Why no op carries it."""
+    """Why no op carries its name."""
     advice: str
     """What to do about it."""
 
@@ -275,7 +275,7 @@ class PropagationView(StepPhases):
     unannotated: UnannotatedWork
     """Ops without an annotation."""
     lost: list[LostAnnotation]
-    """Annotations that no op carries."""
+    """Annotations whose names no op carries."""
     unannotated_ops: list[UnannotatedOp]
     """Ops of the step without an annotation; most time first."""
     shared_ops: list[SharedOp]

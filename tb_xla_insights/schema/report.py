@@ -25,7 +25,7 @@ class HostReport(TypedDict):
     session: SessionHead
     """The session."""
     environment: Environment
-    """What ran."""
+    """Framework, runtime and accelerator."""
     diagnostics: list[Diagnostic]
     """What limits the analysis."""
     devices: list[Device]
@@ -43,7 +43,7 @@ class HostReport(TypedDict):
     launching: Launching
     """Cost of launching, and how far the host runs ahead."""
     early_executions: list[EarlyExecution]
-    """Executions inside annotations."""
+    """Executions that something forced before the step's end."""
     compiles: list[Compile]
     """One row per compilation."""
     transfers: TransfersByDirection

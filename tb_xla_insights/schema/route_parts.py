@@ -33,7 +33,7 @@ class ViewCounts(TypedDict):
     compiles: int
     """Number of compilations after the warm-up."""
     lost: int
-    """Number of annotations that no op on a device carries."""
+    """Number of annotations whose names no op on a device carries."""
 
 
 class Counts(PartialAnswer):

@@ -44,7 +44,7 @@ class SessionHead(TypedDict):
 
 
 class Environment(TypedDict):
-    """What ran."""
+    """Framework, runtime and accelerator."""
 
     framework: Framework
     """The framework that drives the devices."""
@@ -101,7 +101,7 @@ class Duty(TypedDict):
     """Busy time by each definition."""
 
     ops: Busy
-    """Union of ops, from the device's first to its last run."""
+    """Union of ops (of program runs if no ops are recorded), from the device's first to its last op or run."""
     modules: Busy
     """Union of program runs, over the same span."""
     capture: Busy
@@ -120,9 +120,9 @@ class Device(TypedDict):
     host: str
     """Name of its host."""
     span_ps: int
-    """From its first to its last run."""
+    """From the start of its first op or run to the end of the last one."""
     busy_ps: int
-    """Time in that span in which ops work."""
+    """Time in that span in which ops work; in which programs run if no ops are recorded."""
     idle_ps: int
     """The rest of that span."""
     stall_ps: int
@@ -143,10 +143,10 @@ DifferenceClass = TypedDict("DifferenceClass", {"class": ClassName | Literal["de
 
 
 class Difference(DifferenceClass):
-    """What a late host does longer than the others."""
+    """The class in which a host's mean step differs most from the median host's, without waiting."""
 
     longer_ps: int
-    """By how much its mean step is longer in that class."""
+    """By how much the host is longer in that class than the median host; negative if it is shorter."""
 
 
 class Host(TypedDict):
@@ -181,4 +181,4 @@ class Host(TypedDict):
     waits_ps: int | None
     """How long it waited for other hosts."""
     difference: Difference | None
-    """What makes it late; `null` where it is not."""
+    """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more."""

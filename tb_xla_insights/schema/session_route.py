@@ -29,7 +29,7 @@ class ListedSession(TypedDict):
     """A session of the logdir."""
 
     name: str
-    """Name of the session; of several logdirs and of subdirectories its path."""
+    """Name of the session; its path if there are several logdirs, or if it is in a subdirectory."""
     hosts: list[ListedHost]
     """Its captures."""
     modified_unix_ns: str
@@ -169,7 +169,7 @@ class OpenedSession(TimelineHead):
     session: SessionHead
     """The session."""
     environment: Environment
-    """What ran."""
+    """Framework, runtime and accelerator."""
     diagnostics: list[Diagnostic]
     """Limitations of the analysis."""
     devices: DeviceSummaries

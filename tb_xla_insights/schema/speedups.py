@@ -90,7 +90,7 @@ class IdleBetweenPrograms(TypedDict):
     mean_ps: int
     """Mean idle time."""
     cause: ClassName | None
-    """The cause with most time; `null` without idle time."""
+    """The cause with most time in gaps; `null` without a gap of at least 10 µs."""
     queued: bool
     """Whether the cause is `wait` because the gaps are queued: the device waits, not the host."""
 

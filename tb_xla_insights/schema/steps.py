@@ -39,9 +39,9 @@ class Step(TypedDict):
     compiles: int
     """Number of compilations."""
     early_syncs: int
-    """Number of executions that were forced inside an annotation."""
+    """Number of early executions."""
     input_syncs: int
-    """Number of executions that the input pipeline forced."""
+    """Number of input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: int
     """Number of transfers from the device."""
 
@@ -58,11 +58,12 @@ class StepTimes(TypedDict):
     idle_ps: int
     """`time_ps` - `work_ps`."""
     small_ps: int
-    """Part of `idle_ps` in gaps below 10 µs."""
+    """The part of `idle_ps` in gaps below 10 µs."""
     edges_ps: int
-    """Part of `idle_ps` before a core's first and after its last work, where no gap is."""
+    """The part of `idle_ps` before a core's first and after its last work, where no gap is; also part of
+    `by_class_ps`."""
     by_class_ps: ByClass
-    """The rest of `idle_ps` by what the host did."""
+    """`idle_ps` without `small_ps`, by what the host did."""
 
 
 class DeviceStepTimes(StepTimes):
@@ -95,7 +96,7 @@ class PerStepAndCore(TypedDict):
     idle_ps: int | None
     """Idle time."""
     by_class_ps: ByClass | None
-    """Idle time by what the host did; with `small_ps` it adds up to `idle_ps`."""
+    """`idle_ps` without `small_ps`, by what the host did."""
     small_ps: int | None
     """Idle time in gaps below 10 µs."""
 

@@ -28,7 +28,7 @@ class Figures(TypedDict):
     uncached_compiles: int | None
     """Compilations."""
     cached_compiles: int | None
-    """Graphs that were compiled before."""
+    """Compiled graphs that were found in the cache."""
     step_markers: int | None
     """Step markers."""
     fallback_calls: int | None
@@ -73,7 +73,7 @@ class MetricsDifference(TypedDict):
 
 
 class MetricsAgainstTrace(TypedDict):
-    """A count that a metrics report and the trace both have."""
+    """The counts of an operation in a metrics report and in the trace."""
 
     operation: Counted
     """What is counted."""
@@ -93,7 +93,7 @@ class GraphBreak(TypedDict):
     reason: str | None
     """Reason, as torch.compile gives it."""
     place: str | None
-    """Line of Python."""
+    """Line of Python and function; `null` if unknown."""
     explanation: NotRequired[str | None]
     """torch.compile's explanation."""
     hint: NotRequired[str | None]
@@ -149,7 +149,7 @@ class Metrics(TypedDict):
     counters: dict[str, int]
     """Its counters."""
     cleared: bool
-    """Whether torch.compile cleared the counters meanwhile."""
+    """Whether torch.compile cleared the counters when it extracted graphs."""
     metrics: dict[str, Metric]
     """Its metrics."""
     fallbacks: dict[str, int]
@@ -159,7 +159,7 @@ class Metrics(TypedDict):
     difference: MetricsDifference | None
     """Against an earlier metrics report; `null` without one."""
     against_trace: list[MetricsAgainstTrace]
-    """Counts that the report and the trace both have."""
+    """Counts of operations in the report and in the trace."""
     dynamo: DynamoExplanation | None
     """Output of `torch._dynamo.explain`; `null` without one."""
     debug: DebugLog | None

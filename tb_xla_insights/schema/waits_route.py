@@ -39,7 +39,7 @@ class CollectiveCores(WaitColumns):
     """The ops of a collective on the hosts shown; a core that does not wait has 0 in `waits_ps`."""
 
     begin_ps: list[int]
-    """When the core joins."""
+    """Arrival of the core: when it begins the collective."""
 
 
 class CollectiveArrivals(TypedDict):

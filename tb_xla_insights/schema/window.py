@@ -52,7 +52,7 @@ class LongestEvent(EventClass):
     row: str
     """Id of its row in the timeline."""
     depth: int
-    """Depth in that row."""
+    """Index of its lane in that row."""
     name: str
     """Name of the event."""
     thread: str

@@ -22,8 +22,8 @@ Unit = Literal[
 
 - `text`, and `code` for names from the program;
 - `class`, a class of host time, and `by class`, times by class;
-- `time`, in the unit that fits the largest time of the table; `change`, a difference of times in that unit, with its
-  sign; `ms`, always in milliseconds: all integer picoseconds;
+- `time`, `change` and `ms`, integer picoseconds: `time` is shown in the unit that fits the largest time of the table,
+  `change`, a difference of times, in that unit with its sign, `ms` always in milliseconds;
 - `count`, an integer; `share`, from 0 to 1; `bytes`;
 - `number`, aligned as a number, whose text each view composes.
 """
@@ -31,7 +31,7 @@ Unit = Literal[
 TEXT_UNITS: Collection[Unit] = ("text", "code", "class", "by class")
 """Units whose columns are aligned to the left; all others are aligned to the right."""
 
-LAST = 99
+LAST_PRIORITY = 99
 """The priority of the columns that are left out last."""
 
 
@@ -51,7 +51,7 @@ class Column:
     key: str
     head: str
     unit: Unit = "text"
-    priority: int = LAST
+    priority: int = LAST_PRIORITY
     derived: bool = False
     unit_basis: Literal["table", "column", "sum"] = "table"
 

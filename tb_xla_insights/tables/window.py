@@ -40,7 +40,7 @@ WINDOW_THREADS = Definition(
 )
 
 WINDOW_DEVICES = DEVICES.without("duty_cycle", "span_ps")
-"""Devices in a window, whose length is the same for all."""
+"""Devices in a window, with their busy and idle time in it."""
 
 WINDOW_ANNOTATIONS = Definition(
     "Device ops by annotation",

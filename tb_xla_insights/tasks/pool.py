@@ -33,8 +33,8 @@ _IDLE_SECONDS = 60
 
 
 def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
-    """The number of worker processes: one per core, more for remote files, as far as they fit into `memory` bytes
-    (default: half of the available memory)."""
+    """The number of worker processes: one per core, for remote files at least _MIN_REMOTE_WORKERS, as far as they fit
+    into `memory` bytes (default: half of the available memory), and at least one."""
     budget = available_bytes() // 2 if memory is None else memory
     largest = _BYTES_PER_WORKER + _BYTES_PER_FILE_BYTE * max(host.bytes for host in hosts)
     max_workers = max(int(loky.cpu_count()), _MIN_REMOTE_WORKERS if is_url(hosts[0].path) else 1)
@@ -74,8 +74,8 @@ def run_in_processes(
     """Yields the tasks' results, in the order of the hosts or as they become ready. Ends early once `should_continue`
     returns False.
 
-    If a process dies, because the system kills processes that take too much memory, the hosts without a result are read
-    again by half as many processes. A host whose process dies while it is the only one is a Failure.
+    If a process dies (the system kills processes that take too much memory), the hosts without a result are read again
+    by half as many processes. A host whose process dies while that is the only process is a Failure.
     """
     pending = list(hosts)
     while pending:

@@ -40,8 +40,8 @@ _PROGRAM_STATS = ("hlo_module", "program_id")
 
 
 class Enclosing(NamedTuple):
-    """The events that enclose an event, the outermost first. Of more than twice _MAX_ENCLOSING, only that many of the
-    outermost and of the innermost are shown; `left_out` is the number of those between."""
+    """The events that enclose an event, the outermost first. If there are more than twice _MAX_ENCLOSING, only the
+    _MAX_ENCLOSING outermost and as many innermost ones are shown; `left_out` is the number of those between."""
 
     shown: list[RowEvent]
     left_out: int
@@ -69,7 +69,7 @@ class Details:
         self._links = Links(host.trace, host.hidden)
 
     def find(self, event: int) -> RowEvent | HiddenEvent | None:
-        """The position of an event in its home row, None if no row shows it."""
+        """The position of an event in its home row, None if it has none."""
         row_index = int(self._host.home[event])
         if row_index < 0:
             return None
@@ -134,7 +134,7 @@ class Details:
         return [self.summary(event)["name"] for event in (*self._enclosing(row_event).shown, row_event)]
 
     def _title(self, event: int, name: str) -> str | None:
-        """The whole name of an event with a short name, or whose name is cut in lists."""
+        """The whole name of an event that lists show by a short name or cut; None for other events."""
         trace = self._host.trace
         if event < 0 or trace.name(event) == name:
             return None

@@ -60,7 +60,7 @@ def inherit_classes(
 ) -> NDArray[np.int8]:
     """The class of each event: its own, else its parent's, else `missing`. Parents precede their children.
 
-    Events with `takes_parents_class`, and all events below them, take it regardless of their own.
+    Events with `takes_parents_class`, and all events below them, take their parent's regardless of their own.
     """
     result = np.full(len(own_class), -1, np.int8)
     class_index: OutInt8 = result
@@ -113,8 +113,8 @@ def _separating_bits(start: Int64, end: Int64, i: cython.Py_ssize_t) -> int64_t:
 def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
     """The number of slices of a lane at each level from 0 to 63."""
     # Per level, the number of events that are first merged with the event before at that level.
-    joins = np.zeros(65, np.int64)
-    count: OutInt64 = joins
+    merges = np.zeros(65, np.int64)
+    count: OutInt64 = merges
     with cython.nogil:
         for i in range(1, len(start)):
             bits = cython.cast(uint64_t, _separating_bits(start, end, i))
@@ -126,7 +126,7 @@ def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
                     level += width
                 width >>= 1
             count[level + (bits > 0)] += 1
-    return len(start) - joins[:64].cumsum()
+    return len(start) - merges[:64].cumsum()
 
 
 def merge_slices(
@@ -136,7 +136,7 @@ def merge_slices(
     """The slices of a level that contain events `first` to `stop - 1`.
 
     `latest_end` is the latest end of each event and those before it; name ids are below `name_count`. Returns the
-    columns start, end, name, class, count, busy, event, time of the name.
+    columns start, end, name, class, count, busy, event, and the total time of the slice's events with that name.
 
         level     |       |       |       |     buckets of 2^level picoseconds
         events    ├─┤├┤ ├───────────┤ ├┤ ├┤
@@ -201,8 +201,8 @@ def group_slices(
     start: Int64, end: Int64, name: Int32, class_index: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
     first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, name_count: int64_t,
 ) -> tuple[NDArray[Any], ...]:  # fmt: skip
-    """Groups slices `first` to `stop - 1`, except those that end before `window_start`: joins short slices of one class
-    with short pauses between them.
+    """Groups slices `first` to `stop - 1`, except those that end before `window_start`: merges short slices of one
+    class with short pauses between them.
 
     Returns the columns start, end, name, class, count, busy, event.
     """
@@ -452,16 +452,16 @@ def _op_pieces(
     return size
 
 
-def join_pieces(
+def merge_pieces(
     start: Int64, end: Int64, part: Int32, run: Int32, label: Int32
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """Joins consecutive pieces with the same run and label: start, end, label. `label` is per part: -1 is no scope, -2
-    (_NOTHING) nothing to show. Pieces of a run are joined across pauses, other pieces only without a pause."""
+    """Merges consecutive pieces with the same run and label: start, end, label. `label` is per part: -1 is no scope, -2
+    (_NOTHING) nothing to show. Pieces of a run are merged across pauses, other pieces only without a pause."""
     columns = empty_columns(len(start), np.int64, np.int64, np.int32)
-    return trim_columns(_join_pieces(start, end, part, run, label, *columns), *columns)
+    return trim_columns(_merge_pieces(start, end, part, run, label, *columns), *columns)
 
 
-def _join_pieces(
+def _merge_pieces(
     start: Int64, end: Int64, part: Int32, run: Int32, label: Int32,
     out_start: OutInt64, out_end: OutInt64, out_label: OutInt32,
 ) -> int:  # fmt: skip

@@ -2,10 +2,12 @@
 
 On a CPU a flow links two instants of the thread pool, here called marks: `Record`, where a task is handed over, and
 `StartRegion`, where another thread starts it. They are resolved to events around them:
-- a mark that hands a task over, to the innermost event that encloses it, else to the last event before it on its thread
-- a mark that starts a task, to the first event after it and before the region's end, else to the event that encloses
-  it; in an empty region, to itself
-The end of a device op is part of the op, so a flow to it is dropped.
+- a mark that hands a task over, to the innermost event that encloses it, else to the last outermost event before it on
+  its thread
+- a mark that starts a task, to the first event after it and before the region's end, else to the innermost event that
+  encloses it
+A mark without such an event remains the end of its flow. The end of a device op is part of the op, so a flow to it is
+dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class Links:
         self._hidden = hidden
 
     def enclosing(self, event: int) -> int | None:
-        """The innermost event around a mark that is no mark itself."""
+        """The innermost event around a mark that is not a mark as well, None if there is none."""
         enclosing = int(self._trace.parent[event])
         while enclosing >= 0 and self._is_mark(enclosing):
             enclosing = int(self._trace.parent[enclosing])

@@ -10,16 +10,15 @@ neighbours share a slice from level `bit_length(d1 | d2 | (s1 ^ s2))` on. A slic
 start to its latest end; its busy time is the union of its events; its name and class are those with most time among its
 events, the earlier one if times are equal.
 
-A view shows the level with T <= 2 px < 2 T. It then joins, from left to right within the window, consecutive slices of
-short events with the same class and pauses of less than T into a *group*, whose name is the one with most time among
-its slices' names. Counts and busy times add up through both steps. The fill of a group is, for each bucket, the busy
-share of the group's part in that bucket; the busy time of a slice that extends into the next bucket is spread over
-both. Fills are in steps of 1/15: 0 is empty, 15 full.
+A view shows the level with T <= 2 pixels < 2 T. It then merges, from left to right within the window, consecutive
+slices of short events with the same class and pauses of less than T into a *group*, whose name is the one with most
+time among its slices' names. Counts and busy times add up through both steps. The fill of a group is, for each bucket,
+the busy share of the group's part in that bucket; the busy time of a slice that extends into the next bucket is spread
+over both. Fills are in steps of 1/15: 0 is empty, 15 full.
 
 A window with few events is merged at each view. For a window with many, the level of the whole lane is computed once,
-in one pass over the events, and cached if it has at most a quarter as many slices as the lane has events; otherwise a
-window does not have many more events than slices. All cached levels of a lane together have less than half as many
-slices as it has events.
+in one pass over the events, and cached if it has at most a quarter as many slices as the lane has events. Otherwise
+the window is merged at each view as well, since it does not have many more events than slices.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Slices(NamedTuple):
 
 
 class _LevelSlices(NamedTuple):
-    """The slices of a level; `time` is the time of each slice's name."""
+    """The slices of a level; `time` is the total time of the slice's events with its name."""
 
     start: Int64
     end: Int64

@@ -84,6 +84,7 @@ class HostRows:
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
+        """Per event metadata, whether threads' rows leave its events out."""
         own_class, flags = event_classes(trace)
         self.class_index: Int8 = kernels.inherit_classes(
             own_class, (flags & INHERIT) > 0, trace.parent, OTHER
@@ -103,7 +104,7 @@ class HostRows:
 
     @cached_property
     def home(self) -> Int16:
-        """The home row of each event of the trace: an index into `tracks`, -1 if no row shows the event.
+        """The home row of each event of the trace: an index into `tracks`, -1 for events of lines without a row.
 
         A device's row takes precedence, since it has the duration of an op; then the row of annotations, then a
         thread's.

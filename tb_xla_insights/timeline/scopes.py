@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
-from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_stack
+from tb_xla_insights.analysis.propagation.lost import op_source, op_stack, operation_of
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scope_rows import SCOPE_ROWS as STORED
 from tb_xla_insights.analysis.propagation.tree import find_nodes
@@ -44,7 +44,7 @@ _REASONS = {
 @dataclass(eq=False)
 class ScopeTrack(Track):
     """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
-    path on the host, and `recorded_scopes` the scope with the positions that distinguish repetitions."""
+    path on the host, and `recorded_scopes` the scope as recorded, with the numbers that distinguish repetitions."""
 
     device_number: int = 0
     paths: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class ScopeTrack(Track):
         keys = ops.devices[self.device_number].key[low:high].tolist()
         reasons = {}
         for state in range(BARE, len(STATES)):
-            kinds = Counter(op_kind(ops, key) for key in keys if ops.state[key] == state)
+            kinds = Counter(operation_of(ops, key) for key in keys if ops.state[key] == state)
             if kinds:
                 kinds_text = ", ".join(
                     f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS)
@@ -150,7 +150,7 @@ def _track(host_number: int, trace: Trace, device_number: int, duration_ps: int)
     start, end, part, run = kernels.op_pieces(*map(np.ascontiguousarray, columns))
     lanes = []
     for label_of_part in labels.of_part:
-        slice_start, slice_end, label = kernels.join_pieces(start, end, part, run, label_of_part)
+        slice_start, slice_end, label = kernels.merge_pieces(start, end, part, run, label_of_part)
         if not (label >= 0).any():
             break
         no_class, no_event = np.zeros(len(label), np.int8), np.full(len(label), -1, np.int32)
@@ -212,13 +212,15 @@ class _Labels:
     def _nested_labels(self, path: str, scope: str) -> list[int]:
         """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
         recorded scope."""
-        outer, inner = path.split("/"), scope.split("/")
-        missing = len(outer) - len(inner)
+        names, recorded_names = path.split("/"), scope.split("/")
+        unrecorded = len(names) - len(recorded_names)
         return [
             self._label(
-                "/".join(outer[: depth + 1]), "/".join(inner[: max(0, depth + 1 - missing)]), outer[depth]
+                "/".join(names[: depth + 1]),
+                "/".join(recorded_names[: max(0, depth + 1 - unrecorded)]),
+                names[depth],
             )
-            for depth in range(min(len(outer), _MAX_DEPTH))
+            for depth in range(min(len(names), _MAX_DEPTH))
         ]
 
     def _label(self, path: str, recorded_scope: str, name: str) -> int:

@@ -117,7 +117,7 @@ class Timeline:
             host = host_annotations(track.trace)
             index = int(np.searchsorted(host.row, row_event.event))
             if index < len(host.row) and host.row[index] == row_event.event:
-                path, step = host.names[host.path[index]], int(host.step[index])
+                path, step = host.path_texts[host.path[index]], int(host.step[index])
         elif track.head.kind == "scopes":
             path = "/".join(self.hosts[track.host_number].details.names(row_event))
         elif track.head.kind == "steps":

@@ -65,8 +65,8 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
     """Computes the levels that the first view of the whole session needs, for usual screen widths. The page requests
     windows with a power of two of picoseconds per pixel."""
     for px in (1250, 2500) if duration_ps and tracks else ():
-        step = 1 << max(0, (duration_ps // px).bit_length() - 1)
-        width = -(-duration_ps // step)
+        ps_per_pixel = 1 << max(0, (duration_ps // px).bit_length() - 1)
+        width = -(-duration_ps // ps_per_pixel)
         run_parallel([partial(view, [track], 0, duration_ps, width) for track in tracks])
         view(tracks, 0, duration_ps, width)
 

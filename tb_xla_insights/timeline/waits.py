@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 _MAX_WAITS = 2000
-"""The limit of waits in an answer, which are the longest ones: a screen cannot show more of two pixels or more."""
+"""An answer has at most this many waits, the longest ones: a screen has no space for more that are two pixels wide."""
 
 
 def waits_in(
@@ -39,7 +39,7 @@ def waits_in(
     px: int,
 ) -> Waits:
     """The waits of these hosts that overlap a window and last a pixel (`(end_ps - start_ps) / px`) or more, host by
-    host, sorted by start."""
+    host, sorted by start; at most _MAX_WAITS. `count` includes shorter waits and those left out."""
     pixel_ps = (end_ps - start_ps) // px
     waits_of_host = {index: core_waits(arrivals, index) for index in hosts}
     candidates: list[tuple[int, int, int]] = []  # length, index of the host, row in its waits

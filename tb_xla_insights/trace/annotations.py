@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
@@ -16,10 +15,11 @@ from tb_xla_insights.trace.threads import host_planes
 def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     """Rows of the user's annotations, ascending.
 
-    These are the events that carry `_r`, and events on driving, autograd and loader threads with names that are not in
-    the catalogue, if only annotations, Python frames and loaders enclose them: below a runtime event an unknown name is
-    the runtime's, and on a helper thread the helper's. The name of a compiler pass is an annotation only inside another
-    annotation: passes at the top of a thread belong to a compilation whose start was not recorded.
+    These are the events that carry `_r`, and events other than ops with names that are not in the catalogue, if only
+    annotations, Python frames and loaders enclose them: below a runtime event an unknown name is the runtime's. They
+    are on driving, autograd and loader threads, or on threads with an event that carries `_r`; on other threads an
+    unknown name is the helper's. The name of a compiler pass is an annotation only directly inside another annotation:
+    passes at the top of a thread belong to a compilation whose start was not recorded.
     """
     is_root, is_op = np.zeros(len(trace), np.bool_), np.zeros(len(trace), np.bool_)
     if "_r" in trace.stats:
@@ -61,10 +61,3 @@ def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
         elif "pass" in tags:
             name_codes[index] = PASS
     return name_codes
-
-
-def annotation_mask(trace: Trace) -> NDArray[np.bool_]:
-    """Whether each event is an annotation."""
-    mask = np.zeros(len(trace), np.bool_)
-    mask[trace.annotations] = True
-    return mask

@@ -15,13 +15,13 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_shifts
 from tb_xla_insights.trace.cpu_runs import cpu_devices
-from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
 from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
-from tb_xla_insights.trace.waits import join_waits
+from tb_xla_insights.trace.waits import extend_waits
 from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace
@@ -61,17 +61,17 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         base_unix_ns = base_unix_ns + first // 1000 if base_unix_ns else 0
     ranges = [(line.first, line.count) for line in lines]
 
-    def nest_lines() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
-        """Computes what does not depend on flows."""
+    def build_flow_independent_columns() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
+        """Returns the events' depths and parents, their metadata, and the lines' regions; extends waits in place."""
         depth, parent = nest_events(start_ps, duration_ps, ranges)
         metadata, strings = _metadata(space, catalog), space.strings.texts
         names = [strings[text_index] for text_index in metadata.name.tolist()]
-        join_waits(lines, names, catalog, metadata_index, parent, start_ps, duration_ps, space.stats)
+        extend_waits(lines, names, catalog, metadata_index, parent, start_ps, duration_ps, space.stats)
         regions = find_line_regions(lines, strings, metadata.name, metadata_index, start_ps, duration_ps)
         return depth, parent, metadata, regions
 
     flows, (depth, parent, metadata, line_regions) = run_parallel(
-        [partial(join_flows, space.stats, start_ps), nest_lines]
+        [partial(pair_flows, space.stats, start_ps), build_flow_independent_columns]
     )
     for name in ("_pt", "_p", "_ct", "_c"):  # replaced by the flows
         space.stats.pop(name, None)
@@ -105,11 +105,11 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     return trace
 
 
-def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
+def build_session(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
     """Puts the hosts of a session on one time base, whose 0 is the earliest event of any host.
 
-    Hosts are related by their clocks (epoch nanoseconds). A host without a recorded clock starts with the session, and
-    a diagnostic reports it. Shifts the traces' columns in place.
+    Hosts are related by their clocks (epoch nanoseconds). A host whose clock is not recorded, or too far from the
+    others, starts with the session, and a diagnostic reports it. Shifts the traces' columns in place.
     """
     traces = sorted(traces, key=lambda trace: (natural_key(trace.host), trace.path))
     diagnostics = list(diagnostics)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int64
-from tb_xla_insights.xplane.read import XSpace
+if TYPE_CHECKING:
+    from tb_xla_insights.trace.model import Int64
+    from tb_xla_insights.xplane.read import XSpace
 
 EPOCH_NS = 10**17
 """A line time above this (March 1973) counts from the epoch; no profile runs for three years."""

@@ -1,8 +1,9 @@
 """The starts and ends of a CPU's ops, from the events of host threads.
 
-An op lasts from its event's start to the `end:` event that its flow leads to. The thread that completes an op continues
-with the program at once and writes `end:` afterwards. So if a `ThunkExecutor::Execute` directly precedes `end:`, the op
-was complete when that event began. The same holds for several `end:` in a row.
+An op lasts from its event's start to the `end:` event that its flow leads to. The thread that completes an op first
+continues with the program and then writes `end:`. So if a `ThunkExecutor::Execute` directly precedes `end:`, or several
+`end:` in a row, the op was complete when that event began; except if the event is an iteration of a loop, and the op is
+the loop itself.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A *run* begins with the region (`regions.LineRegions`) around a `ThunkExecutor::Execute (wait for completion)`: a region
 of a client thread, or `ExecuteHelper` itself for small programs, which run inline. It ends when the `(wait for
-completion)` event ends: all ops are complete by then, even if the thread leaves the region only after the next runs. An
-op on a pool thread belongs to the run that its region's flow reaches first, and ends no later than that run
-(`cpu_ops`).
+completion)` event ends: all ops are complete by then, even if the thread leaves the region only after the next runs. A
+`CpuExecutable::ExecuteAsyncOnStream` call is a run as well (`regions.LineRegions`). An op on a pool thread belongs to
+the first run on the way back along its region's flows, and ends no later than that run (`cpu_ops`).
 
 If events record their run and core (`run_keys`), an op that no flow ties to a run belongs to the recorded run.
 """
@@ -30,8 +30,8 @@ from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat
 def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None) -> list[Device]:
     """Cores, built from the events of host threads; empty if no run and no op was recorded.
 
-    The core of an op is its `device_ordinal`. If none is recorded, there are as many virtual cores as a launch has
-    runs, and runs are assigned to them so that they do not overlap. Needs the trace's events, nesting and flows.
+    The core of an op is its `device_ordinal`. If none is recorded, there are as many virtual cores as the largest
+    launch has runs, and each run is assigned to a free one. Needs the trace's events, nesting and flows.
     """
     rows = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(line_regions, trace.flows) if line_regions else None
@@ -44,12 +44,12 @@ def cpu_devices(trace: Trace, catalog: Catalog, line_regions: LineRegions | None
         return [_device(trace, core, _NO_EVENTS, _select(ops, ops_by_core[core])) for core in cores]
 
     keys = find_run_keys(trace, rows, regions, run)
-    moved_ops = np.flatnonzero(keys.run_of_op != run)
-    run_of_moved, begin = keys.run_of_op[moved_ops], regions.start_ps.copy()
-    end[moved_ops] = np.clip(
-        end[moved_ops], start[moved_ops], np.maximum(regions.complete_ps[run_of_moved], start[moved_ops])
+    keyed_ops = np.flatnonzero(keys.run_of_op != run)  # only their keys tie them to a run
+    run_of_keyed, begin = keys.run_of_op[keyed_ops], regions.start_ps.copy()
+    end[keyed_ops] = np.clip(
+        end[keyed_ops], start[keyed_ops], np.maximum(regions.complete_ps[run_of_keyed], start[keyed_ops])
     )
-    np.minimum.at(begin, run_of_moved, start[moved_ops])
+    np.minimum.at(begin, run_of_keyed, start[keyed_ops])
     core, core_of_op = _cores(trace, catalog, regions, begin, keys)
     runs = np.flatnonzero(regions.has_run)
     run_columns = (
@@ -123,8 +123,8 @@ def _run_ids(runs: NestedIntervals, run_regions: NDArray[np.intp], row: Int32, r
 def _cores(
     trace: Trace, catalog: Catalog, regions: Regions, begin: Int64, keys: RunKeys
 ) -> tuple[Int64, Int64]:
-    """The core of each run and of each op. If cores are not recorded, an op whose run the capture cuts belongs to the
-    first core."""
+    """The core of each run and of each op. A run or an op of unknown core, such as an op whose run the capture cuts,
+    belongs to the first core."""
     runs = np.flatnonzero(regions.has_run)
     recorded_core = keys.core_of_region[runs]
     is_recorded = recorded_core != UNKNOWN
@@ -140,22 +140,22 @@ def _cores(
 
 
 def _assign_cores(launch: Int32, start: Int64, end: Int64) -> Int64:
-    """Assigns each run to a virtual core, the first that is free."""
+    """Assigns each run to a virtual core: the first that is free, or else the one that is free first."""
     launches = launch[launch >= 0]
     cores = int(np.unique(launches, return_counts=True)[1].max()) if launches.size else 1
-    free = [np.iinfo(np.int64).min] * cores
+    free_since = [np.iinfo(np.int64).min] * cores
     core = np.zeros(len(start), np.int64)
     order = np.lexsort((end, start))
     for run, begin, finish in zip(order.tolist(), start[order].tolist(), end[order].tolist(), strict=True):
-        free_cores = (number for number, since in enumerate(free) if since <= begin)
-        core[run] = assigned = next(free_cores, free.index(min(free)))
-        free[assigned] = max(free[assigned], finish)
+        free_cores = (number for number, since in enumerate(free_since) if since <= begin)
+        core[run] = assigned = next(free_cores, free_since.index(min(free_since)))
+        free_since[assigned] = max(free_since[assigned], finish)
     return core
 
 
 def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np.intp]) -> Int32:
-    """The execute call that each run's flow comes from, the outermost on the flow's path; if the capture has none, the
-    innermost jitted call; -1: not recorded."""
+    """The outermost execute call on the way back from each run along flows; if the capture has none, the innermost
+    jitted call; -1: not recorded."""
     launch, visited_by = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
     columns = regions.row, regions.outer, regions.source, regions.of_row, regions.has_run
     for tag in ("launch", "jitted_call"):

@@ -30,7 +30,7 @@ class EventStat:
 def event_stats(trace: Trace, row: int) -> list[EventStat]:
     """The stats of an event, its own first, then those of its metadata.
 
-    Raises InputError if the file is gone, or no longer the one that was decoded.
+    Raises InputError if the file is gone or no longer the one that was decoded, or if the event cannot be read.
     """
     metadata_index = int(trace.metadata_index[row])
     names = trace.planes[int(trace.metadata.plane[metadata_index])].stat_names
@@ -46,8 +46,8 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
             raise InputError(text) from error
     metadata_values = trace.metadata.stats[metadata_index]
     return [
-        *(_stat(n, v, from_metadata=False) for n, v in event_values.items()),
-        *(_stat(n, v, from_metadata=True) for n, v in metadata_values.items()),
+        *(_stat(name, value, from_metadata=False) for name, value in event_values.items()),
+        *(_stat(name, value, from_metadata=True) for name, value in metadata_values.items()),
     ]
 
 

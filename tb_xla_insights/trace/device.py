@@ -21,8 +21,8 @@ _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
 class NestedIntervals:
     """The runs or the ops of one device as intervals, sorted by start, the longer one first.
 
-    `row` is the event of each interval. Their lengths may differ: an op of a CPU capture lasts from its start to its
-    `end:` event. `depth`, `parent` (index into these intervals, -1: none) and `own_ps` (time that no child
+    `row` is the event of each interval, whose duration may differ: an op of a CPU capture lasts from its event's start
+    to its `end:` event. `depth`, `parent` (index into these intervals, -1: none) and `own_ps` (time that no child
     covers) describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
     """
 
@@ -71,7 +71,8 @@ class Device:
 
     @property
     def ordinal(self) -> int:
-        """The device's number in its name, among those of its kind on the host; -1 if it has none of 63 bits."""
+        """The device's number in its name, among those of its kind on the host; -1 if it has none of at most 18
+        digits."""
         digits = _ORDINAL.match(self.name)
         return int(digits[1]) if digits else -1
 

@@ -1,4 +1,4 @@
-"""Flows: producers and consumers with the same flow id, joined by a hash table."""
+"""Flows: producers and consumers with the same flow id, paired by a hash table."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
 
 
-def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int32, Int64, Int32]:
+def _columns(stats: Mapping[str, StatColumn], kind_stat: str, id_stat: str) -> tuple[Int32, Int64, Int32]:
     """The kind (TSL's `ContextType`, an int; 0, generic, if not recorded), flow id and row of the events that carry a
     flow id."""
-    if id_ not in stats:
+    if id_stat not in stats:
         return np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32)
-    ids = stats[id_]
+    ids = stats[id_stat]
     values = ids.values.astype(np.int64, copy=False)
-    if kind not in stats:
+    if kind_stat not in stats:
         return np.zeros(len(values), np.int32), values, ids.rows
-    kinds = stats[kind]
+    kinds = stats[kind_stat]
     has_same_rows = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
     kinds_of_ids = kinds.values if has_same_rows else kinds.at(ids.rows, 0)
     # No profiler writes kinds beyond 32 bits; clipped ones may become equal.
@@ -33,7 +33,7 @@ def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int3
     return kinds_of_ids.astype(np.int32, copy=False), values, ids.rows
 
 
-def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
+def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same kind and id.
 
     If several events produce the same id (writers may restart at 0), a consumer belongs to the last of them that
@@ -60,13 +60,13 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         ]
     )
     if has_repeats:
-        repeated = np.zeros(len(producer_id), bool)
-        repeated[first_producer[first_producer != np.arange(len(first_producer))]] = True
-        joined = np.flatnonzero(producer >= 0)
-        repeated_consumers = joined[repeated[producer[joined]]]
+        is_repeated = np.zeros(len(producer_id), bool)
+        is_repeated[first_producer[first_producer != np.arange(len(first_producer))]] = True
+        paired = np.flatnonzero(producer >= 0)
+        repeated_consumers = paired[is_repeated[producer[paired]]]
         latest = _latest(
             first_producer,
-            repeated,
+            is_repeated,
             start_ps[producer_row],
             producer[repeated_consumers],
             start_ps[consumer_row[repeated_consumers]],
@@ -74,20 +74,22 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         producer[repeated_consumers] = latest
     (consumer,) = empty_columns(len(producer), np.int32)
     return Flows(
-        *trim_columns(kernels.join_rows(producer_row, consumer_row, producer, consumer), producer, consumer)
+        *trim_columns(
+            kernels.list_flow_rows(producer_row, consumer_row, producer, consumer), producer, consumer
+        )
     )
 
 
 def _latest(
     first_producer: Int32,
-    repeated: NDArray[np.bool_],
+    is_repeated: NDArray[np.bool_],
     producer_start: Int64,
     producer: Int32,
     consumer_start: Int64,
 ) -> NDArray[np.int64]:
     """The producer that started last before each consumer of a repeated flow; sorts producers and consumers together by
     flow and start."""
-    candidates = np.flatnonzero(repeated[first_producer])
+    candidates = np.flatnonzero(is_repeated[first_producer])
     flow = np.concatenate((first_producer[candidates], producer))
     start = np.concatenate((producer_start[candidates], consumer_start))
     is_consumer = np.concatenate((np.zeros(len(candidates), bool), np.ones(len(producer), bool)))

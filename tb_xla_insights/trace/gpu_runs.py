@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.flows import join_flows
+from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.programs import program_names, programs_at
@@ -87,11 +87,12 @@ def _with_kernel_launches(trace: Trace, kernels: Int32) -> Flows:
         return trace.flows
     hosts = host_planes(trace)
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
-    calls = on_host & (ids.values > 0)
-    correlation_ids = ids.at(kernels, 0)
-    launching = StatColumn(ids.rows[calls], ids.values[calls], is_text=False)
-    launched = StatColumn(kernels[correlation_ids > 0], correlation_ids[correlation_ids > 0], is_text=False)
-    flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
+    is_call = on_host & (ids.values > 0)
+    id_of_kernel = ids.at(kernels, 0)
+    has_id = id_of_kernel > 0
+    ids_of_calls = StatColumn(ids.rows[is_call], ids.values[is_call], is_text=False)
+    ids_of_kernels = StatColumn(kernels[has_id], id_of_kernel[has_id], is_text=False)
+    flows = pair_flows({"_p": ids_of_calls, "_c": ids_of_kernels}, trace.start_ps)
     return trace.flows.with_added(flows.producer, flows.consumer)
 
 

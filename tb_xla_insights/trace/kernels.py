@@ -1,4 +1,4 @@
-"""The trace's loops over events, compiled: nesting, flows, and regions.
+"""The trace's loops over events, compiled: nesting, look-ups, flows, regions, annotations, and the times of ops.
 
 The caller owns all arrays. Arrays that a kernel only reads come first, arrays that it writes last.
 """
@@ -23,7 +23,7 @@ cython.declare(REGION_START=cython.int, REGION_STOP=cython.int, HELPER=cython.in
 cython.declare(
     COMPLETION=cython.int, END=cython.int, CANDIDATE=cython.int, TRANSPARENT=cython.int, PASS=cython.int
 )
-cython.declare(WHOLE=cython.int, READY=cython.int)
+cython.declare(WHOLE_RUN=cython.int, READY=cython.int)
 cython.declare(NOT_ANNOTATION=cython.int, ANNOTATION=cython.int, MAY_ENCLOSE=cython.int)
 from tb_xla_insights.trace.codes import (  # noqa: E402
     ANNOTATION,
@@ -39,7 +39,7 @@ from tb_xla_insights.trace.codes import (  # noqa: E402
     REGION_START,
     REGION_STOP,
     TRANSPARENT,
-    WHOLE,
+    WHOLE_RUN,
 )
 
 
@@ -56,6 +56,7 @@ def nest(
         for row in range(first, first + count):
             begin = start[row]
             finish = begin + duration[row]
+            # An instant at the very end of an open event is inside it, unless that event is an instant as well.
             while (
                 open_rows > 0
                 and ends[open_rows - 1] <= begin
@@ -138,11 +139,11 @@ def look_up_texts(texts: Int32, metadata_index: Int32, result: OutInt32) -> None
             result[row] = texts[metadata_index[row]]
 
 
-def count_entries(metadata_index: Int32, result: OutInt64) -> None:
-    """Counts the events of each metadata."""
+def count_indices(indices: Int32, result: OutInt64) -> None:
+    """Counts how many times each index occurs; -1 counts for the last."""
     with cython.nogil:
-        for row in range(len(metadata_index)):
-            result[metadata_index[row]] += 1
+        for i in range(len(indices)):
+            result[indices[i]] += 1
 
 
 _STEP = cython.declare(cython.Py_ssize_t, 17)
@@ -195,7 +196,7 @@ def find_producers(
             result[index] = slots[slot]
 
 
-def join_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consumer: OutInt32) -> int:
+def list_flow_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consumer: OutInt32) -> int:
     """Lists the rows of both ends of the flows that have a producer and lead to another event: producers in `result`
     (which it overwrites), consumers in `consumer`. Returns the number of these flows."""
     count: cython.Py_ssize_t = 0
@@ -232,13 +233,13 @@ def find_regions(
                 if depth > 0:
                     depth -= 1
                 last_execute = -1
-            elif (name_code == REGION_START or name_code == HELPER or name_code == WHOLE) and depth < len(
+            elif (name_code == REGION_START or name_code == HELPER or name_code == WHOLE_RUN) and depth < len(
                 stack
             ):
                 row[regions], region_start[regions] = event, start[event]
                 region_end[regions] = -1 if name_code == REGION_START else end
-                has_run[regions] = name_code == WHOLE
-                complete[regions] = end if name_code == WHOLE else 0
+                has_run[regions] = name_code == WHOLE_RUN
+                complete[regions] = end if name_code == WHOLE_RUN else 0
                 outer[regions] = stack[depth - 1] if depth > 0 else -1
                 stack[depth] = regions
                 depth += 1
@@ -247,7 +248,7 @@ def find_regions(
             elif name_code == EXECUTE:
                 last_execute = event
             elif name_code == READY and depth > 0:
-                if code[row[stack[depth - 1]]] == WHOLE:
+                if code[row[stack[depth - 1]]] == WHOLE_RUN:
                     complete[stack[depth - 1]] = end
             elif name_code == COMPLETION and depth > 0:
                 has_run[stack[depth - 1]] = True
@@ -267,7 +268,7 @@ def find_regions(
 
 def resolve_runs(outer: Int32, source: Int32, has_run: Bools, of_row: Int32, run: OutInt32) -> None:
     """Finds the run of each region: itself, or the first run on the way back along flows. The way leads from a region
-    to the event that its flow comes from, or else to the region around it."""
+    to that of the event that its flow comes from, or else to the region around it."""
     with cython.nogil:
         for region in range(len(outer)):
             current: int32_t = region
@@ -302,7 +303,8 @@ def classify_annotations(
 @cython.nogil
 @cython.exceptval(check=False)
 def _previous_sibling(row: int32_t, parent: Int32) -> int32_t:
-    """The preceding event with the same parent, -1: none. For a thread's first event it belongs to another thread."""
+    """The preceding event with the same parent, -1: none. For a thread's first event the result is an event of another
+    thread."""
     sibling = row - 1
     while sibling >= 0 and parent[sibling] != parent[row]:
         sibling = parent[sibling]

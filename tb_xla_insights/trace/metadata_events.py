@@ -37,5 +37,5 @@ def rows_with_metadata(selected: NDArray[np.bool_], metadata_index: Int32) -> In
 def count_by_metadata(metadata_index: Int32, count: int) -> Int64:
     """The number of events of each of `count` metadata; index -1 counts for the last."""
     result = np.zeros(count, np.int64)
-    kernels.count_entries(np.ascontiguousarray(metadata_index), result)
+    kernels.count_indices(np.ascontiguousarray(metadata_index), result)
     return result

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
+from tb_xla_insights.trace.clock import earliest
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import count_by_metadata, rows_with_metadata, values_of_events
 from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
@@ -98,7 +99,7 @@ class Thread:
 @dataclass(frozen=True)
 class Flows:
     """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer; on a GPU also calls and
-    the kernels that they launched."""
+    the kernels that they launched, and execution events and their calls on other lines."""
 
     producer: Int32
     consumer: Int32
@@ -184,6 +185,13 @@ class Trace:
         """The first row of each line, ascending."""
         return np.array([line.first for line in self.lines], np.int64)
 
+    @cached_property
+    def annotation_mask(self) -> NDArray[np.bool_]:
+        """Whether each event is an annotation."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[self.annotations] = True
+        return mask
+
     def line_of(self, row: int) -> Line:
         """The line of an event."""
         return self.lines[int(np.searchsorted(self.line_first, row, "right")) - 1]
@@ -249,14 +257,14 @@ class Trace:
         return self.strings[int(display if display >= 0 else self.metadata.name[metadata_index])]
 
     def class_indices(self, rows: Int32 | slice) -> Int8:
-        """The catalogue's class of the events' names, -1 if it has none; also for annotations."""
+        """The catalogue's class of each event's name, also of an annotation's; -1 for a name without a class."""
         return self.metadata.class_index[self.metadata_index[rows]]
 
     def shift(self, by_ps: int) -> None:
         """Shifts all times, in place. Call it before anything is computed from the trace."""
         if not by_ps:
             return
-        # First, since they may be views of the column.
+        # Devices first, since their columns may be views of `start_ps`.
         self.devices = [
             replace(device, runs=device.runs.shifted(by_ps), ops=device.ops.shifted(by_ps))
             for device in self.devices
@@ -303,8 +311,10 @@ class SessionTrace:
 
     @property
     def start_unix_ns(self) -> int:
-        """Epoch nanoseconds of the session's start, 0 if no host records it."""
-        return next((trace.base_unix_ns for trace in self.traces if trace.base_unix_ns), 0)
+        """Epoch nanoseconds of the session's start, 0 if no host records it. A host from another time does not count:
+        it was not shifted to the session's start."""
+        bases = [trace.base_unix_ns for trace in self.traces if trace.base_unix_ns]
+        return earliest(bases) if bases else 0
 
     @property
     def devices(self) -> list[Device]:

@@ -68,7 +68,8 @@ def outermost_rows(parent: Int32, rows: Int32) -> Int32:
 
 
 def own_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:
-    """Durations minus the union of an event's children, for events sorted by start; the first event is row `first`."""
+    """Each event's duration minus the union of its children, for events sorted by start; the first event is row
+    `first`."""
     own_ps = duration_ps.copy()
     kernels.own_times(start_ps, duration_ps, parent, first, own_ps, start_ps.copy())
     return own_ps

@@ -36,7 +36,7 @@ def nest_intervals(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> N
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
     row, end_ps, name = row[order], end_ps[order], name[order]
-    del order, equal, tied  # frees 20 MB of a large capture before the nesting allocates its own
+    del order, equal, tied  # frees 20 MB (for a large capture) before the nesting allocates its own
     depth, parent = nest_events(start_ps, end_ps - start_ps, [(0, len(row))])
     return NestedIntervals(row, start_ps, end_ps, depth, parent, name)
 

@@ -22,7 +22,7 @@ _CODES = {
     "ThreadpoolListener::StopRegion": codes.REGION_STOP,
     EXECUTE: codes.EXECUTE,
     "ThunkExecutor::Execute (wait for completion)": codes.COMPLETION,
-    "CpuExecutable::ExecuteAsyncOnStream": codes.WHOLE,
+    "CpuExecutable::ExecuteAsyncOnStream": codes.WHOLE_RUN,
     "BlockUntilReady": codes.READY,
 }
 

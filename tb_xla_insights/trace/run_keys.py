@@ -26,8 +26,8 @@ class RunKeys:
 
 
 def find_run_keys(trace: Trace, ops: Int32, regions: Regions, run: Int32) -> RunKeys:
-    """The keys of ops and of regions. An op that no flow ties to a run (`run` is -1) belongs to the run with the same
-    key, the last of several."""
+    """The keys (execute call and core) of ops and of regions. An op that no flow ties to a run (`run` is -1) belongs to
+    the run with the same key, the last of several."""
     core_of_region = np.full(len(regions.row), UNKNOWN, np.int64)
     run_id = np.zeros(len(regions.row), np.int64)
     core = stat_at(trace, "device_ordinal", ops, UNKNOWN)

@@ -32,7 +32,7 @@ _ROLE_OF_NAME: tuple[tuple[str, Role], ...] = (
     (r"tf_data_", "loader"),
 )
 _NATIVE_NAME = re.compile(r"tf_|tfrt|pjrt|py_xla|EventFD|switchto|pt_|Host Threads|grpc|collective_ops|xla_")
-"""Threads without Python code, which therefore do not drive."""
+"""Threads without Python code. They drive only if no thread has another name."""
 
 _PYTHON_NAME = re.compile(r"python|main\b|MainThread|Thread-\d")
 
@@ -67,7 +67,8 @@ def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
 
     The driving thread is the one whose flows lead to the threads or devices that execute, and that carries steps and
     synchronisations; without flows, the one with most of those, then with most annotations. The roles of other threads
-    follow from their names, or from the class with most of their time. Needs the trace's events, nesting and flows.
+    follow from their names, their launches and loads, or the class with most of their time. Needs the trace's events,
+    nesting and flows.
     """
     planes = host_planes(trace)
     lines = [line for line in trace.lines if line.plane in planes]
@@ -152,7 +153,8 @@ class _ThreadEvents:
         )
 
     def is_loader(self, line: Line, catalog: Catalog) -> bool:
-        """Whether the line is a data loader's: it has a loader's events, or only annotations about loading data."""
+        """Whether the line is a data loader's: it has a loader's events, or only annotations about loading data, and
+        neither step markers nor launches."""
         if self.count(line, _STEP_MARKER | _LAUNCH):
             return False
         if self.count(line, _LOADER):

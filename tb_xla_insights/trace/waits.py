@@ -16,7 +16,7 @@ from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.xplane.columns import StatColumns
 
 
-def join_waits(
+def extend_waits(
     lines: list[Line],
     names: list[str],
     catalog: Catalog,

@@ -43,7 +43,7 @@ class PlaneTables:
 
 @dataclass
 class Piece:
-    """A part of a line that one thread decodes: a file range between two fields, and the rows of its events, `first` to
+    """A part of a line that one thread decodes: a file range of whole fields, and the rows of its events, `first` to
     `first + count - 1`. `invalid_offset` is the file offset of the invalid byte at which decoding stopped;
     `is_file_end` means that the file has become shorter and ends there, `has_changed` that the piece has more events
     than were counted, so the file was changed meanwhile, `is_stopped` that the caller stopped the reading."""
@@ -57,7 +57,8 @@ class Piece:
     has_changed: bool = False
     is_stopped: bool = False
     values: dict[int, NDArray[Any]] = field(default_factory=dict)
-    """The values of each requested stat that the events have, by column, in the narrowest type that holds them."""
+    """The values of each requested stat that the events have, by column; numbers in the narrowest type that holds
+    them."""
 
 
 @dataclass
@@ -175,11 +176,11 @@ def stat_columns(
             if not shared_rows:
                 rows_with(bits, stat, rows[stat])
 
-    def join_values(stat: int) -> None:
+    def concatenate_values(stat: int) -> None:
         values[stat] = np.concatenate(parts.pop(stat))
 
     tasks = [partial(find_rows, count, stats) for count, stats in stats_by_count.items()]
-    run_parallel([*tasks, *(partial(join_values, stat) for stat in list(parts))])
+    run_parallel([*tasks, *(partial(concatenate_values, stat) for stat in list(parts))])
     return StatColumns(
         (name, StatColumn(rows[stat], values[stat], name in text_names))
         for stat, name in enumerate(names)

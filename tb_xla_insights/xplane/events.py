@@ -73,8 +73,8 @@ class Decoder:
     """Decodes pieces of lines. Each thread needs its own decoder; `intern` returns the string index of a text.
 
     Values of stats are decoded into buffers with space for all events of a piece per stat, since the number of events
-    that have a stat is unknown. The buffers are reused for the next piece and a piece's values copied out: much less
-    memory to clear.
+    that have a stat is unknown. A piece's values are copied out and the buffers reused for the next piece, so that the
+    system clears much less memory than for new buffers.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Decoder:
                 piece.invalid_offset, piece.is_file_end = offset + pos, size < requested_bytes
                 piece.has_changed = stop_code == FULL
                 break
-            if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
+            if stop_code == MORE and pos == 0:  # one field fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)
             offset += pos
             progress(pos)

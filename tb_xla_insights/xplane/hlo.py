@@ -27,7 +27,7 @@ FileRange = tuple[int, int]
 
 
 def program_ranges(space: XSpace) -> dict[int, FileRange]:
-    """The file range of each program's HLO proto, by program id (unsigned, 64 bits). That is the stat `program_id` of
+    """The file range of each program's HLO proto, by program id (unsigned, 64 bits). The id is the stat `program_id` of
     the program's event metadata, or the metadata's id if it lacks the stat, as up to JAX 0.8."""
     return {
         _program_id(metadata) % 2**64: metadata.blobs[HLO_PROTO_STAT]

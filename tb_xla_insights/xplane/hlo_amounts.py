@@ -21,14 +21,14 @@ _MAX_CALL_DEPTH = 32
 """The limit of nested calls: a damaged module may nest without end."""
 
 _RUNS_ONCE = frozenset(("fusion", "call", "async-start"))
-"""Instructions that run each computation that they call once. Loops are excluded: the program does not contain their
+"""Instructions that call computations and run each of them once. Loops are excluded: the program does not contain their
 trip counts."""
 
 _UNKNOWN_WORK = frozenset(("while", "conditional"))
 
 _COUNTED = frozenset(("dot", "convolution", "custom-call"))
 
-_NEEDS_FLOPS = _COUNTED | _RUNS_ONCE | _UNKNOWN_WORK
+_MAY_HAVE_PRODUCTS = _COUNTED | _RUNS_ONCE | _UNKNOWN_WORK
 
 _SLICES = frozenset(("dynamic-slice", "dynamic-update-slice", "gather", "scatter", "slice"))
 """Instructions that read or write parts of their operands."""
@@ -53,7 +53,7 @@ _READ_WHOLE = frozenset(
 
 _ELEMENT_BYTES = {
     1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 2, 8: 4, 9: 8, 10: 2, 11: 4, 12: 8, 15: 8, 16: 2, 18: 16, 19: 1, 20: 1,
-    23: 1, 24: 1, 25: 1, 28: 1, 29: 1,
+    23: 1, 24: 1, 25: 1, 28: 1, 29: 1, 33: 1,
 }  # fmt: skip
 """The size of an element by XLA's PrimitiveType. Types below a byte are left out: their storage differs."""
 
@@ -61,7 +61,8 @@ MAX_AMOUNT = 1 << 56
 """More FLOPs or bytes than any device handles in one execution: a minute at a PFLOP/s. Damaged sizes exceed it."""
 
 _MAX_WINDOW_SIZE = 1 << 31
-_MAX_WINDOW_PAIRS = 1 << 26
+_MAX_POSITIONS = 1 << 26
+"""The most window positions that `count_window_pairs` computes one by one; it derives the others from these."""
 
 _BLAS = "__cublas$"
 _BACKWARD_INPUT, _BACKWARD_FILTER = "__cudnn$convBackwardInput", "__cudnn$convBackwardFilter"
@@ -74,7 +75,7 @@ _CONVOLUTIONS = (
 """Custom calls that XLA emits for convolutions on GPUs. All have the dimension numbers and window of the forward
 convolution."""
 
-_DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
+_DAMAGE_ERRORS = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 class InstructionAmounts(NamedTuple):
@@ -123,9 +124,9 @@ class ProgramAmounts:
     def of_instruction(
         self, instruction: HloInstruction, opcode: str, computation: int, with_bytes: bool = True
     ) -> InstructionAmounts:
-        """The amounts of an instruction with an opcode, in a computation (id). FLOPs are known for instructions with
-        matrix products and convolutions, or that compute nothing, unless they contain a loop, a branch or a foreign
-        call; bytes, with `with_bytes`, for instructions that read their whole operands."""
+        """The amounts of an instruction with an opcode, in a computation (id). FLOPs are known for instructions that
+        compute matrix products or convolutions, or nothing, unless they contain a loop, a branch or a custom call of
+        unknown work; bytes, with `with_bytes`, for instructions that read their whole operands."""
         content = self._instruction_content(instruction, opcode, computation, 0)
         product = self._shapes(*content.largest) if content.largest else ""
         flops = content.flops or (0 if content.flops is not None and content.only_moves else None)
@@ -149,7 +150,7 @@ class ProgramAmounts:
             return _WITHOUT_PRODUCTS[opcode in _MOVES, opcode in _SLICES]
         try:
             flops = self._flops(instruction, computation)
-        except _DAMAGED:
+        except _DAMAGE_ERRORS:
             flops = None
         if flops is None or not 0 <= flops < MAX_AMOUNT:
             return _UNKNOWN
@@ -167,12 +168,12 @@ class ProgramAmounts:
         opcodes = self._opcodes[body.id]
         distinct_opcodes = set(opcodes)
         has_slices = not distinct_opcodes.isdisjoint(_SLICES)
-        if distinct_opcodes.isdisjoint(_NEEDS_FLOPS):  # the usual fusion
+        if distinct_opcodes.isdisjoint(_MAY_HAVE_PRODUCTS):  # the usual fusion
             return _WITHOUT_PRODUCTS[distinct_opcodes <= _MOVES, has_slices]
         parts = (
             self._instruction_content(body.instructions[index], opcode, body.id, depth + 1)
             for index, opcode in enumerate(opcodes)
-            if opcode in _NEEDS_FLOPS
+            if opcode in _MAY_HAVE_PRODUCTS
         )
         content = _merge_contents(parts)
         only_moves = content.only_moves and distinct_opcodes <= _MOVES | _RUNS_ONCE
@@ -208,9 +209,9 @@ class ProgramAmounts:
         if content.has_slices or not (is_product_call or opcode in _READ_WHOLE):
             return None
         try:
-            result = _result(instruction) if is_product_call else Shape.FromString(instruction.shape)
+            result = _result(instruction) if is_product_call else _read_shape(instruction.shape)
             nbytes = sum(_size(shape) for shape in (result, *self._operands(instruction, computation)))
-        except _DAMAGED:
+        except _DAMAGE_ERRORS:
             return None
         return nbytes if 0 <= nbytes < MAX_AMOUNT else None
 
@@ -223,7 +224,7 @@ class ProgramAmounts:
             body = self._computations[computation]
             self._instructions[computation] = {operand.id: operand for operand in body.instructions}
         instructions = self._instructions[computation]
-        return [Shape.FromString(instructions[id_].shape) for id_ in instruction.operand_ids]
+        return [_read_shape(instructions[id_].shape) for id_ in instruction.operand_ids]
 
 
 def instruction_shape(instruction: HloInstruction) -> str:
@@ -248,8 +249,17 @@ def _merge_contents(parts: Iterable[_Content]) -> _Content:
 def _result(instruction: HloInstruction) -> Shape:
     """The shape of an instruction's result; of a tuple, the first element: a library call also returns its scratch
     memory."""
-    shape = Shape.FromString(instruction.shape)
+    shape = _read_shape(instruction.shape)
     return shape.tuple_shapes[0] if shape.tuple_shapes else shape
+
+
+def _read_shape(data: bytes) -> Shape:
+    """Raises ValueError for negative sizes: the product of two would look valid."""
+    shape = Shape.FromString(data)
+    for part in (shape, *shape.tuple_shapes):
+        if min(part.dimensions, default=0) < 0:
+            raise ValueError("a negative size")
+    return shape
 
 
 def _size(shape: Shape) -> int:
@@ -264,10 +274,9 @@ def _dot(left: list[int], contracting_dims: Iterable[int], result_dims: list[int
 
 
 def _convolution(
-    instruction: HloInstruction, input_dims: list[int], kernel: list[int], result_dims: list[int]
+    instruction: HloInstruction, input_dims: list[int], kernel_dims: list[int], result_dims: list[int]
 ) -> int:
-    """The FLOPs of a convolution. `input_dims`, `kernel` and `result_dims` are the dimensions of its operands and its
-    result."""
+    """The FLOPs of a convolution, from the dimensions of its operands and its result."""
     numbers = instruction.convolution_dimension_numbers
     pairs = prod(
         count_window_pairs(result_dims[output], input_dims[input_], window)
@@ -280,27 +289,29 @@ def _convolution(
     )
     features = input_dims[numbers.input_feature_dimension] // max(1, instruction.feature_group_count)
     batch = input_dims[numbers.input_batch_dimension] // max(1, instruction.batch_group_count)
-    return 2 * features * kernel[numbers.kernel_output_feature_dimension] * batch * pairs
+    return 2 * features * kernel_dims[numbers.kernel_output_feature_dimension] * batch * pairs
 
 
 def count_window_pairs(outputs: int, inputs: int, window: Window.Dimension) -> int:
     """Counts the pairs of an output and a window position that read a value of the input: neither padding nor, in a
     dilated input, the zeros between its values. Raises ValueError for sizes that no convolution has."""
-    dilation, step = max(1, window.base_dilation), max(1, window.window_dilation)
-    sizes = (inputs, window.size, window.stride, window.padding_low, step, dilation)
+    input_dilation, window_dilation = max(1, window.base_dilation), max(1, window.window_dilation)
+    sizes = (inputs, window.size, window.stride, window.padding_low, window_dilation, input_dilation)
     if (
         any(abs(size) >= _MAX_WINDOW_SIZE for size in sizes)
-        or outputs * min(dilation, window.size) > _MAX_WINDOW_PAIRS
+        or outputs * min(input_dilation, window.size) > _MAX_POSITIONS
     ):
         raise ValueError("not the sizes of a convolution")
     total = 0
-    for first in range(min(dilation, window.size)):  # every `dilation`-th window position, from `first` on
-        position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * step
-        position = position[position % dilation == 0]
-        stride = dilation * step
+    for first in range(
+        min(input_dilation, window.size)
+    ):  # every `input_dilation`-th window position from `first` on
+        position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * window_dilation
+        position = position[position % input_dilation == 0]
+        stride = input_dilation * window_dilation
         lowest = np.maximum(0, -(position // stride))
         highest = np.minimum(
-            (window.size - 1 - first) // dilation, ((inputs - 1) * dilation - position) // stride
+            (window.size - 1 - first) // input_dilation, ((inputs - 1) * input_dilation - position) // stride
         )
         total += int(np.maximum(0, highest - lowest + 1).sum())
     return total

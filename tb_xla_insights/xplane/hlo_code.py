@@ -26,7 +26,7 @@ class ProgramDigests:
 
 def digest_program(module: HloModule) -> ProgramDigests:
     """Digests a program. Instructions and computations are identified by their position; fields that the parser does
-    not know are included as they are. Removes names and ids from `module`."""
+    not know are included as they are. Removes names, ids and the values of constants from `module`."""
     import hashlib  # few captures have programs to compare
 
     whole, formula, structure = (hashlib.sha256() for _ in range(3))

@@ -1,8 +1,8 @@
 """The loops over a file's bytes, compiled: the fields of a message, the events of a line, tables of ids.
 
 A kernel gets a *window*: `size` consecutive bytes of the file, and PADDING bytes after them. Positions count from its
-start. A message may continue after its window's end, so every kernel distinguishes MORE (the window ends: read on from
-the returned position) from BAD (invalid bytes: a length that exceeds its parent, a varint without end).
+start. A message may continue after its window's end, so kernels that read one distinguish MORE (the window ends: read
+on from the returned position) from BAD (invalid bytes: a length that exceeds its parent, a varint without end).
 
 All kernels are in one file because the functions that a loop calls must be inlined. Cython inlines across modules only
 functions in a `.pxd`, in Cython's own syntax.
@@ -63,7 +63,7 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
         bytes    1xxxxxxx 1xxxxxxx 0xxxxxxx ........   the lowest first; the first byte without a top bit is the last
         ends     00000000 00000000 10000000 ........   the top bits that are not set
         whole    11111111 11111111 11111111 00000000   all bits up to the lowest bit of `ends`
-        value    the low seven bits of each byte, joined in three steps
+        value    the low seven bits of each byte, packed in three steps
     """
     bits: uint64_t = 0
     low_bits: uint64_t = 0x7F7F7F7F7F7F7F7F
@@ -75,7 +75,7 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
         low_bit_of_each: uint64_t = 0x0101010101010101
         whole = ends ^ (ends - 1)
         length = (whole & low_bit_of_each) * low_bit_of_each >> 56  # adds up one bit of each byte
-        return _join_seven_bits(bits & whole), pos + length
+        return _pack_seven_bits(bits & whole), pos + length
     value: uint64_t = 0
     for index in range(10):
         byte = window[pos + index]
@@ -89,8 +89,8 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _join_seven_bits(bits: uint64_t) -> uint64_t:
-    """Joins the low seven bits of each of eight bytes into a number."""
+def _pack_seven_bits(bits: uint64_t) -> uint64_t:
+    """Packs the low seven bits of each of eight bytes into a number."""
     even_bytes: uint64_t = 0x007F007F007F007F
     odd_bytes: uint64_t = 0x7F007F007F007F00
     even_pairs: uint64_t = 0x00003FFF00003FFF
@@ -262,10 +262,10 @@ class EventTables:
 class EventColumns:
     """The output of decoding: a row per event, and the values of stats.
 
-    Bit c of an event's `stats` says that it has stat c. Its value is written at `next_index[c]`, which then advances,
-    of `numbers`, or of `names` for columns from `first_name` on, which hold string indices. A value whose type is not
-    its column's is also listed in `mismatches`, as (column, index, value type, value, row); `mismatch_count` counts
-    them.
+    Bit c of an event's `stats` says that it has stat c. Its value is written to `numbers[next_index[c]]` or, as a
+    string index for columns from `first_text` on, to `texts[next_index[c]]`; then `next_index[c]` advances. A value
+    whose type is not its column's is also listed in `mismatches`, as (column, index, value type, value, row);
+    `mismatch_count` counts them.
 
     The fields of the line's header are stored here as well: `id` and `timestamp_ns`, 0 if absent; the positions and
     lengths of its names in the window. `unknown_id` is the event metadata id at which decoding stopped with UNKNOWN.
@@ -275,9 +275,9 @@ class EventColumns:
     offset_ps: OutInt64
     duration_ps: OutInt64
     stats: OutBits
-    first_name: cython.int
+    first_text: cython.int
     numbers: OutInt64
-    names: OutInt32
+    texts: OutInt32
     next_index: OutInt64
     mismatches: OutTable64
     mismatch_count = cython.declare(cython.Py_ssize_t, visibility="public")
@@ -291,10 +291,10 @@ class EventColumns:
 
     def __init__(
         self, metadata: OutInt32, offset_ps: OutInt64, duration_ps: OutInt64, stats: OutBits,
-        first_name: cython.int, numbers: OutInt64, names: OutInt32, next_index: OutInt64, mismatches: OutTable64,
+        first_text: cython.int, numbers: OutInt64, texts: OutInt32, next_index: OutInt64, mismatches: OutTable64,
     ) -> None:  # fmt: skip
         self.metadata, self.offset_ps, self.duration_ps, self.stats = metadata, offset_ps, duration_ps, stats
-        self.first_name, self.numbers, self.names, self.next_index = first_name, numbers, names, next_index
+        self.first_text, self.numbers, self.texts, self.next_index = first_text, numbers, texts, next_index
         self.mismatches = mismatches
 
     @cython.cfunc
@@ -307,13 +307,13 @@ class EventColumns:
         expected: cython.bint = False
         index = self.next_index[column]
         self.next_index[column] = index + 1
-        if column < self.first_name:
+        if column < self.first_text:
             self.numbers[index] = value
             expected = value_type == NUMBER or value_type == UNSIGNED
         else:
             expected = value_type == REF
             text: int32_t = tables.texts.find(value) if expected else -1
-            self.names[index] = text if text >= 0 else tables.missing
+            self.texts[index] = text if text >= 0 else tables.missing
         if not expected:
             count = self.mismatch_count
             self.mismatches[count, 0], self.mismatches[count, 1] = column, index
@@ -340,8 +340,9 @@ class EventColumns:
 def _stat(
     window: _Window, pos: int64_t, end: int64_t, stat_columns: IdTable
 ) -> tuple[cython.int, cython.int, int64_t, int64_t]:
-    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: the stat was not
-    requested, or has no value. The value of a text packs its position in the window and its length."""
+    """The stat message at [pos, end) as (column, value type, value, next position), which is `end` unless the message
+    is invalid. Column -1: the stat was not requested, or has no value. The value of a text packs its position in the
+    window and its length."""
     column: cython.int = -1
     value_type: cython.int = -1
     value: int64_t = 0
@@ -388,8 +389,8 @@ def _stat(
 def _event(
     window: _Window, pos: int64_t, end: int64_t, row: int64_t, tables: EventTables, columns: EventColumns
 ) -> cython.int:
-    """Decodes the event message at [pos, end), which must be in the window, into a row. Returns DONE; or BAD or
-    UNKNOWN, after which nothing is written."""
+    """Decodes the event message at [pos, end), which must be in the window, into a row. Returns DONE, or without
+    writing the row BAD or UNKNOWN."""
     present: uint32_t = 0
     id_: int64_t = 0
     offset: int64_t = 0

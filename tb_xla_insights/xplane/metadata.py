@@ -25,7 +25,7 @@ StatValue = int | float | str | bytes
 
 BATCH_BYTES = 1 << 24
 LARGE_METADATA_BYTES = 1 << 16
-"""Event metadata above this size holds a large stat (a compiled program): its stats are located, not read."""
+"""Event metadata above this size holds a large stat (a compiled program), which is located, not read."""
 
 MISSING = "(missing text)"
 """The placeholder for a text that a stat refers to and the file lacks."""

@@ -115,7 +115,7 @@ def read_space(
     """Decodes a file. Intact parts are read; diagnostics say what was lost, and where.
 
     Calls `progress` with the bytes read so far. Once `should_stop` returns True, the events read so far are the result.
-    Raises InputError if the file has no plane at all, or is of another format.
+    Raises InputError if the file has no plane at all, is of another format, or was damaged by a transfer as text.
     """
     return _Reader(source, progress, should_stop).read()
 
@@ -184,7 +184,7 @@ class _Reader:
             raise InputError(f"{self.source.path}: {message}")
 
     def _decode_events(self) -> Columns:
-        """Decodes the lines of all planes, piece by piece, on a thread per processor."""
+        """Decodes the lines of all planes, piece by piece, on at most one thread per processor."""
         first = 0
         for piece in self._pieces():
             piece.first, first = first, first + piece.count

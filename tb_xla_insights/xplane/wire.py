@@ -19,8 +19,7 @@ SCAN_FIELDS = 1 << 14
 
 
 class WireError(Exception):
-    """Invalid bytes at file offset `offset`. With `is_file_end`, the file ends there, before its lengths
-    say."""
+    """Invalid bytes at file offset `offset`. With `is_file_end`, the file ends there, earlier than its lengths say."""
 
     def __init__(self, offset: int, message: str, *, is_file_end: bool = False) -> None:
         super().__init__(message)
@@ -62,8 +61,8 @@ def fields(source: Source, start: int, end: int) -> Iterator[FieldColumns]:
 
 
 def cut_field(source: Source, offset: int) -> tuple[int, int] | None:
-    """The field at a file offset if the end of the file cuts it: (number, file offset of its payload), or (0, `offset`)
-    if even its tag or length is cut. None if it is whole."""
+    """The field at a file offset if the end of the file cuts it: (number, file offset of its payload) for a cut
+    payload, (0, `offset`) for a cut tag, number or length. None if the field is whole or invalid."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(offset, window[:PADDING])
     tag, payload = read_varint(window, 0)

@@ -98,7 +98,7 @@ def test_lazy_against_dynamo(comparison: Page) -> None:
     assert steps.locator("tfoot td").all_text_contents() == ["lazy / dynamo", "0.97×", "0.77×", "0.74×", ""]
     runs = comparison.get_by_test_id("compare-runs")
     truth = [*dynamo_issue.truth("lazy").executions, *dynamo_issue.truth("dynamo").executions]
-    assert ps(column(runs, "Host")) == [execution.pjrt_ps for execution in truth]
+    assert ps(column(runs, "Host")) == [execution.host_ps for execution in truth]
     assert ps(column(runs, "Device")) == [execution.device_ps for execution in truth]
     assert ps(column(runs, "Overhead")) == [execution.overhead_ps for execution in truth]
     assert ps(column(comparison.get_by_test_id("compare-between"), "Mean"))[:2] == [

@@ -198,7 +198,7 @@ def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_stud
     expect(tip).to_be_hidden()
     head = page.get_by_test_id("gap-list").get_by_role("button", name="Cause")
     head.focus()
-    expect(tip).to_contain_text("the host’s main activity until the next launch")
+    expect(tip).to_contain_text("the class with most time until the next run was enqueued")
     expect(head).to_have_attribute("aria-describedby", "term-tip")
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()
@@ -276,7 +276,7 @@ def test_the_timeline_is_available_while_findings_are_computed(xi: Xi, page: Pag
     bar = card.get_by_test_id("meter")
     before = int(bar.get_attribute("aria-valuenow") or 0)
     assert 50 <= before < 100
-    card.get_by_role("button", name="Timeline meanwhile").click()
+    card.get_by_role("button", name="Show the timeline meanwhile").click()
     page.wait_for_selector("main[data-state=ready][data-testid=view-timeline]")
     holds = False
     for route in held:

@@ -12,7 +12,7 @@ from browser.driver import Xi, plain_spaces
 from browser.hosts_page import cell_point
 from playwright.sync_api import Page, Route, expect
 from synthetic import pod
-from synthetic.pod_schedule import Late, Pod
+from synthetic.pod_schedule import Delay, Pod
 
 MS = 10**9
 US = 10**6
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("pods")
     single = Pod(hosts=1, steps=4, ops=1)
     many = Pod(hosts=20, cores=1, steps=130, ops=1)
-    late_once = Pod(hosts=6, cores=2, steps=8, ops=1, late=(Late(3, "compile", 60 * MS, (4,)),))
+    late_once = Pod(hosts=6, cores=2, steps=8, ops=1, delays=(Delay(3, "compile", 60 * MS, (4,)),))
     for name, training in (("alone", single), ("many", many), ("once", late_once)):
         folder = logdir / name / "plugins/profile/one"
         folder.mkdir(parents=True)

@@ -76,7 +76,7 @@ def test_the_longest_ops_are_named_and_the_others_are_one_row(xi: Xi, page: Page
         expect(column(table, "Op").last).to_have_text("3\u00a0more")
         assert ps(table.locator("tfoot [data-ps]").first) == [sum(ps(column(table, "Time")))]
         counts = column(table, "Count").all_inner_texts()
-        assert sum(map(int, counts)) == int(table.locator("tfoot td.num").first.inner_text()) == 30
+        assert sum(map(int, counts)) == int(table.locator("tfoot td.numeric").first.inner_text()) == 30
     column(page.get_by_test_id("stalls-table"), "Op").first.get_by_role("button").click()
     page.wait_for_selector("[data-testid=view-timeline]")
     expect(page.get_by_test_id("search-count")).to_have_text("2")

@@ -91,7 +91,7 @@ def test_a_missing_script_is_reported_and_retry_reloads_the_page(
     main = page.get_by_test_id("view-gaps")
     expect(main).to_have_attribute("data-state", "error")
     expect(main.get_by_role("heading")).to_have_text("Gaps cannot be shown")
-    expect(main).to_contain_text("The page’s files have changed since it was opened")
+    expect(main).to_contain_text("The page’s files may have changed since it was opened")
     assert "gaps.js" in names
     page.get_by_test_id("tab-overview").click()
     expect(page.get_by_test_id("verdict")).to_be_visible()

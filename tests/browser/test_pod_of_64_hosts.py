@@ -16,7 +16,7 @@ from browser.conftest import serving
 from browser.driver import Xi
 from playwright.sync_api import Page, expect
 from synthetic import pod
-from synthetic.pod_schedule import Late, Pod
+from synthetic.pod_schedule import Delay, Pod
 from webstore import Answer, Request, WebStore, web_store
 
 MS = 10**9
@@ -36,7 +36,7 @@ class Gate:
 
     def hold_back(self, store: WebStore) -> None:
         """Adds the captures to a store that answers those of the first hosts at once."""
-        training = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, late=(Late(LATE, "input", 38 * MS),))
+        training = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, delays=(Delay(LATE, "input", 38 * MS),))
         for host, space in enumerate(pod.files(training)):
             path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"
             store.files[path] = space.to_bytes()

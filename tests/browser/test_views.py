@@ -216,7 +216,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     )
     gains = {
         "recompilation": "−318.4\u202fms once mean step 290.8 → 259.0\u202fms",
-        "annotations_not_propagated": "no time to gain",
+        "annotations_not_propagated": "no gain",
         "tracing_bound": "−23.5\u202f% of what remains 221.4 → 169.3\u202fms",
         "exposed_collectives": "no gain now: the host is slower",
     }

@@ -37,7 +37,7 @@ MAX_BYTES = 1 << 16
 """Changes that make a capture larger are discarded."""
 
 
-def changed(pick: Random, tree: Node, fields: FieldsByKind) -> Node:
+def change_message(pick: Random, tree: Node, fields: FieldsByKind) -> Node:
     """The message after one to nine changes, some of which may have no effect."""
     for _ in range(pick.choice(_CHANGE_COUNTS)):
         if tree.size < 2:
@@ -198,7 +198,7 @@ _CHANGES: tuple[Callable[[Random, Node, Path, FieldsByKind], Node], ...] = (
 )  # fmt: skip
 
 
-def damaged(pick: Random, data: bytes) -> bytes:
+def damage_bytes(pick: Random, data: bytes) -> bytes:
     """Damages bytes like a broken disk or transfer: truncated, flipped, overwritten, missing or duplicated."""
     if not data:
         return data
@@ -223,7 +223,7 @@ def damaged(pick: Random, data: bytes) -> bytes:
     return bytes(out)
 
 
-def grown(pick: Random, tree: Node, max_bytes: int) -> Node:
+def grow_message(pick: Random, tree: Node, max_bytes: int) -> Node:
     """Repeats one field, up to `max_bytes`, optionally with increasing numbers: time must not grow faster than size."""
     paths = [nth_path(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
     path = max(paths, key=lambda candidate: node_at(tree, candidate).size)

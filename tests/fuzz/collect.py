@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from fuzz.seeds import COLLECTED
-from fuzz.sessions_in import check_report
+from fuzz.session_targets import check_report
 from fuzz.tree import Node, encode, root, text
 
 from tb_xla_insights import errors

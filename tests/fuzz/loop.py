@@ -110,16 +110,16 @@ class Loop:
         running = [self._start() for _ in range(processes)]
         try:
             while seconds is None or time.monotonic() - began < seconds:
-                ready = wait([worker.messages for worker in running], timeout=5)
-                running = [self._supervise(worker, worker.messages in ready) for worker in running]
+                ready = wait([fuzzer.messages for fuzzer in running], timeout=5)
+                running = [self._supervise(fuzzer, fuzzer.messages in ready) for fuzzer in running]
                 if time.monotonic() - printed_at > _PRINT_SECONDS:
                     printed_at = time.monotonic()
                     self.save()
                     print("\n".join(self.lines()), flush=True)
         finally:
-            for worker in running:
-                worker.process.kill()
-                worker.process.join()
+            for fuzzer in running:
+                fuzzer.process.kill()
+                fuzzer.process.join()
             self.save()
 
     def _supervise(self, running: RunningProcess, ready: bool) -> RunningProcess:

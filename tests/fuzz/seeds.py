@@ -16,7 +16,7 @@ from fuzz.change import fields_by_kind
 from fuzz.tree import Node, encode, message, parse, parse_shallow, root, text
 from helpers import small_space
 from synthetic.pod import files
-from synthetic.pod_schedule import Clock, Late, Pod
+from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS
 from test_report_random import Planes, any_gpu_hosts, any_hosts
 
@@ -43,12 +43,12 @@ def include_large_captures() -> None:
     """Also uses larger real captures, which takes seconds."""
     global _max_capture_bytes
     _max_capture_bytes = 600_000
-    cut.cache_clear()
+    cut_captures.cache_clear()
     fields.cache_clear()
 
 
 @cache
-def generated() -> tuple[Node, ...]:
+def generated_captures() -> tuple[Node, ...]:
     """Generated captures of a few hundred bytes to a few kilobytes."""
     spaces = [small(), small_space(2).to_bytes()]
     if COLLECTED.exists():
@@ -61,14 +61,14 @@ def generated() -> tuple[Node, ...]:
 
 
 @cache
-def cut() -> tuple[Node, ...]:
-    """The captures of `generated`, and captures of similar size cut out of real ones of several profilers."""
+def cut_captures() -> tuple[Node, ...]:
+    """The captures of `generated_captures`, and captures of similar size cut out of real ones of several profilers."""
     files = sorted(
         [*ROOT.glob("demo_logs/*/plugins/**/*-w-0.xplane.pb"), *ROOT.glob("demo_logs/torch*/**/*.pb")]
     )
     files += sorted(ROOT.glob("tests/recorded/**/*.xplane.pb"))
     pick = Random(1)
-    captures = list(generated())
+    captures = list(generated_captures())
     for file in files:
         if file.stat().st_size < _max_capture_bytes:
             planes = _planes(file.read_bytes())
@@ -81,23 +81,38 @@ def cut() -> tuple[Node, ...]:
 def pods() -> tuple[tuple[Node, ...], ...]:
     """Hosts of sessions that train together: with a late host, different clocks, or as stages of a pipeline."""
     small_pod: dict[str, Any] = {"hosts": 3, "cores": 1, "steps": 4, "ops": 2}
-    late_host = Late(1, "input", 38 * MS)
+    late_host = Delay(1, "input", 38 * MS)
     variants = (
-        Pod(**small_pod, late=(late_host,)),
+        Pod(**small_pod, delays=(late_host,)),
         Pod(
-            **small_pod, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True
+            **small_pod,
+            delays=(Delay(2, "device", 20 * MS),),
+            clocks={1: Clock(4 * MS, 25.0)},
+            is_asynchronous=True,
         ),
-        Pod(**small_pod, staged=True, programs_have_groups=False),
-        Pod(**small_pod, late=(late_host,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
-        Pod(**small_pod, late=(late_host,), run_ids=False, joined=False, scripts={0: "jit_other"}),
+        Pod(**small_pod, is_pipeline=True, programs_have_groups=False),
+        Pod(
+            **small_pod,
+            delays=(late_host,),
+            groups=((0, 1), (2,)),
+            has_step_numbers=False,
+            captured_steps={2: (1, 3)},
+        ),
+        Pod(
+            **small_pod,
+            delays=(late_host,),
+            has_run_ids=False,
+            exchanges_loss=False,
+            module_names={0: "jit_other"},
+        ),
     )
     return tuple(tuple(parse("XSpace", space.to_bytes()) for space in files(pod)) for pod in variants)
 
 
 @cache
 def fields(real: bool) -> dict[str, list[Node]]:
-    """The fields of `cut` if `real`, else of `generated`, by kind."""
-    return fields_by_kind(cut() if real else generated())
+    """The fields of `cut_captures` if `real`, else of `generated_captures`, by kind."""
+    return fields_by_kind(cut_captures() if real else generated_captures())
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def _candidates(data: bytes, kind: str | None) -> Iterator[bytes]:
 
 
 def _pruned(tree: Node) -> Iterator[Node]:
-    """Yields the tree without each field, the largest first; then with smaller numbers and texts."""
+    """Yields trees that lack one field, the largest field first; then trees with one smaller number or text."""
     paths = [nth_path(tree, index) for index in range(tree.size - 1)]
     for path in sorted(paths, key=lambda field_path: -node_at(tree, field_path).size):
         yield with_fields(tree, path, [])

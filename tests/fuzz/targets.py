@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from fuzz import captures_in, programs_in, python_in, requests_in, sessions_in, sidecars_in, views_in
+from fuzz import (
+    capture_targets,
+    program_targets,
+    python_target,
+    request_target,
+    session_targets,
+    sidecar_targets,
+    view_target,
+)
 from fuzz.target import Target
 
 TARGETS: list[Target] = [
-    *captures_in.TARGETS,
-    *programs_in.TARGETS,
-    *sessions_in.TARGETS,
-    *python_in.TARGETS,
-    *views_in.TARGETS,
-    *requests_in.TARGETS,
-    *sidecars_in.TARGETS,
+    *capture_targets.TARGETS,
+    *program_targets.TARGETS,
+    *session_targets.TARGETS,
+    *python_target.TARGETS,
+    *view_target.TARGETS,
+    *request_target.TARGETS,
+    *sidecar_targets.TARGETS,
 ]

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from fuzz import seeds
-from fuzz.change import changed
+from fuzz.change import change_message
 from fuzz.shrink import shrink
 from fuzz.target import Target
 from fuzz.tree import Node, NotAMessageError, encode, parse
@@ -131,7 +131,7 @@ class Worker:
     def _make_input(self, target: Target, pick: Random) -> bytes:
         trees = self._trees[target.name]
         if trees and pick.random() < _CORPUS_SHARE:
-            return encode(changed(pick, pick.choice(trees), seeds.fields(real=True)))
+            return encode(change_message(pick, pick.choice(trees), seeds.fields(real=True)))
         return target.make(pick)
 
     def attempt(self, target: Target, data: bytes, seed: int) -> None:

@@ -76,11 +76,11 @@ test('a merged slice of several steps moves with the step at its start, otherwis
 });
 
 test('if runs of two steps overlap, a slice moves with the step that began last', () => {
-  const pieces = [
+  const segments = [
     { start_ps: 0, end_ps: 100, shift: 0, until: 100 },
     { start_ps: 40, end_ps: 60, shift: -200, until: Infinity },
   ];
-  assert.deepEqual(slicesOf(shiftColumns(columns([0, 30], [45, 50], [70, 90]), pieces)), [
+  assert.deepEqual(slicesOf(shiftColumns(columns([0, 30], [45, 50], [70, 90]), segments)), [
     [10, 0, 30],
     [12, 70, 90],
     [11, 245, 250],
@@ -110,12 +110,12 @@ test('each host has its own steps', () => {
 });
 
 test('slices are in order and do not overlap even if steps alternate', () => {
-  const pieces = [
+  const segments = [
     { start_ps: 0, end_ps: 10, shift: 0, until: 100 },
     { start_ps: 10, end_ps: 20, shift: -30, until: 100 },
     { start_ps: 20, end_ps: 50, shift: 5, until: 100 },
   ];
-  const moved = shiftColumns(columns([0, 10], [10, 20], [20, 50]), pieces);
+  const moved = shiftColumns(columns([0, 10], [10, 20], [20, 50]), segments);
   assert.deepEqual(slicesOf(moved), [[10, 0, 10], [12, 15, 40], [11, 40, 50]]);
 });
 

@@ -30,7 +30,7 @@ test('starts and event ids are differences', () => {
   assert.deepEqual([...columns.count], [1, 12, 1]);
 });
 
-test('absent counts mean single events, and rows without events have no ids', () => {
+test('absent counts mean single events, and slices that are no events have no ids', () => {
   const [columns] = decode(wire).rows.get('h0.classes');
   assert.deepEqual([...columns.count], [1]);
   assert.deepEqual([...columns.event], [-1]);
@@ -49,7 +49,7 @@ test('a slice is found by time, within a tolerance', () => {
   assert.equal(sliceOf(columns, 349), -1);
 });
 
-test('the coverage of a merged slice is known by buckets of time, from its start to its end', () => {
+test('the coverage of a merged slice comes from its digits, one per bucket of time', () => {
   const rows = {
     'h0.t0': [
       {

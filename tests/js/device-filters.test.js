@@ -42,7 +42,7 @@ test('a device is identified by the index of its host and its own index', () => 
   );
 });
 
-test('after a sum comes its first device, and nothing beyond the ends', () => {
+test('the next choice after several devices is their first device; beyond the ends there is none', () => {
   const keys = ['0.0', '0.1', '1.0'];
   const neighbours = (/** @type {string} */ dd) => [neighbourKey(keys, dd, -1), neighbourKey(keys, dd, 1)];
   assert.deepEqual(neighbours('0.1'), ['0.0', '1.0']);

@@ -16,7 +16,7 @@ import { MS, answerWith } from './device-answer.js';
 
 const rows = opRows(/** @type {any} */ (answerWith()));
 
-test('axes are whole decades around ops and ridge, and leave room above the roof', () => {
+test('axes begin at whole decades below the ops, contain the ridge, and end above the roof', () => {
   const roof = { flops: 1e15, bytes: 1e12 };
   assert.deepEqual(drawableOps(rows).map(({ id }) => id), ['dot.1', 'fusion.2', 'fusion.2~2']);
   const axes = axesOf(rows, roof);

@@ -78,7 +78,7 @@ test('printed times and shares of the tree add up', () => {
   assert.deepEqual(roundTimesAndShares([1.4 * MS, 1.4 * MS, 0.2 * MS]).times, [1400, 1400, 200]);
 });
 
-test('an annotation includes its nested ones; with a slash it does not', () => {
+test('a path selects an annotation with its nested ones; with a slash at the end, without them', () => {
   assert.deepEqual(
     rows.filter((row) => passes(row, { an: 'step/layers' })).map(({ id }) => id),
     ['dot.1', 'fusion.2', 'custom-call.3'],

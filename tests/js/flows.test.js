@@ -8,15 +8,15 @@ test('an arrow runs from the end of its source to the start of its target', () =
   assert.deepEqual(arrowTimes({ from: eventAt(0, 10), to: eventAt(30, 5) }), { start_ps: 10, end_ps: 30 });
 });
 
-test('a target that begins while its source still runs is launched from within', () => {
+test('an arrow to a target that begins before its source ends begins within the source', () => {
   assert.deepEqual(arrowTimes({ from: eventAt(0, 100), to: eventAt(30, 5) }), { start_ps: 30, end_ps: 30 });
 });
 
-test('a target that begins before its source is reached from the start of the source', () => {
+test('an arrow to a target that begins before its source begins at the start of the source', () => {
   assert.deepEqual(arrowTimes({ from: eventAt(50, 10), to: eventAt(30, 5) }), { start_ps: 50, end_ps: 30 });
 });
 
-test('flows go into the event and out of it', () => {
+test('arrows lead from earlier partners to the event, and from the event to later ones', () => {
   const [event, before, after] = [eventAt(10, 1), eventAt(0, 1), eventAt(20, 1)];
   assert.deepEqual(arrowsOf(event, { from: [before], to: [after] }), [
     { from: before, to: event },

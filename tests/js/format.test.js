@@ -38,8 +38,8 @@ test('device times below 0.1 ms have five decimals in ms columns', () => {
 });
 
 test('a headline has one decimal, and none from 1 000 on', () => {
-  assert.equal(format.headline(242_600_000_000), `242.6${N}ms`);
-  assert.equal(format.headline(1_163_300_000_000), `1${N}163${N}ms`);
+  assert.equal(format.headlineTime(242_600_000_000), `242.6${N}ms`);
+  assert.equal(format.headlineTime(1_163_300_000_000), `1${N}163${N}ms`);
 });
 
 test('a share is 100.0 % or 0.0 % only if it is exactly that', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byDevice, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
+import { byDevice, createGaps, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
 import { gapSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 import { sliceAt } from '../../frontend/timeline/columns.js';
 
@@ -80,4 +80,19 @@ test('a gap in the link has its exact start; its end comes with the answer', () 
     ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721],
   );
   assert.equal(selectionValue('gap:nothing'), null);
+});
+
+test('before the gaps are loaded, a request for one does not say that there are none', () => {
+  const textWith = (devices) => {
+    let text = '';
+    const gaps = createGaps({ state: { selection: null, align: null } }, {}, {
+      devices: () => [],
+      session: () => ({ devices }),
+      announce: (announced) => { text = announced; },
+    });
+    gaps.longest();
+    return text;
+  };
+  assert.equal(textWith([{ id: 'vm/TPU:0' }]), 'The gaps are not loaded yet.');
+  assert.match(textWith([]), /^No gap of 10/);
 });

@@ -44,7 +44,7 @@ const OPTIONS = {
   open: new Map(),
   requiredDepths: new Map(),
   allDevices: all,
-  unit: 1,
+  fontScale: 1,
   shiftText: () => '',
   severalHosts: true,
 };
@@ -65,8 +65,8 @@ test('the slowest host comes first, the median one last, others in their order',
   assert.deepEqual(heads, [['w-2', 'slowest'], ['w-1', ''], ['w-0', 'median']]);
 });
 
-test('the host of the selected gap is shown in full, with that device; the other host shows the same one', () => {
-  const lanes = lay({ focus: 'w-1/TPU:1' });
+test('the host of the selected gap is shown in full, with that device; other hosts show the device of its name', () => {
+  const lanes = lay({ focusDevice: 'w-1/TPU:1' });
   assert.deepEqual(labels(lanes), [
     'w-0',
     'Host, by class',

@@ -42,7 +42,7 @@ const OPTIONS = {
   open: new Map(),
   requiredDepths: new Map(),
   allDevices: [device('TPU:0'), device('TPU:1')],
-  unit: 1,
+  fontScale: 1,
   shiftText: () => '',
 };
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
@@ -93,7 +93,7 @@ test('a closed thread shows one depth, an open device all its rows', () => {
   assert.ok(!result.includes('h0.t0/1') && result.includes('TPU:0') && result.includes('h0.d1.ops/0'));
 });
 
-test('annotations fold below depth 4', () => {
+test('annotations show five depths until they are unfolded', () => {
   const rows = [row('h0.ann', 'annotations', { lanes: 7 })];
   assert.equal(lay({}, rows).lanes.length, 5);
   assert.equal(lay({ open: new Map([['h0.ann', true]]) }, rows).lanes.length, 7);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
-import { formatHash, msText, msValue, parseHash, spanText, spanValue, toNs } from '../../frontend/lib/link.js';
+import { formatHash, msText, msValue, parseHash, spanText, spanValue, roundToNs } from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
-test('only our keys are read from a hash', () => {
+test('only the keys of this page are read from a hash', () => {
   assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), {
     w: '520+380',
     s: 'run/2026 a',
@@ -30,7 +30,7 @@ test('times are decimal ms, rounded to ns unless they must be exact', () => {
   assert.equal(msText(520_000_000_000), '520');
   assert.equal(msValue('715.080172721'), 715_080_172_721);
   assert.ok(Number.isNaN(msValue('1e5')));
-  assert.equal(toNs(1_499), 1_000);
+  assert.equal(roundToNs(1_499), 1_000);
 });
 
 test('a span is its start and its length', () => {
@@ -42,7 +42,7 @@ test('a span is its start and its length', () => {
 });
 
 test('a selected window rounded to ns is unchanged after a round trip', () => {
-  const selection = windowSelection(toNs(715_080_172_721), toNs(787_223_345_678));
+  const selection = windowSelection(roundToNs(715_080_172_721), roundToNs(787_223_345_678));
   assert.deepEqual(selectionValue(selectionText(selection)), selection);
 });
 

@@ -4,7 +4,7 @@ import { findingLinkState, opsLinkState } from '../../frontend/overview/findings
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { stepRows } from '../../frontend/overview/step-data.js';
 
-test('columns become rows, and classes stay by step', () => {
+test('columns of steps become rows, each with its host time by class', () => {
   const zero = [0, 0];
   const rows = stepRows({
     index: [0, 1],

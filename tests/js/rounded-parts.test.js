@@ -10,7 +10,7 @@ test('the rest after rounding down goes to the largest remainders', () => {
   assert.deepEqual(roundParts([], 1), []);
 });
 
-test('rounded parts add up to the rounded whole, each within one step', () => {
+test('rounded parts add up to the rounded whole, each within one quantum', () => {
   let seed = 7;
   const random = () => { seed = (seed * 48271) % 2147483647; return seed; };
   for (let repetition = 0; repetition < 200; repetition += 1) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRowId, showsAnnotations } from '../../frontend/lib/row-ids.js';
 
-test('an id of a row names its host, its device and its lane', () => {
-  assert.deepEqual(parseRowId('h12.t3'), { host: 12, device: null, lane: 't3' });
-  assert.deepEqual(parseRowId('h0.d1.scopes'), { host: 0, device: 1, lane: 'scopes' });
+test('an id of a row names its host, its device and what it shows', () => {
+  assert.deepEqual(parseRowId('h12.t3'), { host: 12, device: null, name: 't3' });
+  assert.deepEqual(parseRowId('h0.d1.scopes'), { host: 0, device: 1, name: 'scopes' });
   assert.deepEqual(['', 'TPU:0', 'h1', 'host1.t0'].map(parseRowId), [null, null, null, null]);
 });
 

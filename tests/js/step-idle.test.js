@@ -21,7 +21,7 @@ test('hosts are divided by their own cores, and every step counts the same', () 
   assert.equal(all_ps, 380);
 });
 
-test('without steps it is per core', () => {
+test('without steps, idle time is per core', () => {
   assert.deepEqual(idleParts([device('a', 0, 40), device('a', 0, 20)]), [{ name: 'tracing', ps: 30, all_ps: 60 }]);
   assert.deepEqual(idleParts([]), []);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sorted } from '../../frontend/lib/table.js';
+import { UNITS } from '../../frontend/lib/format.js';
+import { sorted, timeColumn } from '../../frontend/lib/table.js';
 
 const ITEMS = [{ name: 'b', ps: 1 }, { name: 'a', ps: 3 }, { name: 'c', ps: 1 }];
 
@@ -12,4 +13,10 @@ test('ties keep the order of time, in both directions', () => {
 test('texts can be sorted, and the given items keep their order', () => {
   assert.deepEqual(sorted(ITEMS, ({ name }) => name, true).map(({ name }) => name), ['c', 'b', 'a']);
   assert.equal(ITEMS[0].name, 'b');
+});
+
+test('a cell of a time has its picoseconds, and none if the time is missing', () => {
+  const { ps, cell } = timeColumn('Time', UNITS.ms, 'time');
+  assert.deepEqual([ps({ time: 1_500_000_000.4 }), cell({ time: 1_500_000_000 })], [1_500_000_000, '1.500']);
+  assert.deepEqual([ps({ time: null }), cell({ time: null })], [null, '–']);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CLASSES, LABELS } from '../../frontend/lib/classes.js';
 import { TERMS, termOf } from '../../frontend/lib/terms.js';
 
-test('a term is found whatever its case, unit and sort sign', () => {
+test('a term is found whatever its case, unit and sort arrow', () => {
   assert.equal(termOf('stall, ms'), 'Stall');
   assert.equal(termOf('Mostly▾'), 'Mostly');
   assert.equal(termOf('duty cycle'), 'Duty cycle');

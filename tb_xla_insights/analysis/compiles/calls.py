@@ -1,5 +1,5 @@
-"""The compilations of a capture: one per call that requested one, and one for the rest of a call that the capture's
-edge cut. (docs/definitions.md, "Recompilation")"""
+"""The compilations of a capture: one per call that compiles; of a call that the capture's edge cuts, its recorded part.
+(docs/definitions.md, "Recompilation")"""
 
 from __future__ import annotations
 

@@ -58,9 +58,9 @@ class Compilations:
     def duration_ps(self) -> Int64:
         return self.end_ps - self.start_ps
 
-    def graph(self, number: int) -> str | None:
-        """Returns what identifies the graph: its hash, else the module's name."""
-        return self.graph_hash[number] or self.module[number]
+    def graph(self, index: int) -> str | None:
+        """Returns what identifies a compilation's graph: its hash, else the module's name."""
+        return self.graph_hash[index] or self.module[index]
 
 
 @memoised
@@ -69,7 +69,8 @@ def find_compilations(trace: Trace) -> Compilations:
 
     In steps with numbers, warm-up is what happens in a step with a number below 2. Otherwise it is what happens before
     the first execution of the capture, and the first compilation of a module that has not run in the capture before. A
-    compilation that an edge of the capture cuts, without a step number, is warm-up only if the next compilation is.
+    compilation that an edge of the capture cuts, without a step number, is warm-up only if the next compilation begins
+    before the first execution, also without a step number.
     """
     calls = find_compile_calls(trace)
     launches = find_launches(trace)
@@ -135,16 +136,16 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
     next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
     columns = zip(syncs.tolist(), calls.end_ps.tolist(), module, strict=True)
-    for number, (sync, end_ps, name) in enumerate(columns):
+    for index, (sync, end_ps, name) in enumerate(columns):
         if sync >= 0:
-            program[number] = program_of_sync[sync]
+            program[index] = program_of_sync[sync]
         else:
-            is_next = (first_run[by_first_run] >= end_ps) & (first_run[by_first_run] < next_start[number])
+            is_next = (first_run[by_first_run] >= end_ps) & (first_run[by_first_run] < next_start[index])
             candidates = by_first_run[is_next]
             candidates = candidates[names[candidates] == name] if name is not None else candidates
             if candidates.size and int(candidates[0]) not in claimed:
-                program[number] = candidates[0]
-        claimed.add(int(program[number]))
+                program[index] = candidates[0]
+        claimed.add(int(program[index]))
     return program
 
 
@@ -154,8 +155,7 @@ def _texts(trace: Trace, row: Int32, stat: str) -> list[str | None]:
         return [None] * len(row)
     column = trace.stats[stat]
     texts: list[str | None] = []
-    for event in row.tolist():
-        low = int(np.searchsorted(column.rows, event))
+    for event, low in zip(row.tolist(), np.searchsorted(column.rows, row).tolist(), strict=True):
         # The events below an event follow it on its line, and start before it ends.
         is_inside = low < len(column.rows) and column.rows[low] < trace.line_of(event).rows.stop
         is_inside = is_inside and (
@@ -230,10 +230,12 @@ def idle_time_per_compilation(trace: Trace) -> Int64:
     compiling = segments.select(segments.class_index == CLASSES.index("compile"))
     idle_ps = np.zeros((len(compilations), len(trace.devices)), np.int64)
     times = zip(compilations.start_ps.tolist(), compilations.end_ps.tolist(), strict=True)
-    for number, (start, end) in enumerate(times):
+    for index, (start, end) in enumerate(times):
         part = compiling.clipped(start, end)
         for device in range(len(trace.devices)):
-            chosen = gaps.device == device
-            covered = covered_times(gaps.start_ps[chosen], gaps.end_ps[chosen], part.start_ps, part.end_ps)
-            idle_ps[number, device] = covered.sum()
+            of_device = gaps.device == device
+            covered = covered_times(
+                gaps.start_ps[of_device], gaps.end_ps[of_device], part.start_ps, part.end_ps
+            )
+            idle_ps[index, device] = covered.sum()
     return idle_ps

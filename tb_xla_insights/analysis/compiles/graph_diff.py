@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -36,11 +36,11 @@ MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
 
 _MAX_ALIGNED_PARAMETERS = 500
-"""If two graphs have different numbers of parameters, of at most this many, the sequences are aligned to find the
-parameters that only one graph has."""
+"""If two graphs have different numbers of parameters, and none has more than this, the sequences are aligned to find
+the parameters that only one graph has."""
 
 _MAX_CODE_COMPARISONS = 4
-"""Programs without common parameters whose instructions are compared."""
+"""Programs whose instructions are compared if fewer than half of the parameters are the same."""
 
 _NAME_COUNTER = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
 """A number that differs in each graph of a function: XLA appends it to the graph's name, TensorFlow to the
@@ -90,17 +90,17 @@ def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
     """
     names = _program_names(trace)
     compiled_ids = _compiled_ids(trace, names)
-    order = {id_: number for number, id_ in enumerate(compiled_ids) if id_ is not None}
+    order = {id_: index for index, id_ in enumerate(compiled_ids) if id_ is not None}
     families: dict[str, list[int]] = defaultdict(list)
     for id_ in sorted(names, key=lambda id_: (order.get(id_, -1), id_), reverse=True):
         families[_NAME_COUNTER.sub("", names[id_])].append(id_)
     diffs = [GraphDiff()] * len(compiled_ids)
     with _open_programs(trace) as programs:
-        for number, compiled_id in enumerate(compiled_ids):
+        for index, compiled_id in enumerate(compiled_ids):
             if programs is not None and compiled_id is not None and compiled_id in names:
                 family = families[_NAME_COUNTER.sub("", names[compiled_id])]
-                earlier = [id_ for id_ in family if order.get(id_, -1) < number and id_ != compiled_id]
-                diffs[number] = _diff(programs, names, compiled_id, earlier[:MAX_COMPARED_PROGRAMS])
+                earlier = [id_ for id_ in family if order.get(id_, -1) < index and id_ != compiled_id]
+                diffs[index] = _diff(programs, names, compiled_id, earlier[:MAX_COMPARED_PROGRAMS])
     return diffs
 
 
@@ -116,11 +116,11 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
     if compilations.cut.any() or any(name != UNNAMED for name, _ in programs):
         return ids
     for module in set(compilations.module):
-        numbers = [number for number, name in enumerate(compilations.module) if name == module]
+        indices = [index for index, name in enumerate(compilations.module) if name == module]
         module_ids = sorted(id_ for id_, name in names.items() if name == module)
-        if len(module_ids) >= len(numbers):
-            for number, id_ in zip(numbers, module_ids[-len(numbers) :], strict=True):
-                ids[number] = id_
+        if len(module_ids) >= len(indices):
+            for index, id_ in zip(indices, module_ids[-len(indices) :], strict=True):
+                ids[index] = id_
     return ids
 
 
@@ -246,22 +246,29 @@ def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Differen
 
 
 def _change(differences: Sequence[Difference]) -> Change:
-    shapes = [(_type_and_sizes(diff.before), _type_and_sizes(diff.after)) for diff in differences]
+    shapes = [(_array_shape(diff.before), _array_shape(diff.after)) for diff in differences]
     if any(before is None or after is None for before, after in shapes):
         is_missing = any(diff.before is None or diff.after is None for diff in differences)
         return "parameters" if is_missing else "shape"
     arrays = [(before, after) for before, after in shapes if before and after]
-    if all(before[1] == after[1] for before, after in arrays):
+    if all(before.sizes == after.sizes for before, after in arrays):
         return "dtype"
-    if any(before[0] != after[0] or len(before[1]) != len(after[1]) for before, after in arrays):
+    if any(before.type != after.type or len(before.sizes) != len(after.sizes) for before, after in arrays):
         return "shape"
-    sizes = [size for before, after in arrays for size in zip(before[1], after[1], strict=True)]
+    sizes = [size for before, after in arrays for size in zip(before.sizes, after.sizes, strict=True)]
     if all(old <= new for old, new in sizes):
         return "grows"
     return "shrinks" if all(old >= new for old, new in sizes) else "shape"
 
 
-def _type_and_sizes(shape: str | None) -> tuple[str, list[int]] | None:
-    """Returns type and dimensions of an array's shape; None for a tuple's."""
+class _ArrayShape(NamedTuple):
+    """The type of an array's elements, and the sizes of its dimensions."""
+
+    type: str
+    sizes: list[int]
+
+
+def _array_shape(shape: str | None) -> _ArrayShape | None:
+    """Parses an array's shape; None for a tuple's, or without a shape."""
     match = _SHAPE.fullmatch(shape or "")
-    return (match[1], [int(size) for size in match[2].split(",") if size]) if match else None
+    return _ArrayShape(match[1], [int(size) for size in match[2].split(",") if size]) if match else None

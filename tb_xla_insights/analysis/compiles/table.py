@@ -17,7 +17,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Compile, GraphChange, NearestGraph
 
-_MAX_DIFFERENCES = 20
+_MAX_LISTED_DIFFERENCES = 20
 
 
 def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
@@ -34,33 +34,33 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     for host, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
-        for number, event in enumerate(compilations.row.tolist()):
-            step, program = int(compilations.step[number]), int(compilations.program[number])
-            logged = (causes or {}).get(compilations.graph_hash[number] or "", {})
+        for index, event in enumerate(compilations.row.tolist()):
+            step, program = int(compilations.step[index]), int(compilations.program[index])
+            logged = (causes or {}).get(compilations.graph_hash[index] or "", {})
             rows.append(
                 {
-                    "start_ps": int(compilations.start_ps[number]),
-                    "duration_ps": int(compilations.duration_ps[number]),
-                    "cut": CUTS[compilations.cut[number]],
+                    "start_ps": int(compilations.start_ps[index]),
+                    "duration_ps": int(compilations.duration_ps[index]),
+                    "cut": CUTS[compilations.cut[index]],
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
                     "step_number": steps[step].number if step >= 0 else None,
-                    "module": compilations.module[number],
-                    "graph_hash": compilations.graph_hash[number],
-                    "graph": compilations.graph(number),
+                    "module": compilations.module[index],
+                    "graph_hash": compilations.graph_hash[index],
+                    "graph": compilations.graph(index),
                     "program_id": (launches.programs[program].id or None) if program >= 0 else None,
-                    "warm_up": bool(compilations.warm_up[number]),
-                    "annotation": enclosing_path(trace, int(compilations.annotation[number])),
+                    "warm_up": bool(compilations.warm_up[index]),
+                    "annotation": enclosing_path(trace, int(compilations.annotation[index])),
                     "cause": logged.get("cause"),
                     "frame": logged.get("frame"),
                     "frames": logged.get("frames", []),
-                    **_difference(diffs[number], names),
+                    **_difference(diffs[index], names),
                     "graphs_of_same_name": [],
                     "event": f"{host}.{event}",
                     "idle_ps": {
                         device.id: time
                         for device, time in zip(
-                            trace.devices, idle_time_per_compilation(trace)[number].tolist(), strict=True
+                            trace.devices, idle_time_per_compilation(trace)[index].tolist(), strict=True
                         )
                         if time
                     },
@@ -130,7 +130,7 @@ def _nearest(nearest: Nearest, names: dict[int, str]) -> NearestGraph:
         "program_id": str(nearest.program_id),
         "parameters": [
             {"index": difference.index, "before": difference.before, "after": difference.after}
-            for difference in nearest.differences[:_MAX_DIFFERENCES]
+            for difference in nearest.differences[:_MAX_LISTED_DIFFERENCES]
         ],
         "different_count": len(nearest.differences),
         "same_count": nearest.equal_count,

@@ -1,4 +1,4 @@
-"""Collectives: how long cores exchange data, and how much of that is exposed (not hidden by computation)."""
+"""Collectives: how long devices exchange data, and how much of that is exposed (not hidden by computation)."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ _POINT_TO_POINT = [COLLECTIVE_KINDS.index("send"), COLLECTIVE_KINDS.index("recv"
 @dataclass(frozen=True)
 class Collectives:
     """Per collective op of one device: its index in the device's ops, its kind (index into COLLECTIVE_KINDS), its own
-    time, and its exposed time: the part that no other op's computation hides. `exposed`: when the device exchanges data
-    and computes nothing; collectives that overlap count once."""
+    time, and its exposed time: the part that no other op's computation hides. `exposed_intervals`: when the device
+    exchanges data and computes nothing; collectives that overlap count once."""
 
     op: Int32
     kind: NDArray[np.int8]
     duration_ps: Int64
     exposed_ps: Int64
-    exposed: Intervals
+    exposed_intervals: Intervals
 
 
 @memoised
 def find_collectives(trace: Trace, device: int) -> Collectives:
     """The collectives of one device (an index into the trace's devices).
 
-    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another thread of
-    a CPU, or, for an asynchronous collective of a TPU, between its start and done ops, whose own time is exposed. Ops
-    that only wait do not compute. A container (a loop or call) computes only while none of its inner ops runs. All
-    other ops have no inner ops: an op within the time of another one runs beside it.
+    A collective is hidden while another op of the same device computes: on another stream of a GPU, on another thread
+    of a CPU, or, for an asynchronous collective of a TPU, between its start and done ops; only the own time of these
+    two is exposed. Ops that only wait do not compute. A container (a loop or call) computes only while none of its
+    inner ops runs. All other ops have no inner ops: an op within the time of another one runs beside it.
     """
     ops, kinds = trace.devices[device].ops, collective_kinds(trace, device)
     computes, is_container_op = _compute_flags(trace, device, kinds)

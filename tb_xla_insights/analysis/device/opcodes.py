@@ -28,7 +28,8 @@ _ELEMENT_WISE = frozenset(
     )
 )  # fmt: skip
 _FUSION_WORDS = frozenset(("fusion", "wrapped", "loop"))
-"""Words that XLA adds to the opcodes of a fusion's parts to name it: `loop_add_tanh_fusion`, `wrapped_subtract`."""
+"""Words that XLA adds to the opcodes of a fusion's instructions to name it: `loop_add_tanh_fusion`,
+`wrapped_subtract`."""
 
 _ALIASES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
 _COLLECTIVE_KERNEL = re.compile(
@@ -47,7 +48,7 @@ def instruction_name(name: str) -> str:
 
 
 def opcode(name: str) -> str:
-    """The opcode: `copy-done` for `%copy-done.3 = …`; empty if the name is not an instruction's."""
+    """The opcode: `copy-done` for `%copy-done.3 = …`; empty if the name cannot be an instruction's."""
     match = _OPCODE.match(name.split(" ", 1)[0])
     return match[1] if match else ""
 
@@ -69,8 +70,8 @@ def is_container(name: str) -> bool:
 
 def is_element_wise(name: str) -> bool:
     """Whether an op's name shows that it works element by element. XLA names a fusion after the opcodes in it."""
-    parts = set(opcode(name).lower().split("_")) - _FUSION_WORDS
-    return bool(parts) and parts <= _ELEMENT_WISE
+    opcodes = set(opcode(name).lower().split("_")) - _FUSION_WORDS
+    return bool(opcodes) and opcodes <= _ELEMENT_WISE
 
 
 def collective_kind(name: str) -> str | None:

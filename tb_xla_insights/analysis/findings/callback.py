@@ -101,8 +101,8 @@ def _advice(kind: str, name: str | None, location: str) -> str:
         return f"Remove {function} from the program, or call it only every now and then."
     if kind == "io_callback":
         return (
-            f"Return what {function} needs from the program and call it afterwards, every tenth step or later, while "
-            "the device works on the next one."
+            f"Let the program return the arguments of {function}, and call it afterwards, at most every tenth "
+            "step, while the device works on the next one."
         )
     return (
         f"Write {function} in jax.numpy, so that it is part of the program, or call it before the step or on another "
@@ -111,8 +111,8 @@ def _advice(kind: str, name: str | None, location: str) -> str:
 
 
 def _held_up_windows(trace: Trace) -> Intervals:
-    """When callbacks hold up the driving thread: on a CPU, it runs programs itself, and their calls return when the
-    programs end."""
+    """When callbacks hold up the driving thread: on a CPU, that thread runs programs itself, and their calls return
+    when the programs end."""
     intervals = []
     for index, device in enumerate(trace.devices):
         runs = device.runs

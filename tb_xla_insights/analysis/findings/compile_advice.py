@@ -14,7 +14,7 @@ _TextOfTracer = Mapping[Tracer, str]
 """A text by tracer; `other` stands for all tracers without one of their own."""
 
 _BUCKETS: _TextOfTracer = {
-    "dynamo": "to a few fixed lengths (buckets) and run each once before training, or mark its dimension with "
+    "dynamo": "to a few fixed lengths (buckets) and run each once before training: XLA compiles each shape, also with "
     "torch._dynamo.mark_dynamic.",
     "jax": "to a few fixed lengths (buckets) and call the jitted function once with each before training.",
     "other": "to a few fixed lengths (buckets) and run each once before training.",

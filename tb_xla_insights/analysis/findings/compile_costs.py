@@ -1,4 +1,4 @@
-"""The costs of a compilation beside its own time: host work in the call that compiles, and a slow first run."""
+"""The costs of a compilation besides its own time: host work in the call that compiles, and a slow first run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 BUILDING_CLASSES = ("compile", "tracing", "python")
@@ -22,7 +21,7 @@ it at once."""
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     """The outermost runtime events around some compilations (rows), within their innermost annotation. Such a call
     includes more than the compilation: JAX traces and lowers the function in it."""
-    is_frame, annotations = has_tag(trace, "python_tracer"), annotation_mask(trace)
+    is_frame, annotations = has_tag(trace, "python_tracer"), trace.annotation_mask
     calls = []
     for row in rows.tolist():
         call = ancestor = row
@@ -35,8 +34,8 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
 
 def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:
     """Per run of Launches.runs, how much longer the first run after a compilation takes than the median of the other
-    runs of programs with the same name, in ps; and the launches of first runs whose names have no other runs: the
-    duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
+    runs of programs with the same name, in ps (0 for all other runs); and the launches of first runs whose names have
+    no other runs: the duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
     launches = find_launches(trace)
     runs, excess = launches.runs, np.zeros(len(launches.runs), np.int64)
     next_launch = np.searchsorted(trace.start_ps[launches.row], compile_end_ps)

@@ -63,7 +63,7 @@ _CUT_PHRASES = {
 
 @dataclass(frozen=True)
 class _Compilation:
-    """A compilation after warm-up."""
+    """A compilation after warm-up. `cut`: an index into CUTS; `debug_cause`: see `Sidecars.causes`."""
 
     start_ps: int
     end_ps: int
@@ -78,7 +78,7 @@ class _Compilation:
 
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations after warm-up, except those of `dynamo_recompilation`. They cost the idle time of devices during
-    them."""
+    them and the calls around them."""
     trace, compiles = facts.trace, find_compilations(facts.trace)
     gave_up = any(guard.limit for guard in facts.sidecars.guards)
     indices = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
@@ -168,7 +168,7 @@ def _duration_text(compilations: Sequence[_Compilation], total_ps: int, where: s
 
 def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
     if not taken_ps.any():
-        return "no device waits for it within its span"
+        return "no device idles meanwhile within its span"
     idle, core = facts.mean_per_core(taken_ps), lower_first(facts.core_subject)
     return (
         f"{core} idles meanwhile"

@@ -233,7 +233,7 @@ def _computing_ps(trace: Trace) -> int:
     for index, device in enumerate(trace.devices):
         waits = (
             stalls(trace, device),
-            find_collectives(trace, index).exposed,
+            find_collectives(trace, index).exposed_intervals,
             find_callbacks(trace, index).waits,
         )
         total += busy(trace, device).without(union_all(waits)).total_ps

@@ -119,7 +119,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     detail += (
         f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken_ps)} of it."
         if cost
-        else "; no device waits for it within its span."
+        else "; no device idles meanwhile within its span."
     )
     return Finding(
         "dynamo_recompilation",
@@ -224,7 +224,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
         detail += f" {idle}{_reads_text(trace, extra)}."
     else:
-        detail += f" {'No more than two' if graphs else 'None'} of them run in a step of the capture."
+        detail += f" {'No more than two graphs run' if graphs else 'No graph runs'} in a step of the capture."
     advice = (
         f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."

@@ -140,7 +140,7 @@ class Facts:
             return IdleElsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
         finding_ps = self.mean_per_core(taken_ps, frequency).ps
-        starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), frequency).ps
+        starved_ps = self.mean_per_core(self.ledger.by_class_ps[:, columns].sum(axis=1), frequency).ps
         edges_ps, total_ps = (
             int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
 MAX_WINDOWS = 20
-"""The maximum number of windows of a finding; it has the longest ones."""
+"""The maximum number of windows of a finding: the longest ones."""
 
 MAX_TITLE_LENGTH = 60
 """The maximum number of characters of a title."""
@@ -35,14 +35,14 @@ Frequency = Literal["every_step", "some_steps", "once"]
 class Finding:
     """One finding; see the report's `findings`.
 
-    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
-    in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
-    change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
-    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
-    `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
-    None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
-    `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
-    `step_if_fixed_at_worst_ps` at worst.
+    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the finding within a sentence, as a noun phrase or a clause
+    (`a compile in step 1209`, `the device waits for data`). `detail`: the evidence in at most two sentences, without
+    advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed over all devices:
+    idle time, or the time of stalls, exposed collectives and callbacks. `recurs`: None if no step is affected. `fix`:
+    what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
+    `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
+    `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
+    after the fix, `step_if_fixed_ps` at best and `step_if_fixed_at_worst_ps` at worst.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The finding about graphs that early executions cut in parts, and the fix that merges them."""
+"""The finding about graphs that early executions cut into parts, and the fix that merges them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_dev
 
 
 def early_sync(facts: Facts) -> Finding | None:
-    """Early executions, except those of operators on the CPU. They cost the starved gaps after them: the host waited
-    for the value, so it could not build the next graph."""
+    """Early executions, except those of operators on the CPU. They cost the starved gaps after them: the host builds
+    the next graph only when it has the value, or has launched this part."""
     trace, launches = facts.trace, find_launches(facts.trace)
     is_early_sync = round_trips(facts) < 0
     early = find_early_executions(trace).select(is_early_sync)
@@ -53,7 +53,7 @@ def early_sync(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.steps), most_common(paths)
-    subject, cut_location = describe_cuts(trace, paths)
+    subject_and_verb, cut_location = describe_cuts(trace, paths)
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
@@ -86,9 +86,10 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        first_fitting_title(f"{subject} cut {times}by {cause} {where}", f"{subject} cut by {cause} {where}",
-                        f"Graphs are cut by {cause} {where}", "Graphs are cut in parts"),
-        f"a cut {where}" if count == 1 else f"{subject.rpartition(' ')[0]} cut {times}by {cause} {where}",
+        first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
+                            f"{subject_and_verb} cut by {cause} {where}",
+                        f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
+        f"a cut {where}" if count == 1 else f"{subject_and_verb.rpartition(' ')[0]} cut {times}by {cause} {where}",
         detail,
         marker_advice if by_marker == count else read_advice,
         cost,
@@ -138,7 +139,7 @@ def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
 class CutText(NamedTuple):
     """What is cut: the subject and verb of a title (`forward is`), and the location for advice."""
 
-    subject: str
+    subject_and_verb: str
     location: str
 
 

@@ -17,9 +17,9 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 class Ledger:
     """The starved gaps of one host. In these nothing was queued, so the device idled because of the host's work.
 
-    `shares`: time in ps, a row per gap, a column per class; `left`: the part of it that no finding has taken. `before`
-    and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
-    unknown. `explained`: by a finding's id, the time it took from each gap.
+    `by_class_ps`: a row per gap, a column per class; `left`: the part of it that no finding has taken. `before` and
+    `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if unknown.
+    `explained`: by a finding's id, the time it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -29,8 +29,8 @@ class Ledger:
         self.start_ps, self.end_ps = gaps.start_ps[starved], gaps.end_ps[starved]
         self.device = gaps.device[starved]
         self.step: Int32 = gaps.step[starved]
-        self.shares = gaps.shares[starved]
-        self.left = self.shares.copy()
+        self.by_class_ps = gaps.by_class_ps[starved]
+        self.left = self.by_class_ps.copy()
         self.explained: dict[str, Int64] = {}
         launch_of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = launch_of_run[gaps.before_run[starved]]

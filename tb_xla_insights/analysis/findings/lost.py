@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
@@ -53,7 +53,9 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         title = "Device ops carry no annotations: debug flag off"
         detail = f"None of {len(lost_paths)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
     else:
-        title = f"{_some_names(names)} cannot be seen on the device"
+        title = first_fitting_title(
+            f"{_some_names(names)} cannot be seen on the device", "Annotations cannot be seen on the device"
+        )
         causes = "; ".join(
             f"{_some_names(_names(lost_paths, lost, reason))}: {_CAUSES[reason]}" for reason in reasons
         )
@@ -89,7 +91,7 @@ def _windows(trace: Trace, paths: set[str]) -> list[Window]:
     """The longest annotation of each of some paths."""
     host = host_annotations(trace)
     windows = []
-    for index, path in enumerate(host.names):
+    for index, path in enumerate(host.path_texts):
         if path in paths:
             rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])

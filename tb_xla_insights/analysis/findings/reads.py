@@ -37,28 +37,34 @@ from tb_xla_insights.units import brief_time, brief_times, share, time_text
 
 def sync_every_step(facts: Facts) -> Finding | None:
     """Reads, or calls in which the program waits for the device, in at least half of the steps. They cost the part of
-    starved gaps in which the host reads or waits in them. Gaps after an early execution count with that."""
+    starved gaps in which the host reads or waits in them. Gaps after an early execution count with the finding about
+    it."""
     trace, ledger = facts.trace, facts.ledger
-    reads, waits = reads_report(trace), blocking_waits_report(trace)
-    if not reads["most_steps"] and not waits["most_steps"]:
+    read_report, wait_report = reads_report(trace), blocking_waits_report(trace)
+    reads, waits = read_report["most_steps"], wait_report["most_steps"]
+    if not reads and not waits:
         return None
     taken_ps = np.zeros(len(ledger), np.int64)
-    if reads["most_steps"]:
+    if reads:
         taken_ps += ledger.take(("from_device",))
-    if waits["most_steps"]:
+    if waits:
         taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
-    idle_ps = _idle_in_reads_and_waits(facts, reads["most_steps"], waits["most_steps"])
+    idle_ps = _idle_in_reads_and_waits(facts, reads, waits)
     # The fixes of early executions remove their reads.
     early = find_early_executions(trace)
     has_other_reads = bool(np.setdiff1d(early.reads, early.read).size)
-    fixes_reads = reads["most_steps"] and has_other_reads
+    fixes_reads = reads and has_other_reads
     is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
     )
     causes = causes or "other findings"
-    step_share = max(_share(reads, "reads"), _share(waits, "waits"))
-    reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["most_steps"]]
+    step_share = max(_share(read_report, "reads"), _share(wait_report, "waits"))
+    reports = [
+        (report, key)
+        for report, key in ((read_report, "reads"), (wait_report, "waits"))
+        if report["most_steps"]
+    ]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
     frequency: Frequency = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
@@ -66,12 +72,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
     )
     mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
-    fix = _fix(trace, fixes_reads, waits["most_steps"]) if has_other_reads or waits["most_steps"] else None
+    fix = _fix(trace, fixes_reads, waits) if has_other_reads or waits else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
-        _title(step_share, reads["most_steps"], waits["most_steps"]),
-        _brief(step_share, reads["most_steps"], delay_ps),
+        _title(step_share, reads, waits),
+        _brief(step_share, reads, delay_ps),
         f"{counts} block the host for {duration} each; "
         + _idle_text(
             lower_first(facts.core_subject),
@@ -80,13 +86,13 @@ def sync_every_step(facts: Facts) -> Finding | None:
             causes,
         )
         + _delay_text(delay_ps, fixes_reads),
-        _advice(facts, fixes_reads, waits["most_steps"], causes),
+        _advice(facts, fixes_reads, waits, causes),
         int(taken_ps.sum()),
-        {key: value for key, value in reads.items() if key != "most_steps"}
-        | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
+        {key: value for key, value in read_report.items() if key != "most_steps"}
+        | {"waits": wait_report["waits"], "steps_with_waits": wait_report["steps_with_waits"]},
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
-            for row in _read_and_wait_rows(trace, reads["most_steps"], waits["most_steps"])
+            for row in _read_and_wait_rows(trace, reads, waits)
         ),
         frequency,
         fix,
@@ -97,7 +103,7 @@ def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
     """The part of each starved gap in which the host reads or waits, including what other findings took of it."""
     trace, ledger, idle_ps = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
     if reads:
-        idle_ps += ledger.shares[:, FROM_DEVICE]
+        idle_ps += ledger.by_class_ps[:, FROM_DEVICE]
     if waits:
         inside = class_times_inside(
             host_class_segments(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
@@ -129,7 +135,10 @@ def _delay_text(delay_ps: int, reads: bool) -> str:
     if not delay_ps:
         return ""
     unless = ", unless it is a transfer" if reads else ""
-    return f" They return {brief_time(delay_ps)} a step after the runs that they wait for; that delay may stay{unless}."
+    return (
+        f" They return {brief_time(delay_ps)} a step after the ends of the runs that they wait for; that delay may "
+        f"remain after the fix{unless}."
+    )
 
 
 def _share(report: dict[str, Any], key: str) -> float:
@@ -140,10 +149,8 @@ def _share(report: dict[str, Any], key: str) -> float:
 def _count_text(report: dict[str, Any], key: str) -> str:
     """`15 reads in 15 of 15 steps`."""
     number, steps = report[key], report[f"steps_with_{key}"]
-    singular, plurals = (
-        ("read", "reads") if key == "reads" else ("wait for the device", "waits for the device")
-    )
-    return f"{plural(number, singular, plurals)} in {steps} of {plural(report['steps'], 'step')}"
+    nouns = ("read", "reads") if key == "reads" else ("wait for the device", "waits for the device")
+    return f"{plural(number, *nouns)} in {steps} of {plural(report['steps'], 'step')}"
 
 
 def _title(step_share: float, reads: bool, waits: bool) -> str:
@@ -188,7 +195,7 @@ def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
         )
     elif reads:
         advice.append(
-            "Read less often: log every tenth step or later, add up the loss on the device, and print it "
+            "Read less often: log at most every tenth step, add up the loss on the device, and print it "
             f"{facts.words.later}."
         )
     return " ".join(advice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Int64, Trace
@@ -27,7 +27,7 @@ def round_trips(facts: Facts) -> Int64:
 def _rows_sent_back(trace: Trace) -> Int64:
     """As `round_trips`, regardless of metrics."""
     early, transfers = find_early_executions(trace), find_transfers(trace)
-    send_rows = transfers.row[transfers.direction == 0]
+    send_rows = transfers.row[transfers.direction == TO_DEVICE]
     sent_back = np.full(len(early.launch), -1, np.int64)
     has_read = (early.read >= 0) & (early.annotation >= 0)
     for line in trace.driving_lines:

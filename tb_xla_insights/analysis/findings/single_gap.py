@@ -17,8 +17,9 @@ SINGLE_GAP_BRIEF = ", mostly in one gap"
 
 def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
     """The length in ps of the gap that has more than half of a finding's time (`taken_ps` per gap) and mostly consists
-    of it; None without such a gap, or if the capture has one step only. With several cores, the longest gaps of all
-    cores count together, because a pause of the host leaves one on each; the length is then their mean."""
+    of it; None without such a gap, for fewer than _MIN_GAPS gaps per core, and in captures of one step. With several
+    cores, the longest gaps of all cores count together, because a pause of the host leaves one on each; the length is
+    then their mean."""
     ledger = facts.ledger
     gaps = np.flatnonzero(taken_ps)
     cores = np.unique(ledger.device[gaps])

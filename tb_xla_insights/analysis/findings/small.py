@@ -1,4 +1,4 @@
-"""The finding about steps of many small executions."""
+"""The finding about steps with many small executions."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class _SmallLaunches:
     """The small launches of one host: the device worked for less time than it had idled before or than the launch took
     on the host, or it ran a single element-wise op.
 
-    Indices of launches: `in_steps`, all in steps except early executions; `small`; `small_without_idle`, those that are
+    Indices of launches: `in_steps`, all in steps except early executions; `small`; `small_by_work`, those that are
     small regardless of the idle time before them; `single_op`, those of a single op; `chained`, those of a single op
     next to a launch of another such program. The times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]
     small: NDArray[np.intp]
-    small_without_idle: NDArray[np.intp]
+    small_by_work: NDArray[np.intp]
     single_op: NDArray[np.intp]
     chained: NDArray[np.intp]
     idle_ps: int
@@ -61,13 +61,13 @@ def _find_small_launches(facts: Facts) -> _SmallLaunches:
     is_counted = (launches.step >= 0) & (launches.program >= 0)
     is_counted[find_early_executions(trace).launch] = False
     is_single_op = _is_single_op(trace) & is_counted
-    small_without_idle = is_counted & ((overhead > device) | is_single_op)
-    small = np.flatnonzero(small_without_idle | (is_counted & (idle > device)))
+    small_by_work = is_counted & ((overhead > device) | is_single_op)
+    small = np.flatnonzero(small_by_work | (is_counted & (idle > device)))
     sums = (int(column[small].sum()) for column in (idle, device, overhead))
     return _SmallLaunches(
         np.flatnonzero(is_counted),
         small,
-        np.flatnonzero(small_without_idle),
+        np.flatnonzero(small_by_work),
         np.flatnonzero(is_single_op),
         _chained_launches(trace, is_single_op),
         *sums,
@@ -201,12 +201,13 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
 
 def _merging_fix(facts: Facts, launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them. At best, chained element-wise ops are fused
-    into the ops that produce or use their values, and a function that JAX compiled runs no Python. Launches that are
-    small only by the idle time before them leave it, as their Python may be the reason for that time."""
+    into the ops that produce or use their values, and a function compiled as a whole by JAX runs no Python. In JAX, the
+    host's work before launches that are small only by the idle time before them remains: its Python may be the reason
+    for that time."""
     python = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING_CLASSES, "wait", *python),
-        before_launches=launches.small_without_idle if python else launches.small,
+        before_launches=launches.small_by_work if python else launches.small,
         merged_launches=launches.small,
         unknown_launches=launches.chained,
         moved_classes=("sync_prepare", *python),

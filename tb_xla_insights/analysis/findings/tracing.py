@@ -64,7 +64,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         for name, time in costs.items()
         if time
     }
-    name = phases[dominant_class][0][0] if phases.get(dominant_class) else None
+    main_phase = phases[dominant_class][0][0] if phases.get(dominant_class) else None
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, *by_class)
     title = f"The device waits while the host {_activity(facts, dominant_class).verb_phrase}"
     gap_ps = single_gap_ps(facts, taken_ps)
@@ -85,7 +85,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts), frequency)}",
         _advise_recording_more(facts)
         if dominant_class == "unrecorded"
-        else _advise_building_less(facts, name, dominant_class == "tracing"),
+        else _advise_building_less(facts, main_phase, dominant_class == "tracing"),
         cost,
         {
             "tracing_ps": costs["tracing"],
@@ -142,19 +142,19 @@ def _advise_recording_more(facts: Facts) -> str:
     return f"Find out what the host does there: annotate the code around the steps{tool}, or record Python calls too."
 
 
-def _advise_building_less(facts: Facts, name: str | None, builds: bool) -> str:
-    """Advice to reduce host work per step. `name`: the annotation with most of it; `builds`: whether it builds
-    graphs."""
-    if not name:
+def _advise_building_less(facts: Facts, phase: str | None, builds_graphs: bool) -> str:
+    """Advice to reduce host work per step. `phase`: the annotation with most of this work, None if unknown;
+    `builds_graphs`: whether the work is building graphs."""
+    if not phase:
         return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
-    if name in _compiled_phases(facts.trace):
-        change = f"Run less Python around the graphs of torch.compile in {name} (guards, arguments)"
-    elif builds:
+    if phase in _compiled_phases(facts.trace):
+        change = f"Run less Python around the graphs of torch.compile in {phase} (guards, arguments)"
+    elif builds_graphs:
         change = (
-            f"Build less in {name} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
+            f"Build less in {phase} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
         )
     else:
-        change = f"Run less Python in {name}"
+        change = f"Run less Python in {phase}"
     return (
         f"{change}, or give a step more work (a larger batch, several steps in one "
         f"graph{facts.words.steps_at_once})."

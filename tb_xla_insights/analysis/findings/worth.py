@@ -49,7 +49,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
 
     The gain is the share of a step that the fix saves: for a recurring mistake, of the usual step; for a mistake that
     happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
-    is the share of the devices' spans that the finding explains.
+    is the share of the devices' spans that the finding explains; None if that has no cost.
     """
     trace, one_time_fixes = facts.trace, _one_time_fixes(findings)
     step = step_without(trace)
@@ -109,8 +109,8 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
 
 
 def _gains(step_ps: int, fixed_ps: int, fixed_at_worst_ps: int) -> tuple[float, float]:
-    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_at_worst_ps` are the step with
-    the fix, `step_ps` is the step without it, at best."""
+    """The share of a step that a fix saves at best and at worst. `step_ps`: the step without this fix, with other fixes
+    at best; `fixed_ps`, `fixed_at_worst_ps`: the step with it."""
     # At worst, host and devices take turns, which may use up what the other fixes save at best.
     fixed_at_worst_ps = max(fixed_ps, min(fixed_at_worst_ps, step_ps))
     return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_at_worst_ps) / step_ps
@@ -129,7 +129,7 @@ def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[
 
 
 def _one_time_fixes(findings: Sequence[Finding]) -> list[Fix]:
-    """The fixes of all findings that happened once. A step without them is the usual step."""
+    """The fixes of all findings that happened once; with them, the mean step is the usual step."""
     return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
 
 

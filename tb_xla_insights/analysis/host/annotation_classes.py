@@ -44,7 +44,7 @@ def _is_loading_frame(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _frames(trace: Trace) -> Int32:
-    """Returns the Python tracer's frames, without those that wait for the device."""
+    """Returns the Python tracer's frames of class `python`: not those that load data, wait or compile."""
     return trace.rows_with_metadata(has_tag(trace, "python_tracer") & (trace.metadata.class_index == PYTHON))
 
 

@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
@@ -26,7 +25,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
     execution")"""
     rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
-    is_annotation, is_frame = annotation_mask(trace), has_tag(trace, "python_tracer")
+    is_annotation, is_frame = trace.annotation_mask, has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():
         is_requested &= ~is_enclosed | is_annotation[enclosing] | is_frame[trace.metadata_index[enclosing]]

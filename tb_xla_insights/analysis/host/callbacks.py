@@ -31,6 +31,7 @@ _JAX_CALLER_FRAME = re.compile(r"\$(callback\.py:\d+ __call__|debugging\.py:\d+ 
 
 _PYTHON_FRAME = re.compile(r"\$([\w.-]+\.py):\d+ (.+)")
 _JAX_FILES = ("callback.py", "debugging.py", "tree_util.py", "core.py", "util.py")
+"""Files of JAX whose functions are between its frame and the user's. Frames record file names without folders."""
 
 
 @dataclass(frozen=True)
@@ -48,32 +49,32 @@ def find_callbacks(trace: Trace, device: int) -> Callbacks:
     the core does not only wait."""
     ops, distinct_ops = trace.devices[device].ops, find_ops(trace)
     is_callback = np.array(
-        [callback_primitive(distinct_ops, number) is not None for number in range(len(distinct_ops.name))],
+        [callback_primitive(distinct_ops, key) is not None for key in range(len(distinct_ops.name))],
         np.bool_,
     )
-    chosen = (
+    is_callback_op = (
         is_callback[distinct_ops.devices[device].key] if is_callback.any() else np.zeros(len(ops), np.bool_)
     )
-    if not chosen.any():
+    if not is_callback_op.any():
         return Callbacks(np.zeros(0, np.int32), span_intervals(0, 0))
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-    in_callback = chosen[op]
+    in_callback = is_callback_op[op]
     waits = union(start, end, in_callback).without(union(start, end, ~in_callback))
-    return Callbacks(np.flatnonzero(chosen).astype(np.int32), waits)
+    return Callbacks(np.flatnonzero(is_callback_op).astype(np.int32), waits)
 
 
-def callback_primitive(ops: Ops, number: int) -> str | None:
-    """Returns which of JAX's primitives a distinct op is, None if it is no callback."""
-    origin = ops.origin[number]
+def callback_primitive(ops: Ops, key: int) -> str | None:
+    """Returns which of JAX's primitives a distinct op (its key in Ops) is, None if it is no callback."""
+    origin = ops.origin[key]
     match = _PRIMITIVE.fullmatch(origin.op_name) if origin.opcode in _CALLBACK_OPCODES else None
     return match[1] if match else None
 
 
-def callback_frame(ops: Ops, number: int) -> Frame | None:
+def callback_frame(ops: Ops, key: int) -> Frame | None:
     """Returns where the program requests a distinct op's callback, None if its HLO does not record that."""
-    frames = ops.frames.get(ops.program[number])
-    frame = frames.user_frame(ops.origin[number].frame) if frames else None
-    if frame is None and ":" in (source := ops.origin[number].source):
+    frames = ops.frames.get(ops.program[key])
+    frame = frames.user_frame(ops.origin[key].frame) if frames else None
+    if frame is None and ":" in (source := ops.origin[key].source):
         file, _, line = source.rpartition(":")
         frame = Frame(file, "", int(line))
     return frame

@@ -32,7 +32,6 @@ from tb_xla_insights.catalog.classes import (
     UNRECORDED,
     WAIT,
 )
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
@@ -153,7 +152,7 @@ def host_class_segments(trace: Trace) -> Segments:
 
 def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """Returns the driving thread's timeline with its backward passes merged in."""
-    is_annotation = annotation_mask(trace)
+    is_annotation = trace.annotation_mask
     is_loading_frame = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[
         trace.metadata_index[driving.row]
     ]

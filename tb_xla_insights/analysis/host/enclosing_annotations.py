@@ -34,9 +34,7 @@ def enclosing_path(trace: Trace, row: int) -> str | None:
 def _innermost_annotation(trace: Trace, row: int) -> int:
     """Returns the event itself if it is an annotation, else the innermost annotation around it on its thread; -1:
     none."""
-    while row >= 0:
-        index = int(np.searchsorted(trace.annotations, row))
-        if index < len(trace.annotations) and trace.annotations[index] == row:
-            return row
+    is_annotation = trace.annotation_mask
+    while row >= 0 and not is_annotation[row]:
         row = int(trace.parent[row])
-    return -1
+    return row

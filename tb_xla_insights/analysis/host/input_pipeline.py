@@ -16,7 +16,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.memo import memoised
@@ -32,7 +32,6 @@ from tb_xla_insights.analysis.time.intervals import (
 )
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipelineSums
 
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
-Loading = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
+LoadingKind = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,13 @@ class InputPipeline:
 
     `kind`: the way batches arrive: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
     None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of `waits` is in starved
-    gaps; `infeed_ps`: how long devices were idle in infeed ops; both are sums over all devices. `batches`: the
-    outermost events on the driving thread that load or wait for one. `loaders`: lines of loader threads. `loading`:
+    gaps; `infeed_ps`: how much of all other gaps devices were in infeed ops; both are sums over all devices. `batches`:
+    the outermost events on the driving thread that load or wait for one. `loaders`: lines of loader threads. `loading`:
     when these or the driving thread load. `sending`: when data is sent to the device. `working`: when at least one
     device is busy.
     """
 
-    kind: Loading | None
+    kind: LoadingKind | None
     waits: Intervals
     starved_ps: int
     infeed_ps: int
@@ -95,17 +94,17 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     loaders = trace.lines_with("loader")
     loading = union_all([waits, *(_busy_line(trace, line) for line in loaders)])
     transfers = find_transfers(trace)
-    sent = transfers.row[transfers.direction == 0]
+    sent = transfers.row[transfers.direction == TO_DEVICE]
     batches = _batches(trace)
     gaps = find_gaps(trace)
     infeed_ps = 0
-    for number, device in enumerate(trace.devices):
+    for index, device in enumerate(trace.devices):
         infeed = _infeed(trace, device.ops)
         # In starved gaps, the host's waiting is counted.
-        not_starved = (gaps.device == number) & (gaps.kind != STARVED)
+        not_starved = (gaps.device == index) & (gaps.kind != STARVED)
         start, end = gaps.start_ps[not_starved], gaps.end_ps[not_starved]
         infeed_ps += int(covered_times(infeed.start_ps, infeed.end_ps, start, end).sum())
-    starved_ps = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
+    starved_ps = int(gaps.by_class_ps[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         kind=_kind(trace, loaders, has_infeed=bool(infeed_ps), has_waits=bool(len(waits))),
         waits=waits,
@@ -141,12 +140,12 @@ def _batches(trace: Trace) -> Int32:
     rows = trace.lines[driving[0]].rows
     is_input = trace.class_indices(rows) == INPUT
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
-    is_annotation = annotation_mask(trace)[rows]
+    is_annotation = trace.annotation_mask[rows]
     is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.metadata_index[rows]], is_input)
     return outermost_rows(trace.parent, row[is_input])
 
 
-def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool) -> Loading | None:
+def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool) -> LoadingKind | None:
     """Returns the way batches arrive; None if nothing records it."""
     # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
     loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()

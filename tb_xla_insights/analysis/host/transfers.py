@@ -14,7 +14,6 @@ from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
-from tb_xla_insights.trace.annotations import annotation_mask
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import TransfersByDirection
 
 DIRECTIONS = ("to_device", "from_device")
+TO_DEVICE, FROM_DEVICE = range(2)
 _SIZE_STATS = ("total_size", "size")
 _DETAILS_STAT, _SIZE_IN_DETAILS = "memcpy_details", re.compile(r"\bsize:(\d{1,18})\b")
 """A stat in which tracers of GPUs describe a copy, such as `size:112 dest:4 async:0`, and the size in it."""
@@ -49,8 +49,8 @@ class Transfers:
 
     def per_step(self, trace: Trace, direction: int) -> Int64:
         """Returns the number of transfers in each step."""
-        chosen = (self.direction == direction) & (self.step >= 0)
-        return np.bincount(self.step[chosen], minlength=len(find_steps(trace))).astype(np.int64)
+        is_counted = (self.direction == direction) & (self.step >= 0)
+        return np.bincount(self.step[is_counted], minlength=len(find_steps(trace))).astype(np.int64)
 
     def bytes_in_steps(self, direction: int) -> tuple[int, int]:
         """Returns the bytes of the transfers in steps, and the number of these transfers that record their size."""
@@ -71,7 +71,7 @@ def find_transfers(trace: Trace) -> Transfers:
         direction_of[CLASS_INDEX[name]] = direction_index
     directions = direction_of[classes]
     rows = trace.rows_with_metadata(directions >= 0)
-    rows = rows[~annotation_mask(trace)[rows]]
+    rows = rows[~trace.annotation_mask[rows]]
     direction = directions[trace.metadata_index[rows]]
     carriers = trace.lines_with(*_CARRIER_ROLES)
     rows_by_direction = []
@@ -89,7 +89,7 @@ def _steps(trace: Trace, row: Int32, direction: Int8) -> Int32:
     what a step computes is often read after the step."""
     origin = causal_paths(trace, row).origin
     has_origin = np.flatnonzero(origin >= 0)
-    is_read = direction[has_origin] == DIRECTIONS.index("from_device")
+    is_read = direction[has_origin] == FROM_DEVICE
     step = np.full(len(row), -1, np.int32)
     step[has_origin] = np.where(
         is_read,
@@ -140,19 +140,19 @@ def transfers_report(session: SessionTrace) -> TransfersByDirection:
     `known_size_count`, the number of transfers that record their size. Of the transfers in steps: their number
     (`in_steps`), their bytes (`bytes_in_steps`, None if none of them records its size), and both per step: `per_step`
     (None without steps) and `bytes_per_step`."""
-    to_device, from_device = (_direction_sums(session, number) for number in range(len(DIRECTIONS)))
+    to_device, from_device = (_direction_sums(session, direction) for direction in (TO_DEVICE, FROM_DEVICE))
     return {"to_device": to_device, "from_device": from_device}
 
 
 def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
-    count = duration = total = known_size_count = in_steps = steps = step_bytes = step_sized = 0
+    count = duration = size_sum = known_size_count = in_steps = steps = step_bytes = step_sized = 0
     for trace in session.traces:
         transfers = find_transfers(trace)
-        chosen = transfers.direction == direction
-        sizes = transfers.bytes[chosen]
-        count += int(chosen.sum())
-        duration += int(trace.duration_ps[transfers.row[chosen]].sum())
-        total += int(sizes[sizes >= 0].sum())
+        of_direction = transfers.direction == direction
+        sizes = transfers.bytes[of_direction]
+        count += int(of_direction.sum())
+        duration += int(trace.duration_ps[transfers.row[of_direction]].sum())
+        size_sum += int(sizes[sizes >= 0].sum())
         known_size_count += int((sizes >= 0).sum())
         in_steps += int(transfers.per_step(trace, direction).sum())
         steps += len(find_steps(trace))
@@ -161,7 +161,7 @@ def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
     return {
         "count": count,
         "duration_ps": duration,
-        "bytes": total if known_size_count else None,
+        "bytes": size_sum if known_size_count else None,
         "known_size_count": known_size_count,
         "in_steps": in_steps,
         "bytes_in_steps": step_bytes if step_sized else None,

@@ -1,4 +1,4 @@
-"""The chain of each gap: consecutive pieces of work from the gap's begin until the device worked again."""
+"""The chain of each gap: consecutive pieces of work from the gap's start until the device worked again."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def find_chains(trace: Trace, gap_indices: NDArray[np.int64]) -> list[list[Link]
     `{name, class, thread, start_ps, duration_ps, event, meanwhile}`; `event` is the row of the event that names the
     piece, or None.
 
-    The first pieces are what the driving thread did until it handed the work over (see
-    `classes.host_class_segments`). The following pieces are what the threads did that carried the launch, one after
-    the other, until the run began (see `find_gap_segments`). While the next thread has not taken up the work and
-    records nothing, the piece is HANDED_OVER, with that thread's name; between launching and the run it is NOT_BEGUN,
-    with the device's name. Both are of class `wait`, and their `meanwhile` lists what the driving thread did at the
-    same time without delaying the launch: `{name, class, duration_ps}`, the longest first, which adds up to the piece;
-    in other pieces it is empty. If another thread recorded nothing, the piece is `unrecorded`. In a queued gap, or one
-    that no known run ended, the whole chain is what the driving thread did.
+    The first pieces are what the driving thread did until it handed the work over (see `classes.host_class_segments`).
+    The following pieces are what the threads that carried the launch did, one after the other, until the run began (see
+    `find_gap_segments`). While the next thread has not taken up the work and records nothing, the piece is HANDED_OVER,
+    with that thread's name; between launching and the run it is NOT_BEGUN, with the device's name. Both are of class
+    `wait`, and their `meanwhile` lists what the driving thread did at the same time without delaying the launch:
+    `{name, class, duration_ps}`, the longest first, which adds up to the piece; in other pieces it is empty. If another
+    thread recorded nothing, the piece is `unrecorded`. In a queued gap, or one whose run or enqueuing is unknown, the
+    whole chain is what the driving thread did.
 
     A piece is named after the outermost event of its class around it, below the step: `forward`, not the events inside
     it; the launch itself keeps its own name. Pieces below a thousandth of the gap are merged into the piece before.
@@ -146,7 +146,8 @@ def _naming_events(trace: Trace, pieces: _Pieces) -> Int32:
 
 
 def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> list[list[Link]]:
-    """The chains as in the report, with pieces of the same name merged and short ones left out."""
+    """The chains as in the report: consecutive pieces of the same name are merged, and short ones with the piece
+    before."""
     gaps = find_gaps(trace)
     row = _naming_events(trace, pieces)
     line = trace.lines_of(row)
@@ -161,7 +162,7 @@ def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> lis
     is_last = np.append(gap[1:] != gap[:-1], True)
     end = np.where(is_last, gaps.end_ps[gap_indices][gap], np.append(start[1:], 0))
     name, class_index, line, row = name[first], pieces.class_index[first], line[first], row[first]
-    is_waiting = row <= ENQUEUED  # for its run, or for the thread of `waiting_line`
+    is_waiting = row <= ENQUEUED  # the launch waits for its run, or for the thread of `waiting_line`
     meanwhile = _meanwhile(trace, np.flatnonzero(is_waiting), start, end)
     chains: list[list[Link]] = [[] for _ in gap_indices]
     labels = thread_labels(trace)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
-from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, QUEUED, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import devices_with_work
@@ -35,8 +35,9 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
-    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`). `in_steps_ps` is the
-    part of its time in whole steps, `per_step_ps` that time per step and core as in `step_idle`, None without steps.
+    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`); `queued_ps`
+    is the time of its queued gaps, whose cause is `wait`. `in_steps_ps` is the part of its time in whole steps,
+    `per_step_ps` that time per step and core as in `step_idle`, None without steps.
     All other times are sums over all cores. `by_finding_ps` is filled in when the findings are known."""
     gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
@@ -58,12 +59,14 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))
     )
-    totals = sum((gaps.shares.sum(axis=0) for gaps in gaps_of_hosts), np.zeros(len(CLASSES), np.int64))
+    totals_ps = sum(
+        (gaps.by_class_ps.sum(axis=0) for gaps in gaps_of_hosts), np.zeros(len(CLASSES), np.int64)
+    )
     return {
         "count": len(duration),
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
-        "by_class_ps": times_by_class(totals),
+        "by_class_ps": times_by_class(totals_ps),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
         "items": [items_by_position[position] for position in longest.tolist()],
         "patterns": _patterns(session, gaps_of_hosts),
@@ -90,7 +93,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "all_cores_idle_ps": int(gaps.all_cores_idle_ps[gap]),
-        "by_class_ps": times_by_class(gaps.shares[gap]),
+        "by_class_ps": times_by_class(gaps.by_class_ps[gap]),
         "chain": chain,
         "by_finding_ps": {},
     }
@@ -121,8 +124,8 @@ class _Pattern:
     def __init__(self) -> None:
         self._durations: list[Int64] = []
         self._causes = np.zeros(len(CLASSES), np.int64)
-        self._shares = np.zeros(len(CLASSES), np.int64)
-        self._in_steps = 0
+        self._by_class_ps = np.zeros(len(CLASSES), np.int64)
+        self._queued = self._in_steps = 0
         self._per_core = Fraction()
 
     def add(self, gaps: Gaps, rows: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
@@ -131,7 +134,8 @@ class _Pattern:
         duration = gaps.duration_ps[rows]
         self._durations.append(duration)
         np.add.at(self._causes, gaps.cause[rows], duration)
-        self._shares += gaps.shares[rows].sum(axis=0)
+        self._by_class_ps += gaps.by_class_ps[rows].sum(axis=0)
+        self._queued += int(duration[gaps.kind[rows] == QUEUED].sum())
         self._in_steps += in_steps_ps
         self._per_core += Fraction(in_steps_ps, cores)
 
@@ -151,5 +155,6 @@ class _Pattern:
             "max_ps": int(durations.max()),
             "cause": CLASSES[int(self._causes.argmax())],
             "by_cause_ps": times_by_class(self._causes),
-            "by_class_ps": times_by_class(self._shares),
+            "queued_ps": self._queued,
+            "by_class_ps": times_by_class(self._by_class_ps),
         }

@@ -34,17 +34,17 @@ STARVED, QUEUED, UNKNOWN = range(3)
 class Gaps:
     """Idle intervals of a host's devices of at least MIN_GAP_PS, sorted by device and time.
 
-    `device`: index into the trace's devices. `shares`: time in ps, one column per class, adds up to the gap. `before`
-    and `after`: the programs, indices into Launches.programs; -1: none. `run`: the run whose work ended the gap;
-    `before_run`: the last run that began before the gap, which is `run` itself if the gap is inside it; indices into
-    Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's queue, -1: unknown. `step`:
-    the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES. `all_cores_idle_ps`: the
-    part in which every device of the host was idle."""
+    `device`: index into the trace's devices. `by_class_ps`: what the host did, one column per class; adds up to the
+    gap. `before` and `after`: the programs, indices into Launches.programs; -1: none. `run`: the run whose work ended
+    the gap; `before_run`: the last run that began before the gap, which is `run` itself if the gap is inside it;
+    indices into Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's queue, -1:
+    unknown. `step`: the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES.
+    `all_cores_idle_ps`: the part in which every device of the host was idle."""
 
     device: Int32
     start_ps: Int64
     end_ps: Int64
-    shares: Int64
+    by_class_ps: Int64
     before: Int32
     after: Int32
     before_run: Int32
@@ -81,7 +81,7 @@ def find_gaps(trace: Trace) -> Gaps:
 
     A gap is `starved` if the run that ended it was enqueued after the gap began, `queued` if it was enqueued before (as
     is always the case if the gap is inside the run), and `unknown` if the two instants are within CLOCK_SLACK_PS or the
-    run's call is unknown. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
+    enqueuing is unknown. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time.
     """
@@ -108,7 +108,7 @@ def find_gaps(trace: Trace) -> Gaps:
     kind = np.where(row >= 0, kind, UNKNOWN)
     kind = np.where(inside & ~before_later_kernel, QUEUED, kind).astype(np.int8)
     segments = host_class_segments(trace)
-    shares = class_times(segments, start, end)
+    by_class_ps = class_times(segments, start, end)
     cause_end = np.where(kind == STARVED, np.minimum(enqueue, end), end)
     largest_class = class_times(segments, start, cause_end).argmax(axis=1)
     cause = np.where(kind == QUEUED, WAIT, largest_class).astype(np.int8)
@@ -117,7 +117,7 @@ def find_gaps(trace: Trace) -> Gaps:
     busy = busy_on_any_device(trace)
     all_cores_idle_ps = end - start - covered_times(busy.start_ps, busy.end_ps, start, end)
     return Gaps(
-        device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause,
+        device, start, end, by_class_ps, program[before], program[run], before, run, row, step, kind, cause,
         all_cores_idle_ps,
     )  # fmt: skip
 

@@ -70,7 +70,7 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     begin = min(trace.span_ps[0] for trace in session.traces)
     end = min([session.duration_ps, *_profiler_stops(session, last)])
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
-    shares = sum(
+    by_class_ps = sum(
         (
             class_times(host_class_segments(session.traces[index]), starts, ends)
             for index, host_spans in spans.items()
@@ -78,7 +78,7 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
         ),
         np.zeros((2, len(CLASSES)), np.int64),
     )
-    return OutsideSpan(first - begin, end - last, shares[0], shares[1], end - begin)
+    return OutsideSpan(first - begin, end - last, by_class_ps[0], by_class_ps[1], end - begin)
 
 
 def _profiler_stops(session: SessionTrace, after_ps: int) -> list[int]:
@@ -122,17 +122,17 @@ def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str
     )
     total, *times = brief_times(outside.total_ps, *(ps for ps, *_ in parts))
     text = " and ".join(
-        f"{time} {when} ({_main_activity(shares, activities)})"
-        for time, (ps, when, shares) in zip(times, parts, strict=True)
+        f"{time} {when} ({_main_activity(by_class_ps, activities)})"
+        for time, (ps, when, by_class_ps) in zip(times, parts, strict=True)
         if ps >= _MIN_LISTED_SHARE * outside.session_ps
     )
     return f"{total}, {share(outside.share)} of the capture, are outside the {spans}: {text}."
 
 
-def _main_activity(shares: Int64, activities: Mapping[str, str]) -> str:
+def _main_activity(by_class_ps: Int64, activities: Mapping[str, str]) -> str:
     """What the host does most of the time; the two classes with most time if none has more than half."""
-    order = np.argsort(-shares, kind="stable")
+    order = np.argsort(-by_class_ps, kind="stable")
     first, second = (activities[CLASSES[int(index)]] for index in order[:2])
-    if 2 * int(shares[order[0]]) > int(shares.sum()):
+    if 2 * int(by_class_ps[order[0]]) > int(by_class_ps.sum()):
         return f"the host mostly {first}"
     return f"the host {first} or {second}"

@@ -129,8 +129,8 @@ def _task_boundaries(trace: Trace) -> tuple[Int64, Int32]:
 
 @memoised
 def _line_masks(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Returns, per line, whether its thread drives or is one of the driving thread's backward passes, and whether it is
-    a thread at all."""
+    """Returns, per line, whether it is the driving thread or a thread of its backward passes, and whether it is a
+    thread at all."""
     is_driving = np.zeros(len(trace.lines), np.bool_)
     is_driving[trace.driving_lines] = True
     hosts = host_planes(trace)

@@ -1,9 +1,10 @@
-"""Graphs that run before their step ends because a value was read, and reads of values from the device."""
+"""Graphs that run before their step ends, because a value was read or a step marker occurred, and reads from the
+device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,17 @@ if TYPE_CHECKING:
 _FROM_DEVICE = CLASS_INDEX["from_device"]
 
 
+class CountsPerStep(NamedTuple):
+    """The number of early executions, input syncs and reads in each step."""
+
+    early_executions: Int64
+    input_syncs: Int64
+    reads: Int64
+
+
 @dataclass(frozen=True)
 class EarlyExecutions:
-    """What one host synchronised and read besides its step markers.
+    """The early executions, input syncs and reads of one host.
 
     Columns, one row per early execution: `launch` (index into Launches), `read` (the event that fetched the value, -1:
     a step marker inside the step caused it), `annotation` (the innermost one around it, -1: none), `step` (index, -1:
@@ -51,17 +60,16 @@ class EarlyExecutions:
     input_syncs: Int32
     reads: Int32
 
-    def select(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
-        """Returns the same with the early executions that a mask selects."""
+    def select(self, is_selected: NDArray[np.bool_]) -> EarlyExecutions:
+        """Returns the same with only the early executions of a mask."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        return replace(self, **{name: getattr(self, name)[is_selected] for name in names})
 
-    def per_step(self, trace: Trace) -> tuple[Int64, Int64, Int64]:
-        """Returns early executions, input syncs and reads per step."""
+    def per_step(self, trace: Trace) -> CountsPerStep:
         count = len(find_steps(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
         read_steps = last_steps_before(trace, self.reads)
-        return (
+        return CountsPerStep(
             _count_by_step(self.step, count),
             _count_by_step(input_steps, count),
             _count_by_step(read_steps, count),
@@ -134,8 +142,8 @@ def _next_events(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
 
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
-    """Returns the launches whose step marker is inside an annotation below a step's annotation that is no step itself.
-    For a marker on a backward pass's thread, the annotations open on the driving thread count."""
+    """Returns the launches whose step marker is inside an annotation that is below a step's annotation and is no step
+    itself. For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marker_launches = np.flatnonzero(launches.marker >= 0)
     marker_launches = marker_launches[
@@ -199,7 +207,7 @@ def reads_report(trace: Trace) -> dict[str, Any]:
     the steps), `reads` and `duration_ps` (both without reads before the first step), and `idle_ps`, the part of starved
     gaps in which the host read."""
     early, gaps = find_early_executions(trace), find_gaps(trace)
-    per_step = early.per_step(trace)[2]
+    per_step = early.per_step(trace).reads
     inside = last_steps_before(trace, early.reads) >= 0
     with_reads = int(np.count_nonzero(per_step))
     return {
@@ -207,6 +215,6 @@ def reads_report(trace: Trace) -> dict[str, Any]:
         "steps_with_reads": with_reads,
         "reads": int(per_step.sum()),
         "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
-        "idle_ps": int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum()),
+        "idle_ps": int(gaps.by_class_ps[gaps.kind == STARVED, _FROM_DEVICE].sum()),
         "most_steps": with_reads > 0 and with_reads >= REGULAR_STEPS_SHARE * len(per_step),
     }

@@ -127,8 +127,8 @@ def _match_remaining_by_call(
 ) -> Int32:
     """Matches the remaining `run_starts` to those of a CPU's runs that have no exact match.
 
-    If each call has one per device, each device's runs take them in the order of their calls. Otherwise all runs take
-    all of them in order of time, because nothing records the devices of a call.
+    If each call has one run start per device, each device's runs take run starts in the order of their calls. Otherwise
+    all runs take all run starts in order of time, because nothing records the devices of a call.
     """
     call = execute_calls(trace, run_starts)
     calls, count = np.unique(call[call >= 0], return_counts=True)
@@ -183,7 +183,7 @@ def _match_by_run_id(trace: Trace, device_index: Int32, start: Int64, run_starts
     keys = zip(run_id.tolist(), ordinals.tolist(), strict=True)
     for run, (key, start_ps) in enumerate(zip(keys, start.tolist(), strict=True)):
         if candidates := candidates_of_key.get(key):
-            matched[run] = candidates.last_by(start_ps)
+            matched[run] = candidates.most_preferred_by(start_ps)
     return matched
 
 
@@ -197,9 +197,9 @@ class _Candidates:
         self._start = [start[index] for index in by_start]
         self._last_index = list(accumulate(by_start, max))
 
-    def last_by(self, at_ps: int) -> int:
+    def most_preferred_by(self, instant_ps: int) -> int:
         """Returns the most preferred of the rows that have begun by an instant."""
-        count = bisect_right(self._start, at_ps)
+        count = bisect_right(self._start, instant_ps)
         return self._rows[self._last_index[count - 1]] if count else self._rows[0]
 
 
@@ -216,7 +216,8 @@ def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64
 
 def _device_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
     """Returns, on devices with planes, the event that put each run into its queue: found by flow, by key, or in order.
-    In captures without such events, those that end the dispatch stand for them; without these, execute calls."""
+    In captures without such events, those that end the dispatch stand for them; without these, or if nothing records
+    which of several devices each belongs to, execute calls do."""
     exact = trace.flows.producers(row)
     candidates = rows_flagged(trace, ENQUEUE)
     candidates = candidates if candidates.size else rows_flagged(trace, DISPATCH_END)
@@ -266,5 +267,5 @@ def _match_by_key(trace: Trace, device_index: Int32, row: Int32, candidates: Int
     for run, (key, start_ps) in enumerate(run_keys):
         _, _, run_id, _ = key
         if run_id >= 0 and key in candidates_of_key:
-            matched[run] = candidates_of_key[key].last_by(start_ps)
+            matched[run] = candidates_of_key[key].most_preferred_by(start_ps)
     return matched

@@ -87,9 +87,7 @@ def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
     runs = find_launches(trace).runs
     if devices is None:
         return np.ones(len(runs), np.bool_)
-    return np.isin(
-        runs.device, [number for number, device in enumerate(trace.devices) if device.id in devices]
-    )
+    return np.isin(runs.device, [index for index, device in enumerate(trace.devices) if device.id in devices])
 
 
 def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[JoinedRuns]:
@@ -186,30 +184,30 @@ def _runs_by_program(
     for trace in session.traces:
         launches, times = find_launches(trace), find_run_times(trace)
         columns = np.stack([getattr(times, column) for column in TIME_COLUMNS])
-        chosen = runs_on(trace, devices)
-        counts_launch = _counted_runs(launches, chosen)
+        is_on_devices = runs_on(trace, devices)
+        is_counted = _one_run_per_launch(launches, is_on_devices)
         for program, join, kind, group in _groups(launches):
-            runs = group[chosen[group]]
+            runs = group[is_on_devices[group]]
             if len(runs):
                 name, id_ = launches.programs[program]
                 sums = runs_by_program.setdefault((name, JOINS[join]), _ProgramRuns())
-                sums.add(id_, KINDS[kind], int(counts_launch[runs].sum()), columns[:, runs])
+                sums.add(id_, KINDS[kind], int(is_counted[runs].sum()), columns[:, runs])
     return runs_by_program
 
 
-def _counted_runs(launches: Launches, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns a mask that marks one of the chosen runs of each launch. A launch counts once, in the row of that run:
-    the first one of those whose join is least exact."""
+def _one_run_per_launch(launches: Launches, is_selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns a mask of one of the selected runs of each launch: the first one of those whose join is least exact. The
+    launch counts in the row of that run."""
     runs = launches.runs
-    launched = np.flatnonzero(chosen & (runs.launch >= 0))
+    launched = np.flatnonzero(is_selected & (runs.launch >= 0))
     order = launched[np.lexsort((-runs.join[launched].astype(np.int64), runs.launch[launched]))]
-    counted = np.zeros(len(runs), np.bool_)
-    counted[order[np.flatnonzero(np.diff(runs.launch[order], prepend=-1))]] = True
-    return counted
+    is_counted = np.zeros(len(runs), np.bool_)
+    is_counted[order[np.flatnonzero(np.diff(runs.launch[order], prepend=-1))]] = True
+    return is_counted
 
 
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:
-    """Yields the runs of each program, quality of the join and kind of launch."""
+    """Yields program, quality of the join and kind of launch (indices), and the runs that have these."""
     runs = launches.runs
     kind = np.append(launches.kind, np.int8(OTHER))[runs.launch]
     key = (runs.program.astype(np.int64) * len(JOINS) + runs.join) * len(KINDS) + kind
@@ -237,8 +235,8 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     columns = [np.zeros((3, 0), np.int64)]
     for trace in session.traces:
         times = find_run_times(trace)
-        chosen = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
-        columns.append(np.stack((times.device_ps, times.overhead_ps, times.queue_ps))[:, chosen])
+        is_joined = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
+        columns.append(np.stack((times.device_ps, times.overhead_ps, times.queue_ps))[:, is_joined])
     x, y, queue = np.concatenate(columns, axis=1).astype(np.float64)
     unqueued = queue == 0
     if 2 * unqueued.sum() >= len(queue):

@@ -29,17 +29,18 @@ def handed_over_times(
     `start_ps`, `end_ps`: when the host is in each step. `step_of_run`: the step that launched each run, -1: none.
     `run_start_ps`, `run_end_ps`: the runs' times.
 
-    The host only hands steps over in two cases. First: at least half of the steps have work that ends after their
-    annotation, and the median annotation is more than a tenth shorter than the median time between the ends of two
-    successive steps' work. Second: the work of at least a quarter of the steps ends after the next step's annotation,
-    and at least two annotations are less than half as long as that median. The second case needs both conditions: a
-    host that is as slow as the devices may run ahead of them after a long run, and a host that a full queue holds up is
-    quick before the queue is full.
+    The host only hands steps over in two cases. First: of the steps with work, at least half have work that ends after
+    their annotation, and the median time between the ends of two successive steps' work is more than a tenth longer
+    than the median annotation. Second: the work of at least a quarter of the steps ends after the next step's
+    annotation, and at least two annotations are less than half as long as that median time. The second case needs both
+    conditions: a host that is as slow as the devices may run ahead of them after a long run, and a host that a full
+    queue holds up is quick before the queue is full.
 
-    A step then lasts from the end of the previous step's work to the end of its own, on host and device. The first step
-    has no previous one: it starts before its own work by the median time between the start of a step and that of its
-    work (negative if cores work on two steps at once), but not before its annotation. If no time were left to it, it
-    starts with its work. Steps at the capture's end without recorded work are not whole. (docs/definitions.md, "Step")
+    A step then lasts from the end of the previous step's work, or of other work in between (`_after_other_work`), to
+    the end of its own, on host and device. The first step has no previous one: it starts before its own work by the
+    median time between the start of a step and that of its work (negative if cores work on two steps at once), but not
+    before its annotation. If no time were left to it, it starts with its work. Steps at the capture's end without
+    recorded work are not whole. (docs/definitions.md, "Step")
     """
     launched = step_of_run >= 0
     work_end = np.full(len(start_ps), -1, np.int64)
@@ -64,8 +65,9 @@ def handed_over_times(
         starts, ends, first_run, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
     )
     # Negative if cores begin a step before others have ended the previous one.
-    lead = np.median((first_run - starts)[1:]).astype(np.int64)
-    starts[0] = max(starts[0], first_run[0] - lead if first_run[0] - lead < ends[0] else first_run[0])
+    time_to_work = np.median((first_run - starts)[1:]).astype(np.int64)
+    first_start = first_run[0] - time_to_work
+    starts[0] = max(starts[0], first_start if first_start < ends[0] else first_run[0])
     return starts, ends
 
 

@@ -42,8 +42,8 @@ class Launches:
     driving or an autograd thread that requested it. `marker`: the step marker around `sync`. `origin`: the event on
     that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
     KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: the programs that
-    the devices ran. `handed_over_times`: start and end of the whole steps if the host only hands their work over, else
-    None.
+    the devices ran. `runs`: all runs of the devices. `handed_over_times`: start and end of the whole steps if the host
+    only hands their work over, else None.
     """
 
     row: Int32
@@ -89,8 +89,8 @@ def find_launches(trace: Trace) -> Launches:
     sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
     kind = np.where(paths.dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
-    last_first = enqueued[::-1]  # a launch's first run is written last
-    program[runs.launch[last_first]] = runs.program[last_first]
+    enqueued_last_first = enqueued[::-1]  # the first run of a launch is written last, and so remains
+    program[runs.launch[enqueued_last_first]] = runs.program[enqueued_last_first]
     step = _steps(trace, paths, runs, len(row))
     times = _handed_over_times(trace, step, runs)
     if times is not None:
@@ -207,13 +207,13 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
     # Steps may be on a plane that is no device's: then they count as the first device's.
     steps_device = next(
         (
-            number
-            for number, device in enumerate(trace.devices)
+            index
+            for index, device in enumerate(trace.devices)
             if (row in device.runs.row if device.from_host_events else device.plane == plane)
         ),
         0,
     )
-    # In reverse: a launch's first run is written last.
+    # In reverse: the first run of a launch is written last, and so remains.
     on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == steps_device))[::-1]
     instants[runs.launch[on_device]] = runs.start_ps[on_device]
     return recorded_steps_at(trace, instants)

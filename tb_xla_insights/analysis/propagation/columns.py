@@ -140,7 +140,7 @@ def _concatenate_optional(columns: Sequence[tuple[int, Int32 | None]]) -> Int32 
 
 
 def distinct_keys(columns: PropertyColumns) -> tuple[Int32, Int32]:
-    """The first op of each distinct op, and the index of the distinct op per op. Ops are the same distinct op if they
+    """Per distinct op, its first op, and per op, the index of its distinct op. Ops are the same distinct op if they
     agree in all columns."""
     first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
     nonempty = [column for column in columns if column is not None and len(column)]
@@ -189,8 +189,8 @@ def _values_at(column: Int32 | None, rows: Int32) -> list[int]:
 
 
 def runs_of_ops(trace: Trace, index: int) -> Int32:
-    """Per op of a device (an index into the trace's devices), the run in which it begins, or for a GPU's kernels, the
-    run that they are part of; an index into Launches.runs, -1: none."""
+    """Per op of a device (an index into the trace's devices), the run in which it begins, or, for a kernel of a GPU,
+    the run that it belongs to; an index into Launches.runs, -1: none."""
     device, runs = trace.devices[index], find_launches(trace).runs
     rows = runs.of_device(index)
     if device.run_of_op is not None:
@@ -200,10 +200,10 @@ def runs_of_ops(trace: Trace, index: int) -> Int32:
     if not len(starts):
         return run_of_op
     first = np.searchsorted(device.ops.start_ps, starts, "left")
-    until = np.append(first[1:], len(run_of_op))  # an op belongs to the run that began last
-    last = np.clip(np.searchsorted(device.ops.start_ps, ends, "right"), first, until)
+    next_first = np.append(first[1:], len(run_of_op))  # an op belongs to the run that began last
+    stop = np.clip(np.searchsorted(device.ops.start_ps, ends, "right"), first, next_first)
     # The ops of each run are followed by those that begin after its end.
     run = np.column_stack((np.arange(rows.start, rows.stop), np.full(len(starts), -1)))
-    count = np.column_stack((last - first, until - last))
+    count = np.column_stack((stop - first, next_first - stop))
     run_of_op[first[0] :] = np.repeat(run.astype(np.int32).ravel(), count.ravel())
     return run_of_op

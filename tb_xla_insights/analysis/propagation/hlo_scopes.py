@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 STATES = ("direct", "recovered", "bare", "none")
 DIRECT, RECOVERED, BARE, NONE = range(4)
 """States of an op: its scope is in its own metadata, or recovered from the computations it calls or its neighbours; it
-or its parts have only op names without a scope; nothing is known. (docs/definitions.md, "Propagation")"""
+or the instructions that it calls have only op names without a scope; nothing is known. (docs/definitions.md,
+"Propagation")"""
 
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
-"""Instructions that do no work. They do not count as parts of the instruction that calls them."""
+"""Instructions that do no work. They do not count in the scopes of the instruction that calls them."""
 
 _CONTAINERS = frozenset(("call", "while", "conditional"))
-"""Instructions whose parts are ops of their own. Only their remaining own time is attributed to them."""
+"""Instructions that call other ops. Only the time that these leave is attributed to them."""
 
 _WITHOUT_CALLS = _WEIGHTLESS | frozenset(
     (
@@ -55,7 +56,7 @@ _MAX_COUNT = 1 << 40
 """Limits of a called computation: the number of scopes (those with most instructions are kept) and the count per scope.
 Without them, n computations that call each other could take memory quadratic in n and reach counts of 2^n."""
 
-Parts = dict[str, int]
+ScopeCounts = dict[str, int]
 """The number of instructions by scope (with positions); the empty text counts instructions without a scope."""
 
 
@@ -107,7 +108,7 @@ class Program:
             self._computation_of.update(dict.fromkeys(body.names, id_))
         self._position: dict[int, dict[str, int]] = {}
         self._scopes: dict[str, str] = {}
-        self._parts: dict[int, Parts] = {}
+        self._counts: dict[int, ScopeCounts] = {}  # by computation
         self._neighbours: dict[int, _Neighbours] = {}
         self._amounts = ProgramAmounts(module, {id_: body.opcodes for id_, body in self._bodies.items()})
         self._with_shapes = with_shapes
@@ -134,7 +135,7 @@ class Program:
         if self._with_shapes:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
-        inner = self._parts_of(calls) if calls else {}
+        inner = self._counts_of_calls(calls) if calls else {}
         scope_counts = {scope: count for scope, count in inner.items() if scope}
         if own_scope:
             origin.state = DIRECT
@@ -158,21 +159,18 @@ class Program:
             origin.unscoped = inner.get("", 0) / sum(inner.values())
         return origin
 
-    def scopes(self) -> tuple[set[str], set[str]]:
-        """The scopes of the instructions that do work, and those of all instructions."""
-        working: set[str] = set()
-        mentioned: set[str] = set()
-        for body in self._bodies.values():
-            for opcode, op_name in zip(body.opcodes, body.op_names, strict=True):
-                if scope := self._scope(op_name):
-                    mentioned.add(scope)
-                    if opcode not in _WEIGHTLESS:
-                        working.add(scope)
-        return working, mentioned
+    def working_scopes(self) -> set[str]:
+        """The scopes of the instructions that do work."""
+        return {
+            scope
+            for body in self._bodies.values()
+            for opcode, op_name in zip(body.opcodes, body.op_names, strict=True)
+            if opcode not in _WEIGHTLESS and (scope := self._scope(op_name))
+        }
 
     def containers(self, names: Iterable[str]) -> dict[str, str]:
-        """For each given instruction inside a computation that another given instruction calls, directly or not, the
-        nearest such instruction."""
+        """Maps each of some instructions to the one among them that calls its computation, directly or through others;
+        to the nearest one if several do. Instructions in no called computation are left out."""
         given_names = dict.fromkeys(names)
         caller: dict[int, str] = {}
         for body in self._bodies.values():
@@ -209,50 +207,50 @@ class Program:
             self._scopes[op_name] = scope_in_op_name(op_name, self._names)
         return self._scopes[op_name]
 
-    def _parts_of(self, calls: Iterable[int]) -> Parts:
+    def _counts_of_calls(self, calls: Iterable[int]) -> ScopeCounts:
         """The scopes of the instructions in called computations, including nested calls."""
-        total: Parts = {}
+        total: ScopeCounts = {}
         for called in calls:
-            for scope, count in self._parts_in(called).items():
+            for scope, count in self._counts_of_computation(called).items():
                 total[scope] = total.get(scope, 0) + count
         return _limit(total)
 
-    def _parts_in(self, computation: int) -> Parts:
+    def _counts_of_computation(self, computation: int) -> ScopeCounts:
         """The scopes of a computation's instructions, including nested calls. Iterative: a damaged module may nest
         deeply."""
-        if computation not in self._parts and computation in self._bodies:
+        if computation not in self._counts and computation in self._bodies:
             body = self._bodies[computation]
             if not body.called:  # as in most fusions
-                self._parts[computation] = self._sum(body)
-        if computation in self._parts:
-            return self._parts[computation]
+                self._counts[computation] = self._sum(body)
+        if computation in self._counts:
+            return self._counts[computation]
         pending, in_progress = [computation], set[int]()
         while pending:
             current = pending[-1]
-            if current in self._parts:
+            if current in self._counts:
                 pending.pop()
                 continue
             if current not in self._bodies:
                 self.damaged = True
-                self._parts[current] = {}
+                self._counts[current] = {}
                 continue
             body = self._bodies[current]
             unvisited = []
             if current not in in_progress:
                 in_progress.add(current)
-                unvisited = [inner for inner in body.called if inner not in self._parts]
+                unvisited = [inner for inner in body.called if inner not in self._counts]
                 if any(inner in in_progress for inner in unvisited):
                     self.damaged = True
                     unvisited = [inner for inner in unvisited if inner not in in_progress]
             if unvisited:
                 pending += unvisited
             else:
-                self._parts[current] = self._sum(body)
-        return self._parts[computation]
+                self._counts[current] = self._sum(body)
+        return self._counts[computation]
 
-    def _sum(self, body: _Body) -> Parts:
-        """The scopes of a computation's instructions; those of the computations that it calls must be in `_parts`."""
-        total: Parts = {}
+    def _sum(self, body: _Body) -> ScopeCounts:
+        """The scopes of a computation's instructions; those of the computations that it calls must be in `_counts`."""
+        total: ScopeCounts = {}
         for opcode, op_name, calls in zip(body.opcodes, body.op_names, body.calls, strict=True):
             if opcode in _WEIGHTLESS:
                 continue
@@ -261,9 +259,9 @@ class Program:
                     scope = self._scope(op_name)
                     total[scope] = total.get(scope, 0) + 1
                 continue
-            inner: Parts = {}
+            inner: ScopeCounts = {}
             for called in calls:
-                for scope, count in self._parts.get(called, {}).items():
+                for scope, count in self._counts.get(called, {}).items():
                     inner[scope] = inner.get(scope, 0) + count
             if not inner and op_name:
                 inner = {self._scope(op_name): 1}
@@ -293,7 +291,7 @@ class Program:
                 position, body = neighbours.position[candidate], self._bodies[computation]
                 if scope := self._scope(body.op_names[position]):
                     return scope
-                inner = self._parts_of(body.calls[position])
+                inner = self._counts_of_calls(body.calls[position])
                 if scope_counts := {scope: count for scope, count in inner.items() if scope}:
                     return max(scope_counts, key=lambda scope: (scope_counts[scope], scope))
                 if body.opcodes[position] in _MOVES and not body.op_names[position]:
@@ -301,17 +299,17 @@ class Program:
         return ""
 
 
-def _limit(parts: Parts) -> Parts:
-    """The parts cut to _MAX_SCOPES and _MAX_COUNT, in their order."""
-    if len(parts) > _MAX_SCOPES:
-        min_count = sorted((count for scope, count in parts.items() if scope), reverse=True)[_MAX_SCOPES - 1]
-        scopes = [scope for scope, count in parts.items() if not scope or count > min_count]
-        scopes += [scope for scope, count in parts.items() if scope and count == min_count]
+def _limit(counts: ScopeCounts) -> ScopeCounts:
+    """The counts cut to _MAX_SCOPES and _MAX_COUNT, in their order."""
+    if len(counts) > _MAX_SCOPES:
+        min_count = sorted((count for scope, count in counts.items() if scope), reverse=True)[_MAX_SCOPES - 1]
+        scopes = [scope for scope, count in counts.items() if not scope or count > min_count]
+        scopes += [scope for scope, count in counts.items() if scope and count == min_count]
         included = set(scopes[:_MAX_SCOPES])
-        parts = {scope: count for scope, count in parts.items() if scope in included}
-    if parts and max(parts.values()) > _MAX_COUNT:
-        return {scope: min(count, _MAX_COUNT) for scope, count in parts.items()}
-    return parts
+        counts = {scope: count for scope, count in counts.items() if scope in included}
+    if counts and max(counts.values()) > _MAX_COUNT:
+        return {scope: min(count, _MAX_COUNT) for scope, count in counts.items()}
+    return counts
 
 
 class _Body(NamedTuple):
@@ -354,5 +352,5 @@ class _Neighbours:
 
 
 def _host_order(scope: str) -> list[tuple[int, str]]:
-    """The sort key of scopes by their positions, which follow the order of the host."""
+    """The sort key of scopes by their positions, which follow the order on the host."""
     return [(scope_position(segment), segment) for segment in scope.split("/")]

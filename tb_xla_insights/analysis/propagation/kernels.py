@@ -100,7 +100,7 @@ def own_times(
     result = np.empty(len(start_ps), np.int64)
     own_ps: OutInt64 = result
     latest: OutInt32 = np.full(len(caller), -1, np.int32)  # the last op of each distinct op
-    covered: OutInt64 = np.array(start_ps)  # until when each op is covered by its inner ops
+    covered_until: OutInt64 = np.array(start_ps)  # the latest end of each op's inner ops so far
     with cython.nogil:
         for i in range(len(start_ps)):
             k = key[i]
@@ -109,9 +109,9 @@ def own_times(
             parent: int32_t = latest[caller[k]] if caller[k] >= 0 else -1
             if parent >= 0 and end_ps[parent] > start_ps[i]:
                 until = min(end_ps[i], end_ps[parent])
-                if until > covered[parent]:
-                    own_ps[parent] -= until - max(start_ps[i], covered[parent])
-                    covered[parent] = until
+                if until > covered_until[parent]:
+                    own_ps[parent] -= until - max(start_ps[i], covered_until[parent])
+                    covered_until[parent] = until
     return result
 
 
@@ -150,7 +150,7 @@ def phase_segments(
     cumulative_weights: Int64,
     phase: Int32,
 ) -> tuple[NDArray[Any], ...]:
-    """Consecutive ops of one device, joined while run and phase stay the same: run, phase, time, start, end, number of
+    """Consecutive ops of one device, merged while run and phase stay the same: run, phase, time, start, end, number of
     ops, and whether a later phase had already begun in that run. `first_part` and `cumulative_weights` as in
     `sum_by_part`; `phase` per part, -1: none. The parts of one op follow each other in time."""
     columns = empty_columns(
@@ -202,7 +202,9 @@ def _fill_segments(
                 if count and out_run[count - 1] == current_run and out_phase[count - 1] == phase[part]:
                     out_time[count - 1] += accumulated - previous
                     out_end[count - 1] = max(out_end[count - 1], until)
-                    out_ops[count - 1] += 1
+                    out_ops[count - 1] += (
+                        part == low
+                    )  # an op counts once in a segment, with its first part there
                 else:
                     out_run[count], out_phase[count] = current_run, phase[part]
                     out_time[count] = accumulated - previous

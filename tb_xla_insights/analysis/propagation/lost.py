@@ -44,8 +44,8 @@ _BACKWARD = re.compile(r"backward|bwd|autograd|back_?prop", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Unexplained:
-    """Device time without an annotation, by kind of op, source line (empty if not recorded) and state; its time and the
+class UnannotatedTime:
+    """Device time without an annotation, of one operation, source line (empty if not recorded) and state; and the
     number of ops."""
 
     op: str
@@ -66,13 +66,14 @@ def _has_scopes(ops: Ops) -> bool:
 
 
 def lost_annotations(trace: Trace) -> dict[str, Lost]:
-    """Why annotations of one host without device ops are lost, by path. Empty without recorded ops. Annotations on
-    loader threads never produce ops and are left out."""
+    """Why annotations of one host without device ops are lost, by path. Left out are annotations on loader threads,
+    which never produce ops, and those whose ops a program that could not be read may have. Empty without recorded
+    ops."""
     ops, host = find_ops(trace), host_annotations(trace)
     if not ops.name or (ops.diagnostics and not _has_scopes(ops)):
         return {}
     on_loader = trace.is_on_lines(host.row, trace.lines_with("loader"))
-    candidates = {host.names[path] for path in np.unique(host.path[~on_loader]).tolist()}
+    candidates = {host.path_texts[path] for path in np.unique(host.path[~on_loader]).tolist()}
     lost = [
         row.path for row in capture_rows(trace) if row.count and not row.device_ps and row.path in candidates
     ]
@@ -82,7 +83,7 @@ def lost_annotations(trace: Trace) -> dict[str, Lost]:
         return dict.fromkeys(lost, FLAG_OFF)
     backward = _backward_paths(trace, lost, ops)
     dynamo_paths = _dynamo_paths(trace)
-    working_paths = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
+    working_paths = _with_enclosing(host.paths.path_of(scope) for scope in ops.working_scopes)
     reasons: dict[str, Lost] = {}
     for path in lost:
         if any(_contains(outer, path) for outer in backward):
@@ -99,13 +100,13 @@ def lost_annotations(trace: Trace) -> dict[str, Lost]:
 
 
 def _contains(outer: str, path: str) -> bool:
-    """Whether a path is another one or nested in it."""
+    """Whether a path is `outer` or nested in it."""
     return path == outer or path.startswith(f"{outer}/")
 
 
 def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     """Lost annotations around a backward pass: by their name, or else those during which an autograd thread works.
-    Empty if no op is without a scope: the ops of a backward pass on its own thread are."""
+    Empty if no op is bare, as the ops of a backward pass on its own thread are."""
     if not (ops.state == BARE).any():
         return []
     backward = [path for path in lost if _BACKWARD.search(path.rpartition("/")[2])]
@@ -119,7 +120,7 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
     is_loading = is_loading_annotation(trace)[trace.metadata_index[host.row]]
-    paths = {host.names[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
+    paths = {host.path_texts[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
     return [path for path in lost if path in paths]
 
 
@@ -129,7 +130,7 @@ def _dynamo_paths(trace: Trace) -> set[str]:
     origins = launches.origin[(launches.kind == DYNAMO_KIND) & (launches.origin >= 0)]
     annotations = nearest_enclosing(trace.parent, origins, host.row)
     indices = np.searchsorted(host.row, annotations[annotations >= 0])
-    return {host.names[path] for path in np.unique(host.path[indices]).tolist()}
+    return {host.path_texts[path] for path in np.unique(host.path[indices]).tolist()}
 
 
 def _with_enclosing(paths: Iterable[str]) -> set[str]:
@@ -141,21 +142,21 @@ def _with_enclosing(paths: Iterable[str]) -> set[str]:
     return all_paths
 
 
-def group_unexplained(ops: Ops, time: Int64, count: Int64) -> list[Unexplained]:
-    """Device time of ops without a scope by kind of op, line and state, the longest first. `time`, `count`: per
-    distinct op."""
+def group_unannotated(ops: Ops, time: Int64, count: Int64) -> list[UnannotatedTime]:
+    """Device time of ops without a scope by operation, line and state, the longest first. `time`, `count`: per distinct
+    op."""
     sums: dict[tuple[str, str, Literal["bare", "none"]], list[int]] = {}
     for key in np.flatnonzero((count > 0) & ((ops.state == BARE) | (ops.state == NONE))).tolist():
         state: Literal["bare", "none"] = "bare" if ops.state[key] == BARE else "none"
-        total = sums.setdefault((op_kind(ops, key), op_source(ops, key), state), [0, 0])
+        total = sums.setdefault((operation_of(ops, key), op_source(ops, key), state), [0, 0])
         total[0] += int(time[key])
         total[1] += int(count[key])
-    rows = [Unexplained(*group, *total) for group, total in sums.items()]
+    rows = [UnannotatedTime(*group, *total) for group, total in sums.items()]
     return sorted(rows, key=lambda row: (-row.device_ps, row.op, row.source))
 
 
-def op_kind(ops: Ops, op: int) -> str:
-    """The kind of a distinct op: the operation in its op name, else its opcode, else its name without a number."""
+def operation_of(ops: Ops, op: int) -> str:
+    """The operation of a distinct op: as in its op name, else its opcode, else its name without a number."""
     origin = ops.origin[op]
     if origin.op_name:
         return origin.op_name.rpartition("/")[2]

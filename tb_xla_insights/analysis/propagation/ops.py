@@ -1,4 +1,4 @@
-"""The ops of a host's devices with their scopes, computed once per program and op name.
+"""The ops of a host's devices with their scopes, computed once per distinct op.
 
 Scopes come from the op's metadata (`tf_op`) and the program's HLO proto; files of 2020 store rows of name scopes
 instead.
@@ -65,7 +65,7 @@ class Ops:
     none) and `cumulative_weights`, the sum of the weights from the op's first part up to this one. An op without a
     scope has one part of scope -1.
 
-    `mentioned`: all scopes in the programs that ran; `working`: those of instructions that do work.
+    `working_scopes`: the scopes of the instructions that do work in the programs that ran.
     """
 
     devices: list[DeviceOps]
@@ -80,8 +80,7 @@ class Ops:
     scope: Int32
     cumulative_weights: Int64
     scopes: list[str]
-    mentioned: frozenset[str]
-    working: frozenset[str]
+    working_scopes: frozenset[str]
     frames: dict[str, Frames]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -150,8 +149,7 @@ def find_ops(trace: Trace) -> Ops:
         scope=parts.scope,
         cumulative_weights=parts.cumulative_weights,
         scopes=parts.scopes,
-        mentioned=frozenset(reader.mentioned),
-        working=frozenset(reader.working),
+        working_scopes=frozenset(reader.working_scopes),
         frames=reader.frames,
         diagnostics=reader.diagnostics(),
     )
@@ -202,14 +200,14 @@ def _origins(
                 if from_hlo.in_program:
                     origin[key] = _combine(origin[key], from_hlo)
             key_of_name = {ops.name[key]: key for key in keys}
-            for part, container in hlo.containers(key_of_name).items():
-                caller[key_of_name[part]] = key_of_name[container]
+            for inner, container in hlo.containers(key_of_name).items():
+                caller[key_of_name[inner]] = key_of_name[container]
             reader.collect(id_, hlo)
     return origin, caller, in_program
 
 
 def _combine(metadata: Origin, hlo: Origin) -> Origin:
-    """The origin from the program, with the scope of the op's metadata if the program has none."""
+    """The origin from the program, with the scope of the op's metadata unless the program has it as direct."""
     if metadata.parts and not (hlo.op_name and hlo.parts):
         hlo.state, hlo.parts, hlo.op_name = metadata.state, metadata.parts, metadata.op_name
     elif hlo.state == NONE:

@@ -32,7 +32,7 @@ PhasePosition = tuple[str, int]
 @dataclass(frozen=True)
 class Phases:
     """Phases in the order of the host: names, and the repetition of the name within a step (from 0). `of_part`: the
-    phase of each part of `Ops`, -1 for ops without a scope and those of the step itself."""
+    phase of each part of `Ops`, -1 for parts that are in no annotation below the step."""
 
     name: list[str]
     repetition: list[int]
@@ -65,9 +65,10 @@ class PhaseSegments:
 
 @dataclass(frozen=True)
 class ProgramOrder:
-    """The order of phases in the runs of one program: `runs`, the number of segments of an execution, and `phases`, the
-    number of distinct phases among them (medians; ops without a phase count as one phase), and the share of device time
-    in inverted segments. `sequence`: the segments of the execution with median time."""
+    """The order of phases in the executions of one program, each on one device: `runs`, the number of segments of an
+    execution, and `phases`, the number of distinct phases among them (medians; ops without a phase count as one phase),
+    and the share of device time in inverted segments. `sequence`: the segments of the execution with median time, as
+    (phase, time in ps)."""
 
     program: str
     program_id: str
@@ -116,23 +117,23 @@ def _nodes_of_scopes(of_part: Int32, ops: Ops) -> list[int]:
 def _phases_of_parts(ops: Ops, position_of_scope: list[PhasePosition | None]) -> list[PhaseKey | None]:
     """Per part, its phase. The sorted positions of a name within one program are numbered as repetitions, because
     positions differ between graphs that were traced in different steps."""
-    program = np.repeat(np.arange(len(ops.program)), np.diff(ops.first_part)).tolist()
+    op_of_part = np.repeat(np.arange(len(ops.name)), np.diff(ops.first_part)).tolist()
     positions: dict[tuple[str, str], set[int]] = {}
-    for scope, op in zip(ops.scope.tolist(), program, strict=True):
-        if scope >= 0 and (phase := position_of_scope[scope]) is not None:
-            name, position = phase
+    for scope, op in zip(ops.scope.tolist(), op_of_part, strict=True):
+        if scope >= 0 and (phase_position := position_of_scope[scope]) is not None:
+            name, position = phase_position
             positions.setdefault((ops.program[op], name), set()).add(position)
     repetition = {
         key: {position: index for index, position in enumerate(sorted(positions_of_name))}
         for key, positions_of_name in positions.items()
     }
     phases: list[PhaseKey | None] = []
-    for scope, op in zip(ops.scope.tolist(), program, strict=True):
-        phase = position_of_scope[scope] if scope >= 0 else None
-        if phase is None:
+    for scope, op in zip(ops.scope.tolist(), op_of_part, strict=True):
+        phase_position = position_of_scope[scope] if scope >= 0 else None
+        if phase_position is None:
             phases.append(None)
         else:
-            name, position = phase
+            name, position = phase_position
             phases.append((name, repetition[ops.program[op], name][position]))
     return phases
 
@@ -154,7 +155,7 @@ def host_phases(trace: Trace) -> HostPhases:
     host = host_annotations(trace)
     rows = [step.row for step in annotated_steps(trace)]
     below = np.append(np.isin(host.row, rows), not rows)[host.parent]
-    index = np.flatnonzero(below & (host.step >= 0) & ~host.cut)
+    index = np.flatnonzero(below & (host.step >= 0) & ~host.is_cut)
     index = index[np.lexsort((trace.start_ps[host.row[index]], host.step[index]))]
     step, path = host.step[index], host.path[index]
     by_path = np.lexsort((path, step))  # stable: keeps the order within a step and path
@@ -176,7 +177,7 @@ def _host_order(trace: Trace) -> list[PhaseKey]:
     )
     mean_position = np.bincount(inverse, position, len(keys)) / count
     ordered = sorted(
-        (mean, (_leaf(host.names[key // width]), key % width))
+        (mean, (_leaf(host.path_texts[key // width]), key % width))
         for mean, key in zip(mean_position, keys.tolist(), strict=True)
     )
     return [phase for _, phase in ordered]

@@ -26,15 +26,15 @@ def programs_have_scopes(trace: Trace) -> bool:
         return False
     with ProgramReader(trace, host_annotations(trace).paths.names, modules) as reader:
         programs = (reader.program(id_) for id_ in modules if int(id_) in trace.programs)
-        return any(program is not None and any(program.scopes()[0]) for program in programs)
+        return any(program is not None and any(program.working_scopes()) for program in programs)
 
 
 class ProgramReader:
-    """Reads programs, collects their scopes and frames, and records problems."""
+    """Reads programs, collects their scopes and frames, and records problems. `names`: the names of the user's
+    annotations; `modules`: see `module_names`."""
 
     def __init__(self, trace: Trace, names: frozenset[str], modules: dict[str, str]) -> None:
-        self.mentioned: set[str] = set()
-        self.working: set[str] = set()
+        self.working_scopes: set[str] = set()
         self.frames: dict[str, Frames] = {}
         self._trace, self._names, self._modules = trace, names, modules
         # For a TPU's ops, the file itself has bytes and shapes.
@@ -78,9 +78,7 @@ class ProgramReader:
 
     def collect(self, id_: str, program: Program) -> None:
         """Collects the scopes and frames of a program, so that the program itself can be freed."""
-        working, mentioned = program.scopes()
-        self.working |= working
-        self.mentioned |= mentioned
+        self.working_scopes |= program.working_scopes()
         self.frames[id_] = Frames(program.module.stack_frame_index)
         if program.damaged:
             self._record_problem(

@@ -120,7 +120,9 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """Diagnostics of missing scopes (damaged programs per host, a debug flag that was off) and of annotations whose
     paths exceed the limits."""
     diagnostics = [diagnostic for trace in session.traces for diagnostic in find_ops(trace).diagnostics]
-    diagnostics += [_deep_annotations(trace) for trace in session.traces if host_annotations(trace).too_deep]
+    diagnostics += [
+        _deep_annotations(trace) for trace in session.traces if host_annotations(trace).too_deep_count
+    ]
     if FLAG_OFF in session_lost(session).values():
         text = "Device ops carry no scopes: the program was traced without XLA_HLO_DEBUG=1."
         diagnostics.append(Diagnostic("no_hlo_scopes", "info", text))
@@ -128,8 +130,9 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 
 def _deep_annotations(trace: Trace) -> Diagnostic:
+    count = host_annotations(trace).too_deep_count
     text = (
-        f"{host_annotations(trace).too_deep} annotations are nested more than {MAX_LEVELS} levels deep, or have paths "
+        f"{count} annotations are nested more than {MAX_LEVELS} levels deep, or have paths "
         f"of more than {MAX_PATH_LENGTH} characters: the timeline shows them, the table of annotations does not."
     )
     return Diagnostic("deep_annotations", "info", text, trace.host)

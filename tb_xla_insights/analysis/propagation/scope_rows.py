@@ -13,7 +13,7 @@ SCOPE_ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
 
 def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     """Per op, the path of the innermost stored scope around it (index into the trace's strings), -1 without one. None
-    without such rows. Events of the row nest; each event's name is one segment of a path."""
+    without such rows or without ops. Events of the row nest; each event's name is one segment of a path."""
     line = next((device.lines[name] for name in SCOPE_ROWS if name in device.lines), None)
     if line is None or not trace.lines[line].count or not len(device.ops):
         return None
@@ -21,8 +21,8 @@ def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     start, end = trace.start_ps[rows], trace.end_ps[rows]
     parent = np.where(trace.parent[rows] >= 0, trace.parent[rows] - rows.start, -1)
     scope = np.searchsorted(start, device.ops.start_ps, "right") - 1  # the event that began last
-    while (ends_inside := (scope >= 0) & (end[scope] < device.ops.end_ps)).any():
-        scope[ends_inside] = parent[scope[ends_inside]]
+    while (ends_too_early := (scope >= 0) & (end[scope] < device.ops.end_ps)).any():
+        scope[ends_too_early] = parent[scope[ends_too_early]]
     path: dict[int, str] = {-1: ""}
     for event in range(rows.stop - rows.start):  # enclosing events come first
         outer, name = path[int(parent[event])], trace.name(rows.start + event)

@@ -16,7 +16,8 @@ from typing import Literal
 ScopeKind = Literal["annotation", "scope"]
 """`annotation`: a scope from a user's annotation. `scope`: a function or name scope of a framework."""
 
-_NUMBERS = re.compile(r"(?:\.\d++)++(?P<inside>[^/])?")
+_NUMBERS = re.compile(r"(?:\.\d++)++(?P<continuation>[^/])?")
+"""Positions at the end of a segment. If the segment continues after the digits, they are part of a name."""
 _NUMBER = re.compile(r"\.(\d+)$")
 _POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
@@ -48,7 +49,7 @@ def truncate_path(path: str) -> str:
 
 def without_numbers(path: str) -> str:
     """A path without the positions of its scopes: `a.1/b.2` becomes `a/b`. Idempotent."""
-    return _NUMBERS.sub(lambda match: match[0] if match["inside"] else "", path)
+    return _NUMBERS.sub(lambda match: match[0] if match["continuation"] else "", path)
 
 
 def scope_position(segment: str) -> int:
@@ -66,9 +67,9 @@ def op_name_in_tf_op(tf_op: str) -> str:
 def scope_in_op_name(op_name: str, names: frozenset[str] = frozenset()) -> str:
     """The scope path in an op name, with positions, cut to the limits; empty if the op name is bare. `names`: the names
     of the user's annotations; a scope with such a name is never taken for a lowering's."""
-    parts = [part for part in op_name.split("/") if part]
-    scope = parts[:-1]
-    while scope and without_numbers(scope[-1]) not in names and _is_lowering(scope[-1], parts[-1]):
+    segments = [segment for segment in op_name.split("/") if segment]
+    scope = segments[:-1]
+    while scope and without_numbers(scope[-1]) not in names and _is_lowering(scope[-1], segments[-1]):
         scope.pop()
     return truncate_path("/".join(scope))
 
@@ -80,7 +81,8 @@ def _is_lowering(segment: str, operation: str) -> bool:
 
 
 def scope_kind(scope: str, names: frozenset[str] = frozenset()) -> ScopeKind:
-    """The kind of a scope path. A position, or the name of a user's annotation, makes it an `annotation`."""
+    """The kind of a scope path. A position in its first segment, or the name of a user's annotation in any segment,
+    makes it an `annotation`."""
     segments = scope.split("/")
     if scope_position(segments[0]) or any(without_numbers(segment) in names for segment in segments):
         return "annotation"
@@ -126,7 +128,7 @@ class HostPaths:
     def path_of(self, scope: str) -> str:
         """The host's path of a scope, without positions. A graph traced after its step was closed lacks the outer
         scopes; they are taken from the shallowest path with the same end. Segments that the host did not record are
-        kept below the longest part that it recorded. Scopes that are not annotations are returned unchanged."""
+        kept below the longest beginning that it recorded. Scopes that are not annotations are returned unchanged."""
         if scope not in self._path_of_scope:
             self._path_of_scope[scope] = self._find(scope)
         return self._path_of_scope[scope]

@@ -37,30 +37,31 @@ class Frames:
         self._frames = [(frame.file_location_id, frame.parent_frame_id) for frame in index.stack_frames]
         self._user_frames: dict[int, Frame | None] = {}
 
-    def stack(self, frame: int) -> list[Frame]:
-        """The frames from a `stack_frame_id` outward, innermost first. Ids of frames, locations and names count from 1;
-        0 means none. An id that is not in the index ends the stack, and so does a cycle."""
-        return list(islice(self._outward(frame), _MAX_STACK_DEPTH))
+    def stack(self, frame_id: int) -> list[Frame]:
+        """The frames from a `stack_frame_id` outward, innermost first, at most _MAX_STACK_DEPTH. Ids of frames,
+        locations and names count from 1; 0 means none. The id of a frame that is not in the index ends the stack, and
+        so does a cycle; a frame whose location is not in the index is left out."""
+        return list(islice(self._outward(frame_id), _MAX_STACK_DEPTH))
 
-    def user_frame(self, frame: int) -> Frame | None:
+    def user_frame(self, frame_id: int) -> Frame | None:
         """The innermost frame in the user's code, that is, outside of installed packages and the standard library; the
         innermost frame if there is none."""
-        if frame not in self._user_frames:
-            self._user_frames[frame] = self._find_user_frame(frame)
-        return self._user_frames[frame]
+        if frame_id not in self._user_frames:
+            self._user_frames[frame_id] = self._find_user_frame(frame_id)
+        return self._user_frames[frame_id]
 
-    def _find_user_frame(self, frame: int) -> Frame | None:
-        stack = islice(self._outward(frame), _MAX_STACK_DEPTH)
+    def _find_user_frame(self, frame_id: int) -> Frame | None:
+        stack = islice(self._outward(frame_id), _MAX_STACK_DEPTH)
         innermost = next(stack, None)
         if innermost is None or _is_user_code(innermost.file):
             return innermost
         return next((outer for outer in stack if _is_user_code(outer.file)), innermost)
 
-    def _outward(self, frame: int) -> Iterator[Frame]:
+    def _outward(self, frame_id: int) -> Iterator[Frame]:
         visited: set[int] = set()
-        while 0 < frame <= len(self._frames) and frame not in visited:
-            visited.add(frame)
-            location, frame = self._frames[frame - 1]
+        while 0 < frame_id <= len(self._frames) and frame_id not in visited:
+            visited.add(frame_id)
+            location, frame_id = self._frames[frame_id - 1]
             if 0 < location <= len(self._locations):
                 file, function, line = self._locations[location - 1]
                 yield Frame(_name(self._files, file), _name(self._functions, function), line)

@@ -36,7 +36,7 @@ _MAX_SEGMENTS = 400
 def phase_indices(trace: Trace) -> dict[str, int]:
     """By path, the index of its phase; the first one if the path repeats within a step."""
     host, index_of_phase = host_annotations(trace), _phase_index(trace)
-    names = [host.names[path] for path in np.unique(host_phases(trace).path).tolist()]
+    names = [host.path_texts[path] for path in np.unique(host_phases(trace).path).tolist()]
     return {path: index_of_phase[path.rpartition("/")[2], 0] for path in names}
 
 
@@ -61,8 +61,8 @@ def phase_strips(
     paths = {index: path for path, index in phase_indices(trace).items()}
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     segments = _with_repetitions_of_host(trace, step, segments)
-    host = _host_strip(trace, step)
-    strip, segment_counts = _join_short(segments)
+    host_strip = _host_strip(trace, step)
+    strip, segment_counts = _merge_short(segments)
     run = np.unique(strip.run)
     device_strip: list[DevicePhase] = [
         {
@@ -81,7 +81,7 @@ def phase_strips(
             segment_counts, strict=True,
         )
     ]  # fmt: skip
-    host_index = {row["phase"]: index for index, row in enumerate(host) if row["phase"] is not None}
+    host_index = {row["phase"]: index for index, row in enumerate(host_strip) if row["phase"] is not None}
     total = int(segments.time_ps.sum())
     has_phases = bool((segments.phase >= 0).any())
     return {
@@ -89,7 +89,7 @@ def phase_strips(
             {"name": name, "repetition": repetition, "lost": lost.get(paths.get(index, ""))}
             for index, (name, repetition) in enumerate(zip(phases.name, phases.repetition, strict=True))
         ],
-        "phase_rows": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
+        "phase_rows": {"host": host_strip, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
         "ribbons": [
             {"host": host_index[row["phase"]], "device": index, "inverted": row["inverted"]}
             for index, row in enumerate(device_strip)
@@ -151,7 +151,7 @@ def _repetition_times(trace: Trace, step: int) -> dict[str, dict[int, tuple[int,
     times: dict[str, dict[int, tuple[int, int]]] = {}
     for index, path, repetition in zip(*columns, strict=True):
         row = int(host.row[index])
-        name = host.names[path].rpartition("/")[2]
+        name = host.path_texts[path].rpartition("/")[2]
         times.setdefault(name, {})[repetition] = int(trace.start_ps[row]), int(trace.end_ps[row])
     return times
 
@@ -185,7 +185,7 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     rows = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
     columns = (phases.index[rows].tolist(), phases.path[rows].tolist(), phases.repetition[rows].tolist())
     events = [
-        (int(host.row[index]), index_of_phase[host.names[path].rpartition("/")[2], repetition])
+        (int(host.row[index]), index_of_phase[host.path_texts[path].rpartition("/")[2], repetition])
         for index, path, repetition in zip(*columns, strict=True)
     ]
     markers = np.unique(launches.marker[launches.step == step])
@@ -204,16 +204,16 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     )
 
 
-def _join_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
-    """The longest segments, with the segments of a run between them joined to one without a phase, so that they can be
-    drawn; and the number of segments that each stands for. Unchanged up to _MAX_SEGMENTS."""
+def _merge_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
+    """The longest segments, and the segments of a run between two of them merged into one without a phase, so that they
+    can be drawn; and the number of segments that each stands for. Up to _MAX_SEGMENTS are returned unchanged."""
     if len(segments) <= _MAX_SEGMENTS:
         return segments, [1] * len(segments)
     is_long = np.zeros(len(segments), np.bool_)
     is_long[np.argsort(-segments.time_ps, kind="stable")[: _MAX_SEGMENTS // 2]] = True
     begins = is_long | np.append(True, is_long[:-1]) | np.append(True, segments.run[1:] != segments.run[:-1])
     first = np.flatnonzero(begins)
-    joined = replace(
+    merged = replace(
         segments.where(begins),
         phase=np.where(is_long, segments.phase, -1)[first].astype(np.int32),
         time_ps=np.add.reduceat(segments.time_ps, first),
@@ -221,7 +221,7 @@ def _join_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
         ops=np.add.reduceat(segments.ops, first).astype(np.int32),
         inverted=(segments.inverted & is_long)[first],
     )
-    return joined, np.diff(np.append(first, len(segments))).tolist()
+    return merged, np.diff(np.append(first, len(segments))).tolist()
 
 
 def _run_rows(trace: Trace, runs: list[int]) -> list[PhaseRun]:

@@ -1,4 +1,4 @@
-"""The cost of each annotation: its time on the host, and the device time of the ops traced inside it."""
+"""The times of each annotation: its time on the host, and the device time of the ops traced inside it."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class AnnotationSums:
     executions: int = 0
     programs: set[str] = field(default_factory=set)
 
-    def add(self, other: AnnotationSums) -> None:
+    def add(self, sums: AnnotationSums) -> None:
         """Adds the sums of the same path on another host."""
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.programs |= other.programs
+            setattr(self, name, getattr(self, name) + getattr(sums, name))
+        self.programs |= sums.programs
 
 
 @memoised
@@ -107,18 +107,18 @@ def find_nodes(trace: Trace) -> Nodes:
             kind.append(text_kind)
         return index[text]
 
-    for text, outer in zip(host.names, host.parent_path, strict=True):
-        add(text, "annotation", host.names[outer] if outer >= 0 else "")
+    for text, outer in zip(host.path_texts, host.parent_path, strict=True):
+        add(text, "annotation", host.path_texts[outer] if outer >= 0 else "")
     of_scope = []
     for scope in ops.scopes:
         text = host.paths.path_of(scope)
         of_scope.append(add(text, scope_kind(scope, host.paths.names), text.rpartition("/")[0]))
     of_part = np.append(np.array(of_scope, np.int32), np.int32(-1))[ops.scope]
-    of_host = np.array([index[text] for text in host.names], np.int32)
+    of_host = np.array([index[text] for text in host.path_texts], np.int32)
     position = [float("inf")] * len(path)
     for node, scope in zip(of_scope, ops.scopes, strict=True):
         position[node] = min(position[node], _AFTER_HOST_PATHS + scope_position(scope.rpartition("/")[2]))
-    complete = ~host.cut
+    complete = ~host.is_cut
     start, parents = trace.start_ps[host.row], host.parent[complete]
     relative = (
         np.where(parents >= 0, start[complete] - start[parents], start[complete]) if len(start) else start
@@ -197,13 +197,13 @@ def _launches_by_program(trace: Trace, mask: NDArray[np.bool_]) -> dict[str, int
     runs = launches.runs
     rows = np.flatnonzero(mask & (runs.launch >= 0))
     pairs = set(zip(runs.program[rows].tolist(), runs.launch[rows].tolist(), strict=True))
-    launches_of: dict[str, int] = {}
+    launch_counts: dict[str, int] = {}
     for program, count in Counter(program for program, _ in pairs).items():
         id_ = launches.programs[program].id
         if id_:
             key = str(int(id_) % 2**64)
-            launches_of[key] = launches_of.get(key, 0) + count
-    return launches_of
+            launch_counts[key] = launch_counts.get(key, 0) + count
+    return launch_counts
 
 
 def coverage(ops: Ops, time: Int64) -> Coverage:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
@@ -14,7 +12,7 @@ from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import find_shared_ops, find_unannotated_ops, source_lines
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -38,16 +36,16 @@ def propagation_view(
     step: int | None = None,
     device: str | None = None,
     step_number: str | None = None,
-    usual_step: int | None = None,
+    default_step: int | None = None,
 ) -> PropagationView:
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
-    numbers), or else the step `usual_step`, also an index (see `_find_step`). Raises InputError if the session has no
+    numbers), or else the step `default_step`, also an index (see `_find_step`). Raises InputError if the session has no
     such step or device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
-    host, step_index = _find_step(session, step, device, step_number, usual_step)
+    host, step_index = _find_step(session, step, device, step_number, default_step)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
     has_ops = any(len(device.ops) for device in session.devices)
@@ -100,11 +98,12 @@ def _find_step(
     step: int | None,
     device: str | None,
     step_number: str | None,
-    usual_step: int | None,
+    default_step: int | None,
 ) -> tuple[int, int | None]:
-    """The host and the index within it, of a step index over all hosts, or of a step number. Without either, the
-    step `usual_step` if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
-    those with recorded work on the first host that has any; None if no step's work is known."""
+    """A host, and the index of one of its steps: of the step with the index `step` over all hosts. Without an index, of
+    the first of these on the hosts with the device: the step with the number `step_number`; the step with the index
+    `default_step` over all hosts, if it launched something; the step of median duration among those that did, on the
+    first host that has any. The index is None if there is no such step."""
     all_hosts = [
         (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
     ]
@@ -117,29 +116,26 @@ def _find_step(
     hosts = [
         (host, trace, offset)
         for host, trace, offset in all_hosts
-        if device is None or any(core.id == device for core in trace.devices)
+        if device is None or any(candidate.id == device for candidate in trace.devices)
     ]
     for host, trace, offset in hosts:
         for index, candidate in enumerate(find_steps(trace)):
             if step_number == str(offset + index if candidate.number is None else candidate.number):
                 return host, index
     for host, trace, offset in hosts:
-        index = -1 if usual_step is None else usual_step - offset
+        index = -1 if default_step is None else default_step - offset
         if 0 <= index < len(find_steps(trace)) and (find_launches(trace).step == index).any():
             return host, index
     for host, trace, _ in hosts:
-        steps = find_steps(trace)
-        with_work = np.unique(find_launches(trace).step)
-        by_duration = sorted(
-            with_work[with_work >= 0].tolist(), key=lambda index: (steps[index].duration_ps, index)
-        )
-        if by_duration:
-            return host, by_duration[(len(by_duration) - 1) // 2]
+        median = median_step(trace, find_launches(trace).step)
+        if median is not None:
+            return host, median
     return hosts[0][0] if hosts else 0, None
 
 
 def _find_device(session: SessionTrace, trace: Trace, step: int | None, device: str | None) -> int | None:
-    """The index of a device on the step's host; without an id, the first one with work of the step."""
+    """The index of a device on the step's host; without an id, of the first one with work of the step, else of the
+    first one; None if the host has no devices."""
     if device is not None:
         for index, candidate in enumerate(trace.devices):
             if candidate.id == device:

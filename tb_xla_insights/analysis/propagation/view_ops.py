@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.lost import group_unexplained, op_kind, op_source
+from tb_xla_insights.analysis.propagation.lost import group_unannotated, op_source, operation_of
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -20,7 +20,7 @@ Rows = list[dict[str, Any]]
 
 
 def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[UnannotatedOp]:
-    """Time of selected ops without an annotation by kind of op, line and state: `op`, `source`, `state`, `device_ps`,
+    """Time of selected ops without an annotation by operation, line and state: `op`, `source`, `state`, `device_ps`,
     `count`; the longest first."""
     ops = find_ops(trace)
     sums = ops.sums(selection)
@@ -32,7 +32,7 @@ def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[Unannotat
             "device_ps": row.device_ps,
             "count": row.count,
         }
-        for row in group_unexplained(ops, sums.op_ps, sums.op_count)
+        for row in group_unannotated(ops, sums.op_ps, sums.op_count)
     ]
 
 
@@ -52,7 +52,7 @@ def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
         if len(shares) > 1:
             rows.append(
                 {
-                    "op": op_kind(ops, key),
+                    "op": operation_of(ops, key),
                     "name": ops.name[key],
                     "source": op_source(ops, key),
                     "device_ps": int(sums.op_ps[key]),

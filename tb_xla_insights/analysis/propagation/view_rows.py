@@ -1,4 +1,4 @@
-"""The rows of the propagation view's tree: the cost of each annotation, and when its work took place."""
+"""The rows of the propagation view's tree: the times of each annotation, and when its work took place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.propagation_route import AnnotationNode, MeanCounts, UnannotatedWork
 
 Interval = tuple[int, int]
-"""Begin and end in ps."""
+"""Start and end in ps."""
 
 _INT64 = np.iinfo(np.int64)
 
@@ -41,7 +41,7 @@ def tree_rows(
 ) -> tuple[list[AnnotationNode], UnannotatedWork, MeanCounts]:
     """The rows, the row of work without an annotation, and the numbers of steps and devices of the means."""
     step_rows = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
-    steps, cores = 0, 0
+    step_count = device_count = core_steps = 0
     host_in_steps, device_in_steps = dict[str, int](), dict[str, int]()
     unannotated: UnannotatedWork = {
         "device_ps": 0,
@@ -55,10 +55,15 @@ def tree_rows(
         ops = find_ops(host_trace)
         launches = find_launches(host_trace)
         in_step = launches.step_of_run >= 0
-        steps += len(np.unique(launches.step[launches.step >= 0]))
-        cores += len(np.unique(launches.runs.device))
+        steps_of_host = len(np.unique(launches.step[launches.step >= 0]))
+        devices_of_host = len(np.unique(launches.runs.device))
+        step_count += steps_of_host
+        device_count += devices_of_host
+        core_steps += steps_of_host * devices_of_host
         host = host_annotations(host_trace)
-        for path, time in zip(host.names, host.times(host_trace, in_steps=True)[0].tolist(), strict=True):
+        for path, time in zip(
+            host.path_texts, host.times(host_trace, in_steps=True)[0].tolist(), strict=True
+        ):
             host_in_steps[path] = host_in_steps.get(path, 0) + time
         for path, time in device_ps_in_steps(host_trace).items():
             device_in_steps[path] = device_in_steps.get(path, 0) + time
@@ -71,9 +76,8 @@ def tree_rows(
             _, op_ps, op_count = ops.sums(selection)
             unannotated["step_device_ps"] = int(op_ps[has_no_scope].sum())
             unannotated["step_device_ops"] = int(op_count[has_no_scope].sum())
-    per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
     phases = {} if trace is None else phase_indices(trace)
-    unannotated["mean_device_ps"] = unannotated_in_steps // per_core
+    unannotated["mean_device_ps"] = unannotated_in_steps // max(core_steps, 1)
     intervals_on_host = {} if trace is None else host_intervals(trace, step)
     intervals_on_device = {} if trace is None else device_intervals(trace, selection)
     rows: list[AnnotationNode] = []
@@ -85,8 +89,8 @@ def tree_rows(
                 "name": row.path.rpartition("/")[2],
                 "depth": row.path.count("/"),
                 "programs": len(row.programs),
-                "mean_host_ps": host_in_steps.get(row.path, 0) // per_step,
-                "mean_device_ps": device_in_steps.get(row.path, 0) // per_core,
+                "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
+                "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),
                 "step_host_ps": step_row.host_ps,
                 "step_device_ps": step_row.device_ps,
                 "step_device_ops": step_row.device_ops,
@@ -95,7 +99,7 @@ def tree_rows(
                 "phase": phases.get(row.path),
             }
         )
-    return rows, unannotated, {"steps": steps, "devices": cores}
+    return rows, unannotated, {"steps": step_count, "devices": device_count}
 
 
 def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:
@@ -103,8 +107,8 @@ def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:
     host = host_annotations(trace)
     selected = slice(None) if step is None else host.step == step
     row, path = host.row[selected], host.path[selected]
-    intervals = _first_to_last(len(host.names), path, trace.start_ps[row], trace.end_ps[row])
-    return {host.names[index]: interval for index, interval in intervals.items()}
+    intervals = _first_to_last(len(host.path_texts), path, trace.start_ps[row], trace.end_ps[row])
+    return {host.path_texts[index]: interval for index, interval in intervals.items()}
 
 
 def device_intervals(trace: Trace, selection: OpSelection) -> dict[str, Interval]:

@@ -2,8 +2,8 @@
 with changed work.
 
 The host's work is a sequence of segments with times by class (`classes.host_class_segments`). It is cut where a launch
-was enqueued and where a wait for a run ended. A device core executes its runs in the order of enqueuing. A run whose
-core was idle when it was enqueued begins at the recorded delay after its enqueuing; any other run begins at the
+was enqueued and where a wait for a run ended. A device executes its runs in the order of enqueuing. A run whose
+device was idle when it was enqueued begins at the recorded delay after its enqueuing; any other run begins at the
 recorded pause after the previous run. After a wait for a run, the host continues at the recorded delay after the run's
 end. A replay without changes reproduces the capture's times. (docs/definitions.md, "What if")
 """
@@ -63,8 +63,9 @@ class DeviceWork:
     """The devices' work, a row per run, in the order of enqueuing.
 
     `run`: index into Launches.runs. `launch`: the run's launch. `segment`: the segment of the host's work at whose end
-    it is launched. `ready_ps`: how long after that it can begin; `pause_ps`: how long after the previous run on its
-    core it can begin, negative if the two overlap. `device_ps`: its duration. `core`: index into the trace's devices.
+    it is launched. `ready_ps`: how long after that end it can begin; `pause_ps`: how long after the previous run on its
+    device it can begin, negative if the two overlap. `device_ps`: its duration. `device`: index into the trace's
+    devices.
     """
 
     run: Int32
@@ -73,17 +74,18 @@ class DeviceWork:
     ready_ps: Int64
     pause_ps: Int64
     device_ps: Int64
-    core: Int32
+    device: Int32
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """One host and its devices, from the start of the first step to the end of the last one. `core_free_ps`: until when
-    each core is busy with earlier runs, relative to that start; negative if the core's first run began before it."""
+    """One host and its devices, from the start of the first step to the end of the last one. `device_free_ps`:
+    until when each device is busy with earlier runs, relative to that start; negative if its first run began before
+    it."""
 
     host: HostWork
     work: DeviceWork
-    core_free_ps: Int64
+    device_free_ps: Int64
 
 
 @memoised
@@ -103,7 +105,7 @@ def find_schedule(trace: Trace) -> Schedule | None:
     np.minimum.at(launch_ps, runs.launch[has_launch], runs.enqueue_ps[has_launch])
     # If the runtime enqueues later by itself, the host is done at the end of the call.
     launch_ps = np.where(launch_ps < _NEVER_PS, np.minimum(launch_ps, trace.end_ps[launches.row]), launch_ps)
-    # A step's run that was enqueued before the first step began (as happens if steps are runs) is ready at that begin.
+    # A step's run that was enqueued before the first step began (as happens if steps are runs) is ready when it begins.
     is_ahead = (launches.step >= 0) & (launch_ps < begin)
     launch_ps = np.where(is_ahead, begin, launch_ps)
     in_steps = np.flatnonzero((launch_ps >= begin) & (launch_ps < end))
@@ -118,13 +120,13 @@ def find_schedule(trace: Trace) -> Schedule | None:
     if not launched_runs.size:
         return None
     work = _device_work(launches, launched_runs, segment, launch_ps)
-    core_free = np.zeros(len(trace.devices), np.int64)
-    # Other cores may begin before the core that defines the steps.
+    device_free_ps = np.zeros(len(trace.devices), np.int64)
+    # Other devices may begin before the device that defines the steps.
     ahead_runs = work.run[is_ahead[work.launch]]
-    np.minimum.at(core_free, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
+    np.minimum.at(device_free_ps, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
     earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[in_steps].min()), work.run)
-    np.maximum.at(core_free, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
-    return Schedule(_host_work(trace, cuts, work), work, core_free)
+    np.maximum.at(device_free_ps, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
+    return Schedule(_host_work(trace, cuts, work), work, device_free_ps)
 
 
 @dataclass(frozen=True)
@@ -164,16 +166,16 @@ def _waits(trace: Trace) -> Segments:
     other_work = np.append(0, np.cumsum((segments.class_index != WAIT) & (segments.class_index != DISPATCH)))
     continues = (call[:-1] == call[1:]) & (other_work[waits[:-1]] == other_work[waits[1:] + 1])
     first, last = waits[np.append(True, ~continues)], waits[np.append(~continues, True)]
-    joined = Segments(
+    merged = Segments(
         segments.start_ps[first], segments.end_ps[last], segments.class_index[first], segments.row[first]
     )
-    return joined.select(joined.end_ps - joined.start_ps >= CLOCK_SLACK_PS)
+    return merged.select(merged.end_ps - merged.start_ps >= CLOCK_SLACK_PS)
 
 
 def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> DeviceWork:
     """The work of some runs (indices into Launches.runs). `segment`: per launch, the segment at whose end it is;
-    `launch_ps`: when it was first enqueued. A run was ready when it was enqueued if its core was busy then, and when it
-    began if its core was idle."""
+    `launch_ps`: when it was first enqueued. A run was ready when it was enqueued if its device was busy then, and
+    when it began if its device was idle."""
     runs = launches.runs
     run = run[np.lexsort((runs.start_ps[run], segment[runs.launch[run]]))]
     launch = runs.launch[run]
@@ -187,8 +189,8 @@ def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, laun
 
 
 def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
-    """The host's segments. The wait at a segment's end is for the last run that ended before it did, if that run ended
-    during the wait and was launched at the end of an earlier segment."""
+    """The host's segments. The wait at a segment's end is for the last run that ended before the wait did, if the run
+    ended during the wait and was launched at the end of an earlier segment."""
     waits, run_end = _waits(trace), find_launches(trace).runs.end_ps[work.run]
     segment = np.flatnonzero(cuts.kind == _WAIT_CUT)
     wait_start = np.maximum(waits.start_ps[cuts.index[segment]], cuts.start_ps[segment])
@@ -212,21 +214,21 @@ def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
 
 
 class ReplayTimes(NamedTuple):
-    """When the host and when the devices are done, from the start of the first step, and `core_ps`, the longest time of
-    a core from its first run to the end of its last one: the duration of the steps if the devices are the bottleneck,
-    because the time before the first run is only start-up."""
+    """When the host and when the devices are done, from the start of the first step, and `longest_device_ps`, the
+    longest time of a device from its first run to the end of its last one: the duration of the steps if the devices are
+    the bottleneck, because the time before the first run is only start-up."""
 
     host_ps: int
     devices_ps: int
-    core_ps: int
+    longest_device_ps: int
 
 
 def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: DeviceWork) -> ReplayTimes:
     """Replays the schedule with other host work (a sum per segment), waits and device work."""
     order = np.argsort(work.segment, kind="stable").astype(np.int32)
     first = np.searchsorted(work.segment[order], np.arange(len(host_ps) + 1)).astype(np.int64)
-    free, ends = schedule.core_free_ps.copy(), np.zeros(len(order), np.int64)
+    free, ends = schedule.device_free_ps.copy(), np.zeros(len(order), np.int64)
     first_start = np.where(free > 0, free, _NEVER_PS)
-    columns = work.ready_ps, work.pause_ps, work.device_ps, work.core, free, first_start, ends
+    columns = work.ready_ps, work.pause_ps, work.device_ps, work.device, free, first_start, ends
     host_done_ps = kernels.replay(host_ps, waits_for, schedule.host.delay_ps, first, order, *columns)
     return ReplayTimes(host_done_ps, int(free.max()), int(np.maximum(free - first_start, 0).max()))

@@ -1,8 +1,8 @@
 """The duration of a step without some of its costs, from a replay of the capture along its dependencies (`schedule`).
 
-A fix removes time: host time of some classes, waits for some runs, device time of some runs, and the time that a GPU's
-run waits inside for the removed host time. It may merge launches into the launches after them. Work that depends on
-removed time moves forward; everything else stays.
+A fix removes time: host time of some classes, waits for some runs, device time of some runs, and the pauses between the
+kernels of a GPU's run that the removed host time caused. It may merge launches into the launches after them. Work that
+depends on removed time moves forward; everything else stays.
 
 Limits: the replay does not know time that a fix would add, nor waits that the capture did not have to make. Known
 uncertainty makes the result a range: see `Fix` and `step_without`. (docs/definitions.md, "What if")
@@ -164,11 +164,11 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
 
 def _merge_targets(trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Per run, its own index, or for a merged run, that of the run it becomes part of: the next unmerged run on its
-    core if the same step launched it."""
+    device if the same step launched it."""
     step = find_launches(trace).step[work.launch]
     target = np.arange(len(is_merged))
-    for core in np.unique(work.core[is_merged]).tolist():
-        rows = np.flatnonzero(work.core == core)
+    for device in np.unique(work.device[is_merged]).tolist():
+        rows = np.flatnonzero(work.device == device)
         unmerged = rows[~is_merged[rows]]
         following = np.append(unmerged, -1)[np.searchsorted(unmerged, rows)]
         target[rows] = np.where((following >= 0) & (step[following] == step[rows]), following, rows)
@@ -211,8 +211,8 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     """The mean step of one host with some fixes applied together, in ps; None if the capture does not allow a replay.
 
     With the fixes `at_worst`, all time that may remain does remain (see `Fix`); and if the devices' work runs on the
-    host's processors, host and devices take turns. Without fixes, the result is the mean of the trace's steps.
-    (docs/definitions.md, "What if")
+    host's processors, host and devices take turns. Without fixes, the result is the mean of the trace's
+    steps, or the busiest device's work per step if that is more. (docs/definitions.md, "What if")
     """
     schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
@@ -227,21 +227,21 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     remaining = host.work_ps - removed
     keeps_delay = no_wait & ~is_merged[host.waits_for] & ~_is_wait_removed(host, at_best)
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
-    changed = _remaining_device_work(trace, work, is_merged, fixes)
-    after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, changed)
+    remaining_work = _remaining_device_work(trace, work, is_merged, fixes)
+    after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, remaining_work)
     before = _replay_unchanged(trace)
-    min_ps = _busiest_core_ps(trace, work, changed.device_ps)
+    min_ps = _busiest_device_ps(trace, work, remaining_work.device_ps)
     steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
         max_ps, gain_ps = steps_ps, before.devices_ps - after.devices_ps
     else:
-        busy_ps = _busiest_core_ps(trace, work, work.device_ps)
+        busy_ps = _busiest_device_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
-        before_ps, after_ps = before.host_ps, max(after.host_ps, after.core_ps)
+        before_ps, after_ps = before.host_ps, max(after.host_ps, after.longest_device_ps)
         hands_over = find_launches(trace).handed_over_times is not None
         if hands_over:
-            before_ps = max(before.host_ps, _with_lead_ps(before.core_ps, busy_ps, len(steps)))
-            after_ps = max(after.host_ps, _with_lead_ps(after.core_ps, min_ps, len(steps)))
+            before_ps = max(before.host_ps, _handed_over_ps(before.longest_device_ps, busy_ps, len(steps)))
+            after_ps = max(after.host_ps, _handed_over_ps(after.longest_device_ps, min_ps, len(steps)))
         if worst_fixes:
             after_ps = max(after_ps, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
         gain_ps = before_ps - after_ps
@@ -252,15 +252,15 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
 
 
 def removed_device_ps(trace: Trace, fix: Fix) -> int:
-    """How much shorter a fix makes the busiest core's runs in the mean step at best, in ps; 0 if the capture does not
+    """How much shorter a fix makes the busiest device's runs in the mean step at best, in ps; 0 if the capture does not
     allow a replay."""
     schedule, steps = find_schedule(trace), find_steps(trace)
     if schedule is None:
         return 0
     work = schedule.work
-    before_ps = _busiest_core_ps(trace, work, work.device_ps)
+    before_ps = _busiest_device_ps(trace, work, work.device_ps)
     remaining = _remaining_device_work(trace, work, _is_launched_by(work, [fix.merged_launches]), [fix])
-    after_ps = _busiest_core_ps(trace, work, remaining.device_ps)
+    after_ps = _busiest_device_ps(trace, work, remaining.device_ps)
     return round((before_ps - after_ps) / len(steps))
 
 
@@ -290,10 +290,10 @@ def _is_wait_removed(host: HostWork, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
     return (reads & host.is_read) | (blocking & host.is_blocking) | any(fix.all_waits for fix in fixes)
 
 
-def _with_lead_ps(core_ps: int, busy_ps: int, steps: int) -> int:
-    """The total time of steps that the host hands over: from the first run to the end of the last one, plus a lead
-    before the first run, which is the mean idle time between two steps."""
-    return core_ps + max(core_ps - busy_ps, 0) // max(steps - 1, 1)
+def _handed_over_ps(device_ps: int, busy_ps: int, step_count: int) -> int:
+    """The total time of steps that the host hands over: from a device's first run to the end of its last one
+    (`device_ps`), and once the mean idle time between two steps, for the first step."""
+    return device_ps + max(device_ps - busy_ps, 0) // max(step_count - 1, 1)
 
 
 def _worst_case(fix: Fix) -> Fix:
@@ -315,8 +315,8 @@ def _min_serial_ps(
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
-def _busiest_core_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
-    """How long the busiest core works if its runs take `device_ps`. Time in which runs overlap counts once."""
+def _busiest_device_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
+    """How long the busiest device works if its runs take `device_ps`. Time in which runs overlap counts once."""
     runs = find_launches(trace).runs
     own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
-    return int(np.bincount(work.core, np.maximum(own_ps, 0), minlength=1).max())
+    return int(np.bincount(work.device, np.maximum(own_ps, 0), minlength=1).max())

@@ -88,13 +88,13 @@ def devices_with_work(trace: Trace) -> list[int]:
 
 
 def work_per_core(trace: Trace) -> Int64 | None:
-    """Returns, per step, how long a core of the host worked during it: the mean over the cores that recorded work. None
-    without such cores."""
-    cores = devices_with_work(trace)
-    if not cores or not find_steps(trace):
+    """Returns, per step, how long a device of the host worked during it: the mean over the devices that recorded work.
+    None without such devices or without steps."""
+    devices = devices_with_work(trace)
+    if not devices or not find_steps(trace):
         return None
-    total: Int64 = np.sum([device_time(trace, index).work_ps for index in cores], axis=0)
-    return total // len(cores)
+    total: Int64 = np.sum([device_time(trace, index).work_ps for index in devices], axis=0)
+    return total // len(devices)
 
 
 def step_idle_report(session: SessionTrace) -> StepIdle:
@@ -108,12 +108,12 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     before a core's first and after its last work; the rest is the part of the report's gaps that is in whole steps.
 
     Without steps, all of this is about the devices' spans: `steps` is 0, `step_ps` None, and the means are per core.
-    Without devices that recorded work, everything except the steps is None. `left_out` names the hosts that are not
-    included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
+    Without devices that recorded work, all means and sums of the devices' times are None. `left_out` names the hosts
+    that are not included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
     """
-    in_steps = any(find_steps(trace) for trace in session.traces)
+    has_steps = any(find_steps(trace) for trace in session.traces)
     included = [
-        trace for trace in session.traces if devices_with_work(trace) and (find_steps(trace) or not in_steps)
+        trace for trace in session.traces if devices_with_work(trace) and (find_steps(trace) or not has_steps)
     ]
     rows = [_row(trace, index) for trace in included for index in devices_with_work(trace)]
     durations = [step.duration_ps for trace in included or session.traces for step in find_steps(trace)]

@@ -49,6 +49,15 @@ def steps_at(trace: Trace, instants: Int64) -> Int32:
     return np.where(index < len(find_steps(trace)), index, -1).astype(np.int32)
 
 
+def median_step(trace: Trace, indices: Int32) -> int | None:
+    """Returns the index of the step of median duration (the shorter one of two) among the steps at `indices`, which may
+    repeat; negative ones are ignored. None if no step is left."""
+    steps = find_steps(trace)
+    candidates = np.unique(indices[indices >= 0]).tolist()
+    by_duration = sorted(candidates, key=lambda index: (steps[index].duration_ps, index))
+    return by_duration[(len(by_duration) - 1) // 2] if by_duration else None
+
+
 def traces_with_step_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
     """Yields each host's trace and the index of its first step in the report's `steps`."""
     if session.steps_before:

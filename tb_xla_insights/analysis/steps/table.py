@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 def steps_report(session: SessionTrace) -> list[Step]:
     """The report's `steps`, of all hosts in order; `index` counts through all of them.
 
-    `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
-    executions, whenever that was; if steps come from a device, how long it worked during the step. `device_work_ps` is
-    how long a core worked during the step, on runs of any step: the mean over the host's cores, None if none recorded
-    work (see `step_idle`). `executions` counts launches. `compiles` counts compilations that begin in the step.
+    `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest device worked on the step's
+    executions, whenever that was; if steps come from a device, how long the busiest one worked during the step.
+    `device_work_ps` is how long a device worked during the step, on runs of any step: the mean over the host's devices
+    with work, None if none recorded work (see `step_idle`). `executions` counts launches. `compiles` counts
+    compilations that begin in the step.
     """
     rows: list[Step] = []
     for trace in session.traces:
         host = host_times(trace)
         counts = (
             device_busy_ps(trace),
-            _executions(trace),
-            _compiles(trace),
+            _count_launches(trace),
+            _count_compilations(trace),
             *find_early_executions(trace).per_step(trace),
         )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
-        for index, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
+        for index, (step, (busy_ps, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
             zip(find_steps(trace), columns, strict=True)
         ):
             rows.append(
@@ -55,7 +56,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "start_ps": step.start_ps,
                     "duration_ps": step.duration_ps,
                     "host_ps": times_by_class(host[index]),
-                    "device_busy_ps": device,
+                    "device_busy_ps": busy_ps,
                     "device_work_ps": None if work is None else int(work[index]),
                     "executions": executions,
                     "compiles": compiles,
@@ -75,7 +76,7 @@ def host_times(trace: Trace) -> Int64:
 
 @memoised
 def device_busy_ps(trace: Trace) -> Int64:
-    """Returns, per step, the maximum over the cores of the time that a core was busy with the step's runs; if steps
+    """Returns, per step, the maximum over the devices of the time that a device was busy with the step's runs; if steps
     come from a device, of the time that it was busy during the step."""
     launches, steps = find_launches(trace), find_steps(trace)
     runs = launches.runs
@@ -87,17 +88,17 @@ def device_busy_ps(trace: Trace) -> Int64:
         if steps and steps[0].on_device:
             (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
         work = covered_times(busy_times.start_ps, busy_times.end_ps, start, end)
-        core_busy_ps = np.zeros(len(steps), np.int64)
-        np.add.at(core_busy_ps, step[step >= 0], work[step >= 0])
-        np.maximum(busiest, core_busy_ps, out=busiest)
+        busy_ps_of_device = np.zeros(len(steps), np.int64)
+        np.add.at(busy_ps_of_device, step[step >= 0], work[step >= 0])
+        np.maximum(busiest, busy_ps_of_device, out=busiest)
     return busiest
 
 
-def _executions(trace: Trace) -> Int64:
+def _count_launches(trace: Trace) -> Int64:
     step = find_launches(trace).step
     return np.bincount(step[step >= 0], minlength=len(find_steps(trace)))
 
 
-def _compiles(trace: Trace) -> Int64:
+def _count_compilations(trace: Trace) -> Int64:
     step = steps_at(trace, find_compile_calls(trace).start_ps)
     return np.bincount(step[step >= 0], minlength=len(find_steps(trace)))

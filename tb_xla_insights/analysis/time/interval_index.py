@@ -1,4 +1,4 @@
-"""An index of the intervals that may overlap a window, found without scanning all intervals."""
+"""Finds the first interval that may overlap a window, without scanning all intervals before it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ def block_ends(end_ps: Int64) -> Int64:
     return np.maximum.accumulate(np.maximum.reduceat(end_ps, blocks)) if len(end_ps) else end_ps
 
 
-def first_ending_after(blocks: Int64, ends: Callable[[slice], Int64], at_ps: int) -> int:
+def first_ending_after(ends_of_blocks: Int64, ends: Callable[[slice], Int64], instant_ps: int) -> int:
     """Returns the index of the first interval that ends after an instant, or the number of intervals if none does.
 
-    `blocks` is the result of `block_ends`; `ends` returns the ends of a slice of the intervals.
+    `ends_of_blocks` is the result of `block_ends`; `ends` returns the ends of a slice of the intervals.
     """
-    if not len(blocks):
+    if not len(ends_of_blocks):
         return 0
-    first = min(int(np.searchsorted(blocks, at_ps, "right")), len(blocks) - 1) * _BLOCK_SIZE
+    block = min(int(np.searchsorted(ends_of_blocks, instant_ps, "right")), len(ends_of_blocks) - 1)
+    first = block * _BLOCK_SIZE
     latest_ends = np.maximum.accumulate(ends(slice(first, first + _BLOCK_SIZE)))
-    return first + int(np.searchsorted(latest_ends, at_ps, "right"))
+    return first + int(np.searchsorted(latest_ends, instant_ps, "right"))

@@ -72,7 +72,7 @@ def clip_columns(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> tupl
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
-    """Returns one interval, or none if it is empty."""
+    """Returns the set of one interval; the empty set if the interval is empty."""
     count = int(end_ps > start_ps)
     return Intervals(np.full(count, start_ps, np.int64), np.full(count, end_ps, np.int64))
 
@@ -91,18 +91,18 @@ def union(start_ps: Int64, end_ps: Int64, chosen: NDArray[np.bool_] | None = Non
     return Intervals(*trim_columns(count, start, end))
 
 
-def union_all(parts: Sequence[Intervals]) -> Intervals:
-    """Returns the instants that are in at least one of the parts."""
-    parts = parts or [span_intervals(0, 0)]
-    while len(parts) > 1:
-        odd = parts[-1:] if len(parts) % 2 else []
-        parts = [*map(_union_of_two, parts[::2], parts[1::2]), *odd]
-    return parts[0]
+def union_all(sets: Sequence[Intervals]) -> Intervals:
+    """Returns the instants that are in at least one of the sets."""
+    sets = sets or [span_intervals(0, 0)]
+    while len(sets) > 1:
+        odd = sets[-1:] if len(sets) % 2 else []
+        sets = [*map(_union_of_two, sets[::2], sets[1::2]), *odd]
+    return sets[0]
 
 
 def _union_of_two(a: Intervals, b: Intervals) -> Intervals:
     start, end = empty_columns(len(a) + len(b), np.int64, np.int64)
-    count = kernels.join(a.start_ps, a.end_ps, b.start_ps, b.end_ps, start, end)
+    count = kernels.union_of_two(a.start_ps, a.end_ps, b.start_ps, b.end_ps, start, end)
     return Intervals(*trim_columns(count, start, end))
 
 

@@ -1,4 +1,5 @@
-"""An excerpt of a host's trace: everything that windows within a range of time need, independent of the trace."""
+"""An excerpt of a host's trace: what the answers about windows within a range of time need, without the trace
+itself."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class DeviceExcerpt:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """One host in the range, with the times of its trace. `classes`: its class segments; `has_driving_thread`: whether
+    """One host in the range; times count as in its trace. `classes`: its class segments; `has_driving_thread`: whether
     a thread drives its devices. `ops` is None if no device is included."""
 
     host: str

@@ -34,10 +34,10 @@ class NameTimes:
 
 
 class NameSums:
-    """Sums the events of threads by name; names are indices into `strings` strings."""
+    """Sums the events of threads by name; names are indices below `string_count`."""
 
-    def __init__(self, strings: int) -> None:
-        self._index_of_name = np.full(strings, -1, np.int32)
+    def __init__(self, string_count: int) -> None:
+        self._index_of_name = np.full(string_count, -1, np.int32)
 
     def times(self, thread: ThreadExcerpt, start_ps: int, end_ps: int) -> NameTimes:
         """The sums in [start_ps, end_ps), which the excerpt must cover."""

@@ -83,8 +83,9 @@ def _block_ends(trace: Trace, index: int) -> Int64:
 
 
 class OpsOfWindow:
-    """The ops of one device that touch the window, with their own time in it. `ops` must cover the window. The sums of
-    adjacent windows add up to those of the combined window. (docs/definitions.md, "Time of an op")"""
+    """The ops of one device that touch the window, with their own time in it. `ops` must cover the window. The own
+    times of adjacent windows add up to those of the combined window; an op counts in each window that it touches.
+    (docs/definitions.md, "Time of an op")"""
 
     def __init__(self, ops: OpsOfDevice, distinct: DistinctOps, start_ps: int, end_ps: int) -> None:
         rows = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
@@ -140,7 +141,7 @@ def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
     own_ps = {path: sum(ps for _, ps in ops.values()) for path, ops in ops_of_path.items()}
     total_ps = sum(own_ps.values())
     rows: list[WindowAnnotation] = []
-    for path, inside_ps in _with_nested(own_ps).items():
+    for path, inside_ps in _inclusive_times(own_ps).items():
         rows_of_ops, self_ps = _rows(ops_of_path.get(path, {})), own_ps.get(path, 0)
         rows.append(
             {
@@ -165,8 +166,8 @@ def sum_of_ops(rows: Sequence[OpTime]) -> OmittedRows:
     }
 
 
-def _with_nested(own_ps: Mapping[str | None, int]) -> dict[str | None, int]:
-    """The time of each annotation, and of all annotations around it, including the annotations nested in it."""
+def _inclusive_times(own_ps: Mapping[str | None, int]) -> dict[str | None, int]:
+    """The time of each annotation, and of each one around it, including the annotations nested in it."""
     inside: dict[str | None, int] = {}
     for path, ps in own_ps.items():
         ancestor = path
@@ -206,6 +207,6 @@ def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, rows: slice, start_ps: int,
     np.add.at(own_ps, op, own_end - own_start)
     if not ops.concurrent:
         return own_ps
-    # Ops of a CPU run side by side: an op within the time of another is part of it only if the program says so.
+    # Ops of a CPU run side by side: an op within the time of another is inside it only if the program says so.
     key = np.ascontiguousarray(ops.key[rows])
     return own_times(start, end, own_ps, key, distinct.caller, distinct.in_program)

@@ -39,7 +39,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
     """What happened in [start_ps, end_ps): the answer of the page's `data/window` and the command line's `window`.
 
     `by_class_ps` is the host's time by class on `host`: the host of the given device, else the first one with a driving
-    thread. It adds up to `duration_ps`, as that of each host in `hosts` does.
+    thread, else the first one. It adds up to `duration_ps`, as that of each host in `hosts` does.
 
     `threads` are all threads that recorded something in the window, whatever their role. Their `by_class_ps` and
     `no_class_ps` (device ops on a thread of the host, markers of thread pools) add up to `busy_ps`, and so do the own
@@ -79,8 +79,8 @@ class HostWindow:
     host_index: int = 0
     shift_ps: int = 0
 
-    def at(self, host_index: int, shift_ps: int) -> HostWindow:
-        """This part with the host's index in the session and its shift."""
+    def placed(self, host_index: int, shift_ps: int) -> HostWindow:
+        """This part as that of the host with an index in the session, and with its shift."""
         return replace(self, host_index=host_index, shift_ps=shift_ps)
 
     def thread_rows(self) -> list[WindowThread]:
@@ -108,10 +108,10 @@ class _EventSums(NamedTuple):
     longest: LongestEvent
 
 
-def host_window(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
+def host_window(host_excerpt: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
     """One host's part of a window, for `merge_windows`, from an excerpt that covers the window. Times are those of the
     excerpt."""
-    sums = _HostSums(host, start_ps, end_ps)
+    sums = _HostSums(host_excerpt, start_ps, end_ps)
     return sums.window(sums.own_ps)
 
 
@@ -158,16 +158,16 @@ def _count_touching(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> i
 class _HostSums:
     """The sums of one host's threads in the window. Times are those of the excerpt."""
 
-    def __init__(self, host: Excerpt, start_ps: int, end_ps: int, host_index: int = 0) -> None:
-        self._host, self._host_index = host, host_index
+    def __init__(self, host_excerpt: Excerpt, start_ps: int, end_ps: int, host_index: int = 0) -> None:
+        self._excerpt, self._host_index = host_excerpt, host_index
         self._start_ps, self._end_ps = start_ps, end_ps
         self._threads: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
         self.own_ps: dict[str, Int64]
         """By event name, its own time in the window by class, with a last column for time without a class. Device ops
         on a thread are left out; they count with the device."""
-        name_sums = NameSums(len(host.strings))
-        for thread in host.threads:
+        name_sums = NameSums(len(host_excerpt.strings))
+        for thread in host_excerpt.threads:
             times = name_sums.times(thread, start_ps, end_ps)
             if len(times.name):
                 self._times.append((thread, times))
@@ -176,12 +176,12 @@ class _HostSums:
 
     def _thread_row(self, thread: ThreadExcerpt, times: NameTimes) -> WindowThread:
         sums = times.own_ps.sum(axis=0)
-        top, more = _events_of_thread(self._host.strings, times)
+        top, more = _events_of_thread(self._excerpt.strings, times)
         return {
             "row": thread_row(thread.line),
             "name": thread.label,
             "role": thread.role,
-            "host": self._host.host,
+            "host": self._excerpt.host,
             "busy_ps": int(sums.sum()),
             "events": int(times.count.sum()),
             "by_class_ps": times_by_class(sums[:NO_CLASS]),
@@ -202,25 +202,25 @@ class _HostSums:
         np.subtract.at(own_ps[:, NO_CLASS], index, op_ps)
         rows = np.flatnonzero(own_ps.any(axis=1))
         return {
-            self._host.strings[name]: own_ps[row]
+            self._excerpt.strings[name]: own_ps[row]
             for name, row in zip(names[rows].tolist(), rows, strict=True)
         }
 
     def window(self, names: Iterable[str]) -> HostWindow:
         """The host's part of the window, with `events` for some names."""
-        host = self._host
+        host_excerpt = self._excerpt
         window = self._start_ps, self._end_ps
         edges = (np.array([instant]) for instant in window)
         devices, ops = [], []
-        for device in host.devices:
-            assert host.ops is not None, "an excerpt with devices includes their ops"
-            ops_of_window = OpsOfWindow(device.ops, host.ops, *window)
-            devices.append(_device_row(device, *window, ops_of_window.by_name(host.strings)))
+        for device in host_excerpt.devices:
+            assert host_excerpt.ops is not None, "an excerpt with devices includes their ops"
+            ops_of_window = OpsOfWindow(device.ops, host_excerpt.ops, *window)
+            devices.append(_device_row(device, *window, ops_of_window.by_name(host_excerpt.strings)))
             ops.append(ops_of_window.by_annotation())
         return HostWindow(
-            host.host,
-            host.has_driving_thread,
-            times_by_class(class_times(host.classes, *edges)[0]),
+            host_excerpt.host,
+            host_excerpt.has_driving_thread,
+            times_by_class(class_times(host_excerpt.classes, *edges)[0]),
             self._threads,
             devices,
             ops,
@@ -233,7 +233,7 @@ class _HostSums:
         rows_of_name: dict[str, list[tuple[ThreadExcerpt, NameTimes, int]]] = {name: [] for name in names}
         for thread, times in self._times:
             for row, name in enumerate(times.name.tolist()):
-                if (text := self._host.strings[name]) in rows_of_name:
+                if (text := self._excerpt.strings[name]) in rows_of_name:
                     rows_of_name[text].append((thread, times, row))
         for text, rows in rows_of_name.items():
             count = sum(int(times.count[row]) for _, times, row in rows)
@@ -248,7 +248,7 @@ class _HostSums:
             "event": str(thread.first + event),
             "row": thread_row(thread.line),
             "depth": int(thread.depth[event]),
-            "name": shorten_name(self._host.strings[thread.name[event]]),
+            "name": shorten_name(self._excerpt.strings[thread.name[event]]),
             "class": class_,
             "thread": shorten_name(thread.label),
             "start_ps": int(thread.start_ps[event]),
@@ -286,10 +286,10 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
     return top, more
 
 
-def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
-    totals = dict(hosts[0]) if hosts else {}
-    for host in hosts[1:]:
-        for name, sums in host.items():
+def _totals(own_ps_of_hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
+    totals = dict(own_ps_of_hosts[0]) if own_ps_of_hosts else {}
+    for own_ps in own_ps_of_hosts[1:]:
+        for name, sums in own_ps.items():
             totals[name] = totals.get(name, 0) + sums
     return totals
 

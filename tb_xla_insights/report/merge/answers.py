@@ -57,12 +57,12 @@ def merge_devices(sections: Sections, duration_ps: int) -> list[Device]:
 
 
 def merge_step_idle(sections: Sections) -> StepIdle:
-    """The report's `step_idle`; if any host has steps, only hosts with steps count."""
-    in_steps = any(section.steps for section in sections)
+    """The report's `step_idle`. Only hosts with device work count; if any host has steps, only those with steps."""
+    has_steps = any(section.steps for section in sections)
     counted_sections = [
         section
         for section in sections
-        if section.rows["step_idle"]["devices"] and (section.steps or not in_steps)
+        if section.rows["step_idle"]["devices"] and (section.steps or not has_steps)
     ]
     left_out: list[LeftOut] = [
         {
@@ -88,8 +88,8 @@ def steps_of_working_hosts(sections: Sections) -> int:
 
 
 def merge_launching(sections: Sections) -> Launching:
-    """The report's `launching`: `fixed` is that of the median host, and the median of `lead` is the median of the
-    hosts' medians, each host weighted by its number of runs."""
+    """The report's `launching`: `fixed` is that of the median host, with the runs of all hosts, and the median of
+    `lead` is the median of the hosts' medians, each host weighted by its number of runs."""
     fixed_rows = [row for section in sections if (row := section.rows["launching"]["fixed"])]
     leads = [row for section in sections if (row := section.rows["launching"]["lead"])]
     result: Launching = {"fixed": None, "lead": None}
@@ -161,23 +161,25 @@ def merge_outside_span(sections: Sections, framework: str) -> TimeOutsideSpan | 
 
 
 def merge_throughput(sections: Sections, steps: Sequence[Step]) -> Throughput | None:
-    """The report's `throughput`. The samples of a step are those of all hosts together, whichever host records them."""
+    """The report's `throughput`. The number of samples per step, of all hosts together, is that of the first host that
+    records it."""
     recorded = next((row for section in sections if (row := section.rows["throughput"])), None)
     return throughput(steps, None, recorded["samples_per_step"]) if recorded else None
 
 
 def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
     """The report's `compiles` in order of time, from the rows of all hosts. `graphs_of_same_name` includes graphs of
-    all hosts; `programs` has those that only ran."""
-    ran: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
+    all hosts; those that ran but were not compiled in the capture come from `programs`."""
+    ids_by_program: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
     by_module: dict[str, list[Compile]] = {}
     for row in rows:
         by_module.setdefault(row["module"] or "", []).append(row)
     result: list[Compile] = []
     for row in rows:
         same_module = by_module[row["module"]] if row["module"] else []
-        compiled = {candidate["program_id"] for candidate in same_module}
+        compiled_ids = {candidate["program_id"] for candidate in same_module}
         graphs = {graph for candidate in same_module if (graph := candidate["graph"])}
-        graphs |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
+        ids = ids_by_program.get(row["module"], [])
+        graphs |= {f"{row['module']}({id_})" for id_ in ids if id_ not in compiled_ids}
         result.append({**row, "graphs_of_same_name": sorted(graphs - {row["graph"]}) if same_module else []})
     return sorted(result, key=lambda row: row["start_ps"])

@@ -24,7 +24,7 @@ _MAX_NAMED_HOSTS = 3
 
 
 class _HostDiagnostic(NamedTuple):
-    """A diagnostic of one host. `host_key` is the host's sort key, `position` that in the host's list."""
+    """A diagnostic of one host. `host_key` is the host's sort key, `position` the index in the host's list."""
 
     host_key: HostKey
     position: int
@@ -41,22 +41,22 @@ class MergedDiagnostics:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str, str, int], list[_HostDiagnostic]] = {}
-        self._hosts = 0
+        self._host_count = 0
 
     def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
-        self._hosts += 1
+        self._host_count += 1
         occurrences: Counter[tuple[str, str, str]] = Counter()
         for index, row in enumerate(rows):
-            message = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
-            occurrences[message] += 1  # repetitions on one host, such as for two devices, are not merged
-            rows_of_message = self._rows.setdefault((*message, occurrences[message]), [])
-            rows_of_message.append(_HostDiagnostic(key, index, host, row))
+            pattern = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
+            occurrences[pattern] += 1  # repetitions on one host, such as for two devices, are not merged
+            rows_of_pattern = self._rows.setdefault((*pattern, occurrences[pattern]), [])
+            rows_of_pattern.append(_HostDiagnostic(key, index, host, row))
 
     def rows(self) -> list[Diagnostic]:
         """The merged diagnostics, in the order of the first host that has each."""
         result = []
         for (id_, *_), rows in self._rows.items():
-            if id_ not in _OF_ONE_PROCESS or len(rows) == self._hosts:
+            if id_ not in _OF_ONE_PROCESS or len(rows) == self._host_count:
                 rows.sort(key=lambda item: item.sort_key)
                 result.append((rows[0].sort_key, self._merge(rows)))
         return [row for _, row in sorted(result, key=lambda pair: pair[0])]
@@ -70,8 +70,8 @@ class MergedDiagnostics:
         }
         if len(rows) == 1:
             return {**diagnostic, "host": host}
-        where = f"on {len(rows)} of {self._hosts} hosts"
-        if len(rows) == self._hosts:
+        where = f"on {len(rows)} of {self._host_count} hosts"
+        if len(rows) == self._host_count:
             where = "on both hosts" if len(rows) == 2 else f"on all {len(rows)} hosts"
         same_numbers = all(item.row["message"] == first["message"] for item in rows)
         text = f"{first['message']} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"

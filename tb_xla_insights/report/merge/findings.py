@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
-"""From the most to the least frequent, which decides between two that equally many hosts have."""
+"""From the most to the least frequent. If equally many hosts have each of two, the more frequent one is taken."""
 
 _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
-"""First words of details that are no names, and so begin with a small letter within a sentence."""
+"""First words of details that are not names, and therefore begin with a small letter within a sentence."""
 
 
 def detail_after_colon(detail: str) -> str:
@@ -63,8 +63,8 @@ def merge_findings(sections: Sequence[HostSection]) -> FindingKeys:
 
 
 def _is_relevant(sections: Sequence[HostSection], id_: str, rows: dict[int, Row]) -> bool:
-    """Whether a finding of some hosts is one of the session. A limit is only if its fix gains on some host, or if its
-    idle time is at least INFO_SHARE of the spans of all devices."""
+    """Whether a finding of some hosts becomes one of the session. A limit does only if its fix gains at least
+    INFO_SHARE on some host, or if its idle time is at least INFO_SHARE of the spans of all devices."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
         return True
     cost = sum(int(row["cost_ps"]) for row in rows.values())
@@ -86,8 +86,9 @@ def _has_mistake(sections: Sequence[HostSection]) -> bool:
 
 
 def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Finding:
-    """One finding of the hosts that have it, from `rows` by host number. The texts are those of one host: of the median
-    one by gain if more than half of the hosts have the finding, else of the one that loses most."""
+    """One finding of the hosts that have it, from `rows` by host number. Texts, evidence and windows are those of one
+    host: of the median one by gain if more than half of the hosts have the finding, else of the one with the largest
+    gain."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     on_minority = 2 * len(rows) <= len(sections)
     shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]

@@ -18,8 +18,8 @@ HOST_KEYS = (
 @dataclass(frozen=True)
 class HostSection:
     """The rows of one host, on the session's time base: the keys HOST_KEYS of its document, and `main_program`, the
-    program with most device time (None without programs). `number` is unique in the session; several hosts may have the
-    same name."""
+    program with most device time (None without programs). `number` is the host's index in the session and identifies
+    it, as several hosts may have the same name."""
 
     number: int
     host: str

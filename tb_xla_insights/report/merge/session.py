@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Host:
-    """The retained data of a host; `number` counts hosts in order of arrival. Times count from the host's own zero."""
+    """The retained data of a host; `number` counts hosts in order of arrival. Times count from the host's own time
+    0."""
 
     key: HostKey
     number: int
@@ -68,7 +69,7 @@ class ReportMerger:
 
     def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
         self._name, self._path = name, path
-        self._skipped: list[Diagnostic] = []
+        self._session_diagnostics: list[Diagnostic] = []
         self._hosts: list[_Host] = []
         self._comparison: HostComparison | None = None
         self._single_host: HostSummary | None = None
@@ -105,10 +106,10 @@ class ReportMerger:
         self._sidecars.add(key, document["metrics"], document["recorded"])
         self._diagnostics.add(key, summary.host, document["diagnostics"])
 
-    def skip(self, diagnostic: Diagnostic) -> None:
+    def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Adds a diagnostic of the session, such as the reason why a host is not in the report."""
-        self._skipped.append(diagnostic)
-        self._skipped.sort(key=_skipped_hosts_first)
+        self._session_diagnostics.append(diagnostic)
+        self._session_diagnostics.sort(key=_skipped_hosts_first)
 
     @property
     def comparison(self) -> HostComparison | None:
@@ -131,17 +132,17 @@ class ReportMerger:
 
     def _without_comparison(self, hosts: list[_Host]) -> HostReport:
         """The report without the results that need the comparison of hosts."""
-        skipped = [diagnostic.as_json() for diagnostic in self._skipped]
+        diagnostics = [diagnostic.as_json() for diagnostic in self._session_diagnostics]
         if len(hosts) > 1:
-            return self._merge(hosts, skipped)
+            return self._merge(hosts, diagnostics)
         document = (
             self._single_host.document
             if self._single_host
             else host_report(SessionTrace(self._name, self._path, []))
         )
-        return {**document, "diagnostics": [*skipped, *document["diagnostics"]]}
+        return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}
 
-    def _merge(self, hosts: list[_Host], skipped: list[DiagnosticRow]) -> HostReport:
+    def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> HostReport:
         shifts, first, unknown_clocks = _time_base(hosts)
         sections = _on_session_time_base(hosts, shifts)
         # Gaps refer to hosts by number: the shift in time and the offset of step indices of each.
@@ -155,7 +156,7 @@ class ReportMerger:
             else 0
             for section, shift in zip(sections, shifts, strict=True)
         )
-        steps = StepRows.joined([section.rows["steps"] for section in sections])
+        steps = StepRows.concatenated([section.rows["steps"] for section in sections])
         items: list[Gap] = []
         for number, item in self._gaps.items:
             shift, offset = offsets_of_host[number]
@@ -177,7 +178,12 @@ class ReportMerger:
             },
             "environment": environment,
             "diagnostics": _unique(
-                [*skipped, *unknown_clocks, *([differing] if differing else []), *self._diagnostics.rows()]
+                [
+                    *diagnostics,
+                    *unknown_clocks,
+                    *([differing] if differing else []),
+                    *self._diagnostics.rows(),
+                ]
             ),
             "devices": answers.merge_devices(sections, duration),
             "steps": steps,
@@ -222,17 +228,17 @@ def _keys_for_comparison(document: HostReport) -> Row:
 
 
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
-    """The time of each host's zero from the session's, in ps; the session's zero, which is the earliest event of any
-    host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown, as in
-    `trace.build.join_hosts`."""
+    """How much later than the session's each host's time 0 is, in ps; the session's time 0, which is the earliest event
+    of any host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown,
+    as in `trace.build.build_session`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first_unix_ns = earliest(bases) if bases else 0
     shifts: list[int] = []
     unknown_clocks: list[DiagnosticRow] = []
     for host in hosts:
-        near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
-        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if near else 0)
-        if not near:
+        is_known = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
+        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if is_known else 0)
+        if not is_known:
             unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
     return shifts, first_unix_ns, unknown_clocks
 
@@ -275,5 +281,5 @@ def _skipped_hosts_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
 
 
 def _unique(rows: list[DiagnosticRow]) -> list[DiagnosticRow]:
-    """The rows without repetitions: the reader's diagnostic about a host's clock is found here again."""
+    """The rows without repetitions: a host's clock may be reported by its reader and again by the merge."""
     return [row for index, row in enumerate(rows) if row not in rows[:index]]

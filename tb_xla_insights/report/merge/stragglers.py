@@ -118,12 +118,14 @@ def _without_straggler_causes(
 
 
 def _only_reports_idle_time(finding: Finding) -> bool:
-    """Whether a finding only reports idle devices, as those of a late host are."""
+    """Whether a finding is a limit without a relevant gain: it reports only that the devices of a late host are
+    idle."""
     return finding_kind(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
 
 
 def _is_relevant(document: HostReport, finding: Finding) -> bool:
-    """Whether a limit is one of all hosts, for hosts that run in step; always true for other findings."""
+    """Whether a limit is relevant to the session as a whole, by its gain or by the time that it explains; always true
+    for other findings."""
     return finding_kind(finding) != "limit" or _worth(document, finding) >= INFO_SHARE
 
 
@@ -146,8 +148,8 @@ def _with_unknown_waiting(detail: str) -> str:
 def _with_late_hosts(
     pipeline: InputPipeline, straggler: Finding, comparison: HostComparison
 ) -> InputPipeline:
-    """The report's `input_pipeline` if loading makes hosts late: the other hosts' devices appear busy while they
-    wait."""
+    """The report's `input_pipeline`, with the hosts that loading makes late: the other hosts' devices appear busy while
+    they wait. Unchanged if loading makes no host late."""
     causes = straggler.evidence["causes"]
     if "input" not in causes:
         return pipeline
@@ -173,7 +175,7 @@ def _without_waiting(
     document: HostReport, findings: Sequence[Finding], mistakes: Mistakes, remaining_ps: int, exposed_ps: int
 ) -> tuple[list[Finding], Mistakes]:
     """Reduces the finding about exposed collectives to the part that is not waiting for late hosts: cost and gains in
-    proportion. Removes the finding if the rest is irrelevant."""
+    proportion, also in `mistakes` if this is the largest limit. Removes the finding if the rest is irrelevant."""
     exposed = next((finding for finding in findings if finding.id == _EXPOSED), None)
     if exposed is None:
         return [*findings], mistakes
@@ -216,8 +218,8 @@ def _add_to_mistakes(
     """Adds the straggler finding to the mistakes, and relates it to the mean step of all findings, which is no shorter
     than the devices' work in it.
 
-    No replay has hosts that arrive earlier, and another mistake may be the cause of lateness: the gain of both together
-    is the larger of the two.
+    The replay of the mistakes does not let hosts arrive earlier, and another mistake may be the cause of lateness: the
+    gain of both together is the larger of the two.
     """
     step = mistakes["step_ps"] or mean_step_ps
     if step is None or straggler.step_if_fixed_ps is None:

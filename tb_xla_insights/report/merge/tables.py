@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Rows = list[Row]
 T = TypeVar("T", bound=Mapping[str, Any])
-"""The rows of one table."""
+"""The type of a table's rows."""
 
 HostKey = tuple[Any, ...]
 """The sort key of a host."""
@@ -159,7 +159,7 @@ class MergedGaps:
 
     def __init__(self, all_gaps: bool) -> None:
         self._max_items = None if all_gaps else MAX_LISTED_GAPS
-        self._count = self._total = self._listed = 0
+        self._count = self._total_ps = self._listed_ps = 0
         self._by_class: Counter[ClassName] = Counter()
         self._by_kind: gaps.GapsByKind = {"starved": 0, "queued": 0, "unknown": 0}
         self._items: list[tuple[tuple[int, HostKey, int], int, gaps.Gap]] = []
@@ -169,8 +169,8 @@ class MergedGaps:
         """Adds the gaps of a host; `number` is the host's number in `items`, `cores` the number of its cores with
         work."""
         self._count += document["count"]
-        self._total += document["total_ps"]
-        self._listed += document["listed_ps"]
+        self._total_ps += document["total_ps"]
+        self._listed_ps += document["listed_ps"]
         self._by_class.update(document["by_class_ps"])
         self._by_kind["starved"] += document["by_kind_ps"]["starved"]
         self._by_kind["queued"] += document["by_kind_ps"]["queued"]
@@ -196,8 +196,8 @@ class MergedGaps:
         ordered = sorted(self._patterns.items(), key=lambda item: (-item[1].total_ps, *map(str, item[0])))
         return {
             "count": self._count,
-            "total_ps": self._total,
-            "listed_ps": self._listed,
+            "total_ps": self._total_ps,
+            "listed_ps": self._listed_ps,
             "by_class_ps": in_class_order(self._by_class),
             "by_kind_ps": self._by_kind,
             "items": items,
@@ -206,28 +206,29 @@ class MergedGaps:
 
 
 class _MergedPattern:
-    """The gaps between two programs, on all hosts."""
+    """The gaps between two programs, or inside the runs of one, on all hosts."""
 
     def __init__(self) -> None:
         self.total_ps = 0
-        self._count = self._in_steps = self._max_ps = 0
+        self._count = self._queued_ps = self._in_steps_ps = self._max_ps = 0
         self._min_ps: int | None = None
-        self._per_core = Fraction()
+        self._in_steps_ps_per_core = Fraction()
         self._by_class: Counter[ClassName] = Counter()
         self._by_cause: Counter[ClassName] = Counter()
 
     def add(self, row: gaps.GapPattern, cores: int) -> None:
         self._count += row["count"]
         self.total_ps += row["total_ps"]
-        self._in_steps += row["in_steps_ps"]
-        self._per_core += Fraction(row["in_steps_ps"], max(1, cores))
+        self._queued_ps += row["queued_ps"]
+        self._in_steps_ps += row["in_steps_ps"]
+        self._in_steps_ps_per_core += Fraction(row["in_steps_ps"], max(1, cores))
         self._min_ps = row["min_ps"] if self._min_ps is None else min(self._min_ps, row["min_ps"])
         self._max_ps = max(self._max_ps, row["max_ps"])
         self._by_class.update(row["by_class_ps"])
         self._by_cause.update(row["by_cause_ps"])
 
     def row(self, before: str | None, after: str | None, inside_run: bool, steps: int) -> gaps.GapPattern:
-        """The report's row for the gaps between these two programs."""
+        """The report's row of the pattern."""
         by_cause = in_class_order(self._by_cause)
         return {
             "before": before,
@@ -236,12 +237,13 @@ class _MergedPattern:
             "count": self._count,
             "total_ps": self.total_ps,
             "mean_ps": self.total_ps // self._count,
-            "in_steps_ps": self._in_steps,
-            "per_step_ps": self._per_core // steps if steps else None,
+            "in_steps_ps": self._in_steps_ps,
+            "per_step_ps": self._in_steps_ps_per_core // steps if steps else None,
             "min_ps": self._min_ps or 0,
             "max_ps": self._max_ps,
             "cause": max(by_cause, key=lambda name: by_cause[name]),
             "by_cause_ps": by_cause,
+            "queued_ps": self._queued_ps,
             "by_class_ps": in_class_order(self._by_class),
         }
 
@@ -251,7 +253,7 @@ class MergedPropagation:
     `inversion_share` refers to the device time of all hosts."""
 
     def __init__(self) -> None:
-        self._device = self._direct = self._recovered = self._bare = self._none = 0
+        self._device_ps = self._direct_ps = self._recovered_ps = self._bare_ps = self._none_ps = 0
         self._programs: dict[tuple[str, str], list[tree.ProgramOrder]] = {}
         self._unannotated_ops: SummedRows[tree.UnannotatedOp] = SummedRows("op", "source", "state")
         self._shared_ops: SummedRows[tree.SharedOp] = SummedRows(
@@ -260,11 +262,11 @@ class MergedPropagation:
         self._lines: SummedRows[tree.SourceLine] = SummedRows("source", "path")
 
     def add(self, propagation: tree.Propagation) -> None:
-        self._device += propagation["device_ps"]
-        self._direct += propagation["direct_ps"]
-        self._recovered += propagation["recovered_ps"]
-        self._bare += propagation["bare_ps"]
-        self._none += propagation["none_ps"]
+        self._device_ps += propagation["device_ps"]
+        self._direct_ps += propagation["direct_ps"]
+        self._recovered_ps += propagation["recovered_ps"]
+        self._bare_ps += propagation["bare_ps"]
+        self._none_ps += propagation["none_ps"]
         for row in propagation["programs"]:
             self._programs.setdefault((row["program"], row["program_id"]), []).append(row)
         self._unannotated_ops.add(propagation["unannotated_ops"])
@@ -278,11 +280,11 @@ class MergedPropagation:
         )
         main = programs[0] if programs else None
         return {
-            "device_ps": self._device,
-            "direct_ps": self._direct,
-            "recovered_ps": self._recovered,
-            "bare_ps": self._bare,
-            "none_ps": self._none,
+            "device_ps": self._device_ps,
+            "direct_ps": self._direct_ps,
+            "recovered_ps": self._recovered_ps,
+            "bare_ps": self._bare_ps,
+            "none_ps": self._none_ps,
             "runs": main["runs"] if main else 0,
             "phases": main["phases"] if main else 0,
             "inversion_share": main["inversion_share"] if main else 0.0,

@@ -11,8 +11,8 @@ from typing import Any
 
 from captures import CATALOG
 from fuzz import seeds
-from fuzz.captures_in import changed_capture, make_grown
-from fuzz.change import changed, damaged
+from fuzz.capture_targets import changed_capture, make_grown
+from fuzz.change import change_message, damage_bytes
 from fuzz.target import Limits, Target, checks_input, scratch
 from fuzz.tree import Node, NotAMessageError, encode, message, parse, root, text
 from rich.console import Console
@@ -29,7 +29,7 @@ from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -50,7 +50,7 @@ def make_session(pick: Random) -> bytes:
     hosts = [message(1, "XSpace", space.fields or ()) for space in spaces]
     files = [_file(pick, field) for field in _SIDECARS if pick.random() < 0.08]
     data = encode(root("Session", [*hosts, *files]))
-    return damaged(pick, data) if pick.random() < 0.03 else data
+    return damage_bytes(pick, data) if pick.random() < 0.03 else data
 
 
 def _several_hosts(pick: Random) -> list[Node]:
@@ -58,14 +58,15 @@ def _several_hosts(pick: Random) -> list[Node]:
     fields = seeds.fields(real=True)
     if pick.random() < 0.5:
         return [
-            host if pick.random() < 0.4 else changed(pick, host, fields) for host in pick.choice(seeds.pods())
+            host if pick.random() < 0.4 else change_message(pick, host, fields)
+            for host in pick.choice(seeds.pods())
         ]
     first = changed_capture(pick)
     more_hosts = pick.choice((1, 1, 2))
     return [
         first,
         *(
-            changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), fields)
+            change_message(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut_captures()), fields)
             for _ in range(more_hosts)
         ),
     ]
@@ -73,7 +74,7 @@ def _several_hosts(pick: Random) -> list[Node]:
 
 def _file(pick: Random, field: int) -> Node:
     content = pick.choice(seeds.texts())
-    return text(field, "text", damaged(pick, content) if pick.random() < 0.7 else content)
+    return text(field, "text", damage_bytes(pick, content) if pick.random() < 0.7 else content)
 
 
 def make_grown_session(pick: Random) -> bytes:
@@ -83,7 +84,7 @@ def make_grown_session(pick: Random) -> bytes:
 def session_of(data: bytes) -> SessionTrace:
     """The session; its files stay on disk for later answers. Raises InputError for an unreadable host."""
     folder = files_of(data)
-    return join_hosts("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
+    return build_session("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
 
 
 def files_of(data: bytes) -> Path:
@@ -150,7 +151,7 @@ def check_faces(session: SessionTrace, pick: Random) -> Iterator[str]:
     answer = window(session, start, start + pick.randint(1, length))
     assert not session.duration_ps or sum(answer["by_class_ps"].values()) == answer["duration_ps"]
     json_bytes(answer)
-    baseline = usual()
+    baseline = valid_session()
     pair = (session, baseline) if pick.random() < 0.5 else (baseline, session)
     comparison = comparison_view(*pair)
     json_bytes(comparison)
@@ -163,13 +164,13 @@ def printer() -> Console:
     return Console(file=io.StringIO(), width=_WIDTH, highlight=False, markup=False, emoji=False)
 
 
-def usual() -> SessionTrace:
+def valid_session() -> SessionTrace:
     """A valid session."""
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"
-    path.write_bytes(encode(seeds.generated()[1]))
-    return join_hosts("usual", str(folder), [_trace(path)], [])
+    path.write_bytes(encode(seeds.generated_captures()[1]))
+    return build_session("usual", str(folder), [_trace(path)], [])
 
 
 TARGETS = [

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from random import Random
 
-from fuzz.sessions_in import files_of, make_session
+from fuzz.session_targets import files_of, make_session
 from fuzz.target import Limits, Target, check_refusal, checks_input
 
 import tb_xla_insights as xi

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 from urllib.parse import urlencode
 
-from fuzz.change import damaged
+from fuzz.change import damage_bytes
 from fuzz.target import Limits, Target, scratch
-from fuzz.views_in import ANY_NAME, ARGUMENTS, arguments_of, plugin_log, valid_values, value_of
+from fuzz.view_target import ANY_NAME, ARGUMENTS, arguments_of, plugin_log, valid_values, value_of
 from helpers import write_session
 from tensorboard.plugins import base_plugin
 from werkzeug.test import Client, EnvironBuilder
@@ -101,7 +101,7 @@ def make_request(pick: Random) -> bytes:
     document = {
         "method": "POST" if name in _POSTS and pick.random() < 0.9 else pick.choice(_METHODS),
         "address": address,
-        "query": (damaged(pick, query) if pick.random() < 0.2 else query).decode("latin-1"),
+        "query": (damage_bytes(pick, query) if pick.random() < 0.2 else query).decode("latin-1"),
         "headers": headers,
         "body": json.dumps(arguments) if pick.random() < 0.5 else pick.choice(_BODIES),
     }

@@ -9,7 +9,7 @@ import numpy as np
 from build import MemorySource
 from captures import CATALOG
 from fuzz import seeds
-from fuzz.change import changed, damaged, grown
+from fuzz.change import change_message, damage_bytes, grow_message
 from fuzz.target import Limits, Target, check_refusal, checks_input, scratch
 from fuzz.tree import Node, encode, root
 from google.protobuf.message import DecodeError
@@ -33,14 +33,14 @@ _MAX_DETAILS = 3
 
 def make_small(pick: Random) -> bytes:
     """A capture of one or two planes."""
-    spaces = seeds.cut()
+    spaces = seeds.cut_captures()
     space = pick.choice(spaces)
     if len(space.raw) > _SMALL_BYTES:
         planes = [
             field for field in space.fields or () if field.kind == "XPlane" and len(field.raw) < _SMALL_BYTES
         ]
         space = root("XSpace", pick.sample(planes, min(len(planes), pick.choice((1, 2)))))
-    return _maybe_damaged(pick, changed(pick, space, seeds.fields(real=True)), 0.4)
+    return _maybe_damaged(pick, change_message(pick, space, seeds.fields(real=True)), 0.4)
 
 
 def make_capture(pick: Random) -> bytes:
@@ -48,18 +48,18 @@ def make_capture(pick: Random) -> bytes:
 
 
 def changed_capture(pick: Random) -> Node:
-    return changed(pick, pick.choice(seeds.cut()), seeds.fields(real=True))
+    return change_message(pick, pick.choice(seeds.cut_captures()), seeds.fields(real=True))
 
 
 def make_grown(pick: Random) -> bytes:
     """A capture in which one field is repeated hundreds or thousands of times."""
-    space = changed_capture(pick) if pick.random() < 0.5 else pick.choice(seeds.cut())
-    return encode(grown(pick, space, _MAX_GROWN_BYTES)) if space.size > 1 else b""
+    space = changed_capture(pick) if pick.random() < 0.5 else pick.choice(seeds.cut_captures())
+    return encode(grow_message(pick, space, _MAX_GROWN_BYTES)) if space.size > 1 else b""
 
 
 def _maybe_damaged(pick: Random, space: Node, share: float) -> bytes:
     data = encode(space)
-    return damaged(pick, data) if pick.random() < share else data
+    return damage_bytes(pick, data) if pick.random() < share else data
 
 
 def check_space(data: bytes) -> Iterator[str]:

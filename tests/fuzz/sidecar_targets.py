@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from fuzz import seeds, words
-from fuzz.change import damaged
-from fuzz.sessions_in import printer, usual
+from fuzz.change import damage_bytes
+from fuzz.session_targets import printer, valid_session
 from fuzz.target import Limits, Target, check_refusal, scratch
 
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
@@ -39,16 +39,16 @@ def make_text(pick: Random) -> bytes:
     lines = lines[first : first + pick.choice((5, 40, 400))]
     for _ in range(pick.choice((0, 1, 2, 5))):
         at = pick.randrange(len(lines))
-        how = pick.randrange(6)
-        if how == 0:
-            lines[at] = damaged(pick, lines[at])
-        elif how == 1:
+        choice = pick.randrange(6)
+        if choice == 0:
+            lines[at] = damage_bytes(pick, lines[at])
+        elif choice == 1:
             lines.insert(at, lines[pick.randrange(len(lines))])
-        elif how == 2:
+        elif choice == 2:
             lines[at] = lines[at] * pick.choice((2, 50))
-        elif how == 3:
+        elif choice == 3:
             pick.shuffle(lines)
-        elif how == 4:
+        elif choice == 4:
             digits = str(pick.choice(words.NUMBERS)) * pick.choice((1, 1, 300))
             lines[at] = b"".join(
                 digits.encode() if chr(byte).isdigit() else bytes((byte,)) for byte in lines[at]
@@ -56,13 +56,13 @@ def make_text(pick: Random) -> bytes:
         else:
             lines[at] = pick.choice(words.NAMES["text"]).encode()
     data = b"\n".join(lines)
-    return damaged(pick, data) if pick.random() < 0.2 else data
+    return damage_bytes(pick, data) if pick.random() < 0.2 else data
 
 
 def check_text(data: bytes) -> Iterator[str]:
     """Checks that a report can be written whatever the sidecar file contains."""
     folder = scratch() / "usual"
-    template = _usual()
+    template = _cached_session()
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).write_bytes(data)
     session = SessionTrace(template.name, template.path, template.traces)
@@ -79,8 +79,8 @@ def check_text(data: bytes) -> Iterator[str]:
 
 
 @cache
-def _usual() -> SessionTrace:
-    return usual()
+def _cached_session() -> SessionTrace:
+    return valid_session()
 
 
 def make_document(pick: Random) -> bytes:
@@ -88,10 +88,10 @@ def make_document(pick: Random) -> bytes:
     kind = pick.choice((b"c", b"r", b"p"))
     if kind == b"p":
         data = pick.choice((_PAIRS, _SPEEDUPS))
-        return kind + (damaged(pick, data) if pick.random() < 0.8 else data * pick.choice((1, 2, 50)))
+        return kind + (damage_bytes(pick, data) if pick.random() < 0.8 else data * pick.choice((1, 2, 50)))
     document = _documents()[kind]
     data = json.dumps(_changed(pick, document, 0), default=str).encode()
-    return kind + (damaged(pick, data) if pick.random() < 0.2 else data)
+    return kind + (damage_bytes(pick, data) if pick.random() < 0.2 else data)
 
 
 @cache
@@ -145,7 +145,7 @@ def _steps(path: str) -> SessionSteps:
 
 
 def _check_record(data: bytes) -> Iterator[str]:
-    template = _usual()
+    template = _cached_session()
     path = scratch() / "usual" / RECORD_FILE
     path.write_bytes(data)
     report = session_report(SessionTrace(template.name, template.path, template.traces))

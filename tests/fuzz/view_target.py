@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from fuzz import words
-from fuzz.sessions_in import make_session, session_of
+from fuzz.session_targets import make_session, session_of
 from fuzz.target import Limits, Target, checks_input
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
@@ -164,12 +164,12 @@ def arguments_of(pick: Random, name: str, valid: Mapping[str, list[str]]) -> dic
 
 
 def value_of(pick: Random, key: str, valid: Mapping[str, list[str]]) -> str:
-    how = pick.random()
+    choice = pick.random()
     values = valid.get(key) or _USUAL_VALUES.get(key)
-    if how < 0.85 and values:
+    if choice < 0.85 and values:
         value = pick.choice(values)
-        return value if key not in ("rows", "devices") or how < 0.5 else ",".join([value, *values[:6]])
-    if how < 0.95:
+        return value if key not in ("rows", "devices") or choice < 0.5 else ",".join([value, *values[:6]])
+    if choice < 0.95:
         return pick.choice(_ODD_VALUES)
     return pick.choice(words.NAMES["text"])
 
