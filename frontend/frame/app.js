@@ -36,8 +36,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} selection the names of the hosts and the ids of the devices
  *   that the link selects; all hosts if it names none, and all of their devices if it names none of these
- * @property {() => {hosts: string[], devices: string[]}} tracedSelection the hosts with timeline rows, and their
- *   selected devices
+ * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same; if only some hosts have timeline
+ *   rows, those hosts and their selected devices
  * @property {(hosts: number[]) => void} requestHosts loads the rows of hosts, given by index, that a selection needs
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty if it has none
  * @property {(anchor: HTMLElement) => void} pickHosts opens the host picker under an element
