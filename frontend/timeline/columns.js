@@ -38,7 +38,7 @@ export const STALL = OP_CLASSES.indexOf('stall');
 export const repeat = (length, value) => Array(length).fill(value);
 
 /**
- * The slices of one depth; the server sends starts and event ids as differences.
+ * The slices of one depth; the server sends starts and numbers of events as differences.
  * @param {import('../lib/routes').LaneSlices} wire
  * @param {number} origin the time from which the first start counts, ps
  * @returns {Columns}
@@ -49,7 +49,7 @@ function decodeDepth(
 ) {
   const { length } = starts;
   let ps = origin;
-  let id = 0;
+  let eventNumber = 0;
   const start = starts.map((difference) => (ps += difference));
   const end = start.map((start_ps, i) => start_ps + durations[i]);
   return {
@@ -64,7 +64,7 @@ function decodeDepth(
     count: counts ?? repeat(length, 1),
     busy: busy ?? repeat(length, 0),
     // Slices without events have -1 each, not a difference.
-    event: events[0] < 0 ? events : events.map((difference) => (id += difference)),
+    event: events[0] < 0 ? events : events.map((difference) => (eventNumber += difference)),
   };
 }
 
