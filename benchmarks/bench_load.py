@@ -162,8 +162,8 @@ class Client(threading.Thread):
         return {"session": name, "fingerprint": head["fingerprint"], **arguments_of_route.get(route, {})}
 
     def _request(self, route: str, **query: Any) -> dict[str, Any] | None:
-        """Sends a GET and returns the answer, None for an error. Requests of slow and disconnecting clients are not
-        measured."""
+        """Sends a GET. Returns the answer of `session` and `gaps`; None for other routes and for errors. Requests of
+        slow and disconnecting clients are not measured."""
         start, phase = time.perf_counter(), self._load.measurements.phase
         connection = self._connect()
         connection.request(
@@ -182,7 +182,7 @@ class Client(threading.Thread):
         # A random request may name an event or gap that does not exist; the page requests only those it received.
         is_random_request = route in ("event", "gap", "neighbor") and response.status == 400
         if response.status == 503:
-            self._load.measurements.still_reading[phase] += 1
+            self._load.measurements.add_still_reading(phase)
         elif response.status not in self._load.expected_statuses and not is_random_request:
             self._load.measurements.fail(f"{response.status} {route}: {body[:120].decode(errors='replace')}")
         self._stale = response.status == 409  # the page would open the session again
@@ -211,7 +211,7 @@ class Client(threading.Thread):
 
 @dataclass
 class Load:
-    """The state of the run that all clients share."""
+    """The state of the benchmark that all clients share."""
 
     sessions_in_memory: list[str]
     all_sessions: list[str]
@@ -257,7 +257,7 @@ def post(port: int, route: str, **body: Any) -> dict[str, Any]:
 
 
 def open_session(port: int, name: str, reload: bool = False) -> dict[str, Any]:
-    """Waits until the session is in memory and returns the response."""
+    """Waits until the session is in memory, or cannot be read, and returns the response."""
     answer = post(port, "reload", session=name) if reload else get(port, "session", session=name)
     while answer.get("state") == "loading":
         time.sleep(0.1)
@@ -341,9 +341,9 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         for instance in (server, second):
             if instance.process.poll() is not None:
                 measurements.fail(f"TensorBoard ended with {instance.process.returncode}")
-            faults = instance.log.read_text().count("Traceback")
-            if faults:
-                measurements.fail(f"{faults} tracebacks in {instance.log.name}")
+            traceback_count = instance.log.read_text().count("Traceback")
+            if traceback_count:
+                measurements.fail(f"{traceback_count} tracebacks in {instance.log.name}")
                 print(instance.log.read_text()[-4000:], file=sys.stderr)
     print_tables(measurements)
     if options.living:

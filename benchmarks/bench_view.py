@@ -21,7 +21,7 @@ from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
-PX = 1200
+WIDTH_PX = 1200
 ZOOMS = (1, 2, 4, 8, 16, 32, 128, 1024, 16384)
 
 
@@ -44,8 +44,8 @@ def measure_row(label: str, call: Callable[[], Any], repetitions: int = 5) -> An
 
 def view(timeline: Timeline, start: int, duration: int, rows: list[str]) -> Any:
     """A view as the page requests it, with a power of two of picoseconds per pixel."""
-    step = 1 << max(0, (duration // PX).bit_length() - 1)
-    return timeline.view(start, start + duration, -(-duration // step), rows)
+    pixel_ps = 1 << max(0, (duration // WIDTH_PX).bit_length() - 1)
+    return timeline.view(start, start + duration, -(-duration // pixel_ps), rows)
 
 
 def main(path: str) -> None:

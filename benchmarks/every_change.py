@@ -112,7 +112,8 @@ class Capture:
         return frozenset(ends)
 
     def check_prefix(self, end: int, depth: int = 0) -> str:
-        """Reads the first `end` bytes. Returns the reported damage; raises GuaranteeError."""
+        """Reads the first `end` bytes. Returns the id of the reported damage, `refused` or `whole`. Raises
+        GuaranteeError."""
         source = MemorySource(np.frombuffer(self.data[:end], np.uint8))
         space = _read(source)
         if space is None:
@@ -131,7 +132,8 @@ class Capture:
         return reported[0].id if reported else "whole"
 
     def check_changed_byte(self, position: int, value: int, depth: int = 0) -> str:
-        """Reads the file with another value of one byte. Returns the reported damage; raises GuaranteeError."""
+        """Reads the file with another value of one byte. Returns the id of the reported damage, `refused`, or whether
+        the file has as many lines as before. Raises GuaranteeError."""
         data = np.frombuffer(self.data, np.uint8).copy()
         data[position] = value
         source = MemorySource(data)
@@ -194,11 +196,11 @@ class Change(NamedTuple):
 def all_changes(capture: Capture, values: int, traces: int, reports: int) -> Iterator[Change]:
     """Yields each prefix and each changed byte."""
     size = len(capture.data)
-    number = itertools.count(1)
+    numbers = itertools.count(1)
 
     def next_depth() -> int:
-        file = next(number)
-        return 2 if file % reports == 0 else int(file % traces == 0)
+        number = next(numbers)
+        return 2 if number % reports == 0 else int(number % traces == 0)
 
     for end in range(size):
         yield Change("cut", end, 0, next_depth())

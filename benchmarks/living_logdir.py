@@ -38,7 +38,8 @@ def make_logdir(logdir: Path, sessions: int, times: int) -> tuple[list[Path], li
 
 
 class Changes(threading.Thread):
-    """Changes the logdir until `has_ended`. Each session's capture is one of `captures`, complete or truncated."""
+    """Changes the logdir until `has_ended`. Each session's capture is one of `captures`, complete, truncated or
+    missing."""
 
     def __init__(self, directories: list[Path], captures: list[Path], has_ended: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -85,11 +86,11 @@ class Changes(threading.Thread):
         shutil.rmtree(path.parent, ignore_errors=True)
 
     def _rename(self, path: Path) -> None:
-        other_name = path.parent.with_name(f"{path.parent.name}_renamed")
+        new_path = path.parent.with_name(f"{path.parent.name}_renamed")
         with suppress(OSError):
-            path.parent.rename(other_name)
+            path.parent.rename(new_path)
             time.sleep(0.1)
-            other_name.rename(path.parent)
+            new_path.rename(path.parent)
 
     def _set_times(self, path: Path) -> None:
         with suppress(FileNotFoundError):

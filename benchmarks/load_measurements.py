@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Measurements:
-    """The measurements of all clients and of the server's process, under one lock."""
+    """The measurements of all clients, added under a lock, and of the server's process."""
 
     times: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     """Milliseconds by phase and route."""
@@ -25,6 +25,10 @@ class Measurements:
     def add(self, phase: str, route: str, milliseconds: float) -> None:
         with self.lock:
             self.times[phase, route].append(milliseconds)
+
+    def add_still_reading(self, phase: str) -> None:
+        with self.lock:
+            self.still_reading[phase] += 1
 
     def fail(self, message: str) -> None:
         with self.lock:

@@ -31,11 +31,11 @@ def lengthen(space: Any, times: int) -> bytes:
     ]
     starts = [line_start + event.offset_ps for line_start, event in events]
     ends = (start + event.duration_ps for start, (_, event) in zip(starts, events, strict=True))
-    span = max(ends) - min(starts)
+    period_ps = max(ends) - min(starts)
     planes = []
     for plane in space.planes:
         flow_stats = {entry.key for entry in plane.stat_metadata if entry.value.name in FLOW_STATS}
-        lines = [lengthen_line(line, times, span, flow_stats) for line in plane.lines]
+        lines = [lengthen_line(line, times, period_ps, flow_stats) for line in plane.lines]
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(lines))
     space.ClearField("planes")
@@ -43,15 +43,15 @@ def lengthen(space: Any, times: int) -> bytes:
     return b"".join(field(PLANES, plane) for plane in planes) + other_fields
 
 
-def lengthen_line(line: Any, times: int, span: int, flow_stats: set[int]) -> bytes:
-    """The bytes of a line with its events repeated; `span` is the length of a repetition in picoseconds."""
+def lengthen_line(line: Any, times: int, period_ps: int, flow_stats: set[int]) -> bytes:
+    """The bytes of a line with its events repeated; `period_ps`: the time from one repetition to the next."""
     events = type(line)(events=line.events)
     line.ClearField("events")
     parts = [line.SerializeToString()]
     for _ in range(times):
         parts.append(events.SerializeToString())
         for event in events.events:
-            event.offset_ps += span
+            event.offset_ps += period_ps
             for stat in event.stats:
                 if stat.metadata_id in flow_stats:
                     kind = stat.WhichOneof("value")

@@ -1,4 +1,4 @@
-"""Shared fixtures: small captures, and real ones if they are available beside the project."""
+"""Shared fixtures: small captures, real ones if they are available, and a profiler server."""
 
 from __future__ import annotations
 

@@ -222,15 +222,17 @@ def of_space(space: XSpace) -> list[Plane]:
 
 def decoded_twice(data: bytes) -> tuple[list[Plane], list[Plane]]:
     """A file's planes by the package and by protobuf, which must be equal."""
-    ours = of_space(read_space(MemorySource(data)))
-    theirs = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))
-    for our, their in zip(ours, theirs, strict=True):
+    decoded = of_space(read_space(MemorySource(data)))
+    parsed = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))
+    for plane, parsed_plane in zip(decoded, parsed, strict=True):
         # Metadata that only events reference has no entry; bulky stats are located instead of read.
-        our.event_metadata = {
-            id_: metadata for id_, metadata in our.event_metadata.items() if id_ in their.event_metadata
+        plane.event_metadata = {
+            id_: metadata
+            for id_, metadata in plane.event_metadata.items()
+            if id_ in parsed_plane.event_metadata
         }
-        for id_, (_, _, our_stats) in our.event_metadata.items():
-            their_stats = their.event_metadata[id_][2]
-            for name in their_stats.keys() - our_stats.keys():
-                assert isinstance(their_stats.pop(name), (str, bytes))
-    return ours, theirs
+        for id_, (_, _, stats) in plane.event_metadata.items():
+            parsed_stats = parsed_plane.event_metadata[id_][2]
+            for name in parsed_stats.keys() - stats.keys():
+                assert isinstance(parsed_stats.pop(name), (str, bytes))
+    return decoded, parsed

@@ -47,7 +47,7 @@ class Tpu:
         enqueue: float | None = None,
         op: str = "fusion.1",
     ) -> None:
-        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same below a step marker) or
+        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same inside a step marker) or
         `dynamo`. It is on the main thread, or on the backward thread (`autograd`). `call` and `run` are start and
         duration of the execute call and of the run, `enqueue` is the instant of enqueuing (by default the middle of the
         call), `op` is the run's only op."""

@@ -20,12 +20,12 @@ STEP_PS = 1_000_000
 
 @dataclass
 class Step:
-    """A step with phases (name, length; `inner` has the phases in a phase), and the runs of one program that it
-    launches, each on core 0.
+    """A step with phases (name, length; `inner` has the phases in a phase), and the runs that the step launches, all of
+    one program and on core 0.
 
-    A run is its start and its ops: name, length and `tf_op`, which may be empty. `markers` are the starts of a step
-    marker per run, from the step's start; by default one marker in the last tenth of the step launches all runs.
-    """
+    A run is its start, from the first step's start, and its ops: name, length and `tf_op`, which may be empty.
+    `markers` are the starts of a step marker per run, from the step's start; by default one marker in the last tenth of
+    the step launches all runs. Times are picoseconds."""
 
     phases: Sequence[tuple[str, int]] = ()
     runs: Sequence[tuple[int, Sequence[tuple[str, int, str]]]] = ()
@@ -79,7 +79,7 @@ def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) ->
 
 
 def read(space: Space, tmp_path: Path) -> Trace:
-    """The trace of a file: programs are read from it again."""
+    """The trace of the capture, written to a file, as programs are read from the file again."""
     path = space.write(tmp_path / "vm.xplane.pb")
     with open_source(str(path)) as source:
         return read_trace(source, CATALOG, host="vm")

@@ -76,7 +76,7 @@ class Simulation:
 
 
 def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace, int]:
-    """The trace of a loop, and the total duration of its steps in ps, as in a loop that continues."""
+    """The trace of a loop, and the total duration of its steps in ps (see `total_us`)."""
     simulation = Simulation()
     for number in range(steps):
         begin = simulation.now

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from test_plugin import BASE, OWN, data, document, post, tensorboard
+from test_plugin import BASE, PAGE_HEADERS, data, document, post, tensorboard
 from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Request
 
@@ -14,7 +14,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts, parse_names
 
 FOREIGN = "rebound.example:6006"
-OWN_NAME = socket.gethostname()
+MACHINE_NAME = socket.gethostname()
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def refusal(names: AllowedHosts, host: str, **headers: str) -> str | None:
 @pytest.mark.parametrize(
     "host",
     ["localhost", "localhost:6006", "LocalHost.:6006", "a.b.localhost:6006", "127.0.0.1:6006", "10.1.2.3",
-     "[::1]:6006", "[fe80::1%25eth0]:6006", f"{OWN_NAME}:6006", OWN_NAME.upper()],
+     "[::1]:6006", "[fe80::1%25eth0]:6006", f"{MACHINE_NAME}:6006", MACHINE_NAME.upper()],
 )  # fmt: skip
 def test_addresses_and_names_of_this_machine(host: str) -> None:
     assert refusal(AllowedHosts(), host) is None
@@ -38,7 +38,7 @@ def test_addresses_and_names_of_this_machine(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    [FOREIGN, "localhost.rebound.example", "notlocalhost:6006", f"{OWN_NAME}.rebound.example", "gpu-box:6006",
+    [FOREIGN, "localhost.rebound.example", "notlocalhost:6006", f"{MACHINE_NAME}.rebound.example", "gpu-box:6006",
      "box.local", "127.0.0.1.rebound.example", "2130706433", "xn--bcher-kva.example", "1.2.3.4.5"],
 )  # fmt: skip
 def test_names_that_another_site_could_make_resolve_here(host: str) -> None:
@@ -118,7 +118,7 @@ def test_no_data_under_another_name(client: Client) -> None:
         answer = client.get(f"{BASE}/data/{route}", headers={"Host": FOREIGN})
         assert answer.status_code == 403
         assert "--xla_insights_hosts=rebound.example" in document(answer)["error"]
-    headers = {**OWN, "Host": FOREIGN, "Origin": f"http://{FOREIGN}"}
+    headers = {**PAGE_HEADERS, "Host": FOREIGN, "Origin": f"http://{FOREIGN}"}
     assert post(client, "stop", headers, session="s").status_code == 403
 
 

@@ -21,7 +21,7 @@ def packed_size(document: Any) -> int:
 
 
 def test_answers_about_a_thousand_hosts_are_small() -> None:
-    """Of different times: 4,096 devices of 1,024 hosts, and 12 steps of each of 64 hosts."""
+    """4,096 devices of 1,024 hosts, and 12 steps of each of 64 hosts, all with different times."""
     random = np.random.default_rng(0)
 
     def times(mean_ps: int) -> list[int]:

@@ -45,7 +45,7 @@ STEPS = [
 ]
 
 
-def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: Any) -> dict[str, Any]:
+def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **fields: Any) -> dict[str, Any]:
     times = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps"), ps)
     amounts = {"flops": flops, "model_flops": flops, "bytes": nbytes, "hbm_bytes": nbytes}
     texts = {
@@ -55,7 +55,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
         "annotation": path,
         "source": "train.py:7",
     }
-    rest = {
+    defaults = {
         "shape": None,
         "product": None,
         "kind": "work",
@@ -63,7 +63,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
         "count": 1,
         "executions": 1,
     }
-    return texts | rest | times | amounts | more
+    return texts | defaults | times | amounts | fields
 
 
 def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_000) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
 
 # 20 % of the FLOP/s, 10 % of the bandwidth.
 ATTENTION = op("fusion.1", "s/attention", 500_000, 10_000_000, 50_000)
-MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
+MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 % of the FLOP/s
 WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 

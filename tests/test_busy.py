@@ -20,7 +20,9 @@ HOST = thread("python", ("step", 0, 100, {"_r": 1}))
 
 def instants(intervals: Intervals) -> set[int]:
     return {
-        t for a, b in zip(intervals.start_ps, intervals.end_ps, strict=True) for t in range(int(a), int(b))
+        instant
+        for start, end in zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
+        for instant in range(start, end)
     }
 
 
@@ -47,7 +49,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     }  # fmt: skip
 
 
-def test_modules_are_busy_time_without_ops() -> None:
+def test_without_ops_runs_are_busy_time() -> None:
     trace = capture(HOST, Core(modules=[("jit_f(1)", 10, 20), ("jit_f(1)", 40, 10)]))
     assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (30, 40)
 
@@ -130,15 +132,17 @@ intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size
 
 def as_union(intervals: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
     """The union of intervals, given as (start, duration), and the instants in it."""
-    starts = np.array([a for a, _ in intervals], np.int64)
-    return union(starts, starts + np.array([d for _, d in intervals], np.int64)), {
-        t for a, d in intervals for t in range(a, a + d)
+    starts, lengths = np.array(intervals, np.int64).reshape(-1, 2).T.copy()
+    return union(starts, starts + lengths), {
+        instant for start, length in intervals for instant in range(start, start + length)
     }
 
 
 @settings(deadline=None)
 @given(intervals, intervals, st.integers(0, 40), st.integers(0, 40))
-def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int) -> None:
+def test_operations_on_intervals_are_those_on_sets_of_instants(
+    a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int
+) -> None:
     (union, first), (other_union, second) = as_union(a), as_union(b)
     assert instants(union) == first
     assert union.total_ps == len(first)
@@ -151,14 +155,14 @@ def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], lo
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), max_size=7))
 def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
-    trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(intervals)]))
+    trace = capture(HOST, Core(ops=[(f"op{i}", *interval) for i, interval in enumerate(intervals)]))
     if not trace.devices:
         return
     ops = trace.devices[0].ops
     own_instants: dict[int, set[int]] = {i: set() for i in range(len(ops))}
-    for i, a, b in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
-        assert not own_instants[int(i)] & set(range(int(a), int(b)))
-        own_instants[int(i)] |= set(range(int(a), int(b)))
+    for i, start, end in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
+        assert not own_instants[int(i)] & set(range(int(start), int(end)))
+        own_instants[int(i)] |= set(range(int(start), int(end)))
     for i in range(len(ops)):
         remaining = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
         for child in range(len(ops)):
@@ -171,10 +175,10 @@ def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
 def test_a_real_tpu_capture_looks_busy_but_mostly_waits(shared_traces: Path) -> None:
     """86.5 % over its four cores; of core 0's 79 s, 76 s are copy-done."""
     cores = device_summaries(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
-    busy_ps, span_ps = sum(c["busy_ps"] for c in cores), sum(c["span_ps"] for c in cores)
+    busy_ps, span_ps = sum(core["busy_ps"] for core in cores), sum(core["span_ps"] for core in cores)
     assert (len(cores), round(busy_ps / span_ps, 3)) == (4, 0.865)
     assert (round(cores[0]["busy_ps"] / 1e12), round(cores[0]["stall_ps"] / 1e12)) == (79, 76)
-    assert all(c["busy_ps"] + c["idle_ps"] == c["span_ps"] for c in cores)
+    assert all(core["busy_ps"] + core["idle_ps"] == core["span_ps"] for core in cores)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
     return [(piece["name"], piece["class"], piece["thread"], piece["duration_ps"] / US) for piece in chain]
 
 
-def test_the_case_studys_gap() -> None:
+def test_the_gap_of_the_case_study_has_its_true_chain() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     gaps = find_gaps(trace)
     indices = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
@@ -122,7 +122,7 @@ def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
     assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
 
 
-def test_a_driving_thread_that_launches_itself() -> None:
+def test_a_driving_thread_that_launches_without_an_executor() -> None:
     events = [
         event("PjitFunction(f)", 0, 30),
         event("TpuLoadedExecutable::Execute", 5, 20),

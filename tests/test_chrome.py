@@ -193,7 +193,7 @@ def test_a_capture_without_devices_and_an_empty_one() -> None:
 def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
     start, duration = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     for text, (begin, length) in zip(
-        _format_times(start, duration, np.ones(len(pairs), np.bool_)), pairs, strict=True
+        _format_times(start, duration, extendable=np.ones(len(pairs), np.bool_)), pairs, strict=True
     ):
         event = json.loads(b'{"ts":' + text, parse_float=Decimal)
         assert (int(event["ts"] * PS_PER_US), int(event["dur"] * PS_PER_US)) == (begin, length)
@@ -202,7 +202,9 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_whole_nanoseconds_are_parsed_exactly(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
-    for text, ns in zip(_format_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
+    for text, ns in zip(
+        _format_times(ps, ps, extendable=np.ones(len(ps), np.bool_)), nanoseconds, strict=True
+    ):
         event = json.loads(b'{"ts":' + text)
         assert (perfetto_ns(event["ts"]), perfetto_ns(event["dur"])) == (ns, ns)
 

@@ -204,8 +204,8 @@ def test_run_executable_dispatches_then_waits() -> None:
     launch = ("TPUExecute", 12, 8)
     trace = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), launch, role="executor"))
     assert class_segments(trace) == [(0, 20, "dispatch"), (20, 40, "wait")]
-    alone = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
-    assert times_by_class(alone) == {"dispatch": 40}
+    without_launch = capture(thread("tf_Compute/1", ("RunExecutable", 0, 40), role="executor"))
+    assert times_by_class(without_launch) == {"dispatch": 40}
 
 
 def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:

@@ -15,7 +15,7 @@ EPOCH = 1_763_680_000_123_456_789
 
 
 def host(*lines: tuple[int, int], profile_start: int | None = None, name: str = "vm") -> Trace:
-    """A host with one event per line: the line's nanoseconds and the event's picoseconds."""
+    """A host with one event per line. A line is its time stamp in nanoseconds and its event's offset in picoseconds."""
     space = Space()
     plane = space.plane("/host:CPU")
     for time, offset in lines:
@@ -33,7 +33,7 @@ def starts(trace: Trace) -> list[int]:
     return [int(start) for start in trace.start_ps]
 
 
-def ids(trace: Trace) -> list[str]:
+def diagnostic_ids(trace: Trace) -> list[str]:
     return [diagnostic.id for diagnostic in trace.diagnostics]
 
 
@@ -41,7 +41,7 @@ def test_epoch_times_keep_their_picoseconds() -> None:
     trace = host((EPOCH, 7), (EPOCH + 3, 1), (EPOCH - 2, 0))
     assert starts(trace) == [2007, 5001, 0]
     assert trace.base_unix_ns == EPOCH - 2
-    assert ids(trace) == []
+    assert diagnostic_ids(trace) == []
 
 
 def test_times_from_the_profiles_start() -> None:
@@ -54,20 +54,20 @@ def test_without_any_clock() -> None:
     trace = host((5, 7), (3, 1))
     assert starts(trace) == [2006, 0]
     assert trace.base_unix_ns == 0
-    assert ids(trace) == []
+    assert diagnostic_ids(trace) == []
 
 
 def test_epoch_times_and_relative_ones_are_related_by_the_profiles_start() -> None:
     trace = host((EPOCH + 10, 0), (4, 0), profile_start=EPOCH)
     assert starts(trace) == [6000, 0]
     assert trace.base_unix_ns == EPOCH + 4
-    assert ids(trace) == []
+    assert diagnostic_ids(trace) == []
 
 
 def test_lines_of_unrelated_time_bases_are_reported() -> None:
     for profile_start in (None, 12, EPOCH // 2):  # the last two cannot be epoch times
         trace = host((EPOCH + 10, 0), (4, 0), profile_start=profile_start)
-        assert ids(trace) == ["clock_unknown"]
+        assert diagnostic_ids(trace) == ["clock_unknown"]
 
 
 def test_a_line_without_events_does_not_affect_the_time_base() -> None:
@@ -79,14 +79,14 @@ def test_a_line_without_events_does_not_affect_the_time_base() -> None:
     trace = read_trace(MemorySource(space.to_bytes()), CATALOG, host="vm")
     assert starts(trace) == [0]
     assert trace.base_unix_ns == EPOCH
-    assert ids(trace) == []
+    assert diagnostic_ids(trace) == []
 
 
 def test_one_damaged_line_does_not_move_the_others() -> None:
     for timestamp_ns in (EPOCH // 2, 1 << 62, -(1 << 62), 1 << 56):
         trace = host((EPOCH, 0), (timestamp_ns, 4), (EPOCH + 1, 0))
         assert starts(trace) == [0, 4, 1000]
-        assert ids(trace) == ["clock_unknown"]
+        assert diagnostic_ids(trace) == ["clock_unknown"]
 
 
 def test_hosts_start_at_their_clocks_times() -> None:

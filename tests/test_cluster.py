@@ -74,8 +74,8 @@ def test_a_report_is_the_same_to_the_byte(
     monkeypatch.chdir(logdir.parent)
     for path in (str(logdir), logdir.name):
         texts = []
-        for more in ([], ["--scheduler", scheduler]):
-            assert main(["report", path, "--json", *more]) == 0
+        for scheduler_option in ([], ["--scheduler", scheduler]):
+            assert main(["report", path, "--json", *scheduler_option]) == 0
             texts.append(capsys.readouterr().out)
         assert texts[0] == texts[1]
         assert [host["name"] for host in json.loads(texts[0])["session"]["hosts"]] == list(NAMES)
@@ -88,8 +88,8 @@ def test_windows_and_comparisons_are_the_same_to_the_byte(
 ) -> None:
     arguments = [*command.replace("PATH", str(session)).split(), *options]
     texts = []
-    for more in ([], ["--scheduler", scheduler]):
-        assert main([*arguments, *more]) == 0
+    for scheduler_option in ([], ["--scheduler", scheduler]):
+        assert main([*arguments, *scheduler_option]) == 0
         texts.append(capsys.readouterr())
     assert texts[0] == texts[1]
     assert texts[0].out
@@ -100,9 +100,9 @@ def test_exports_are_the_same_to_the_byte(
     scheduler: str, session: Path, tmp_path: Path, file_format: str
 ) -> None:
     exports = []
-    for name, more in (("here", []), ("there", ["--scheduler", scheduler])):
+    for name, scheduler_option in (("here", []), ("there", ["--scheduler", scheduler])):
         out = tmp_path / name
-        assert main(["export", str(session), "--format", file_format, "-o", str(out), *more]) == 0
+        assert main(["export", str(session), "--format", file_format, "-o", str(out), *scheduler_option]) == 0
         files = sorted(out.iterdir()) if out.is_dir() else [out]
         exports.append([(file.suffix, file.read_bytes()) for file in files])
     assert exports[0] == exports[1]
@@ -196,7 +196,8 @@ def test_a_scheduler_without_workers_is_one_line(
 def test_an_error_is_raised_once_all_workers_have_left(
     hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The workers leave after the check of their versions: a scheduler without workers, and without that check."""
+    """A scheduler without workers, and without the check of their versions, is like one whose workers leave after the
+    check."""
 
     def skip_check(*_: object) -> None:
         # Only now, as the client's connection to the scheduler has the same limit.

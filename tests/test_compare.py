@@ -241,7 +241,7 @@ class TestLazyAgainstDynamo:
         means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
         assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
 
-    def test_real_captures(self, shared_traces: Path) -> None:
+    def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]
         document = comparison_document(traces[0], traces[1])

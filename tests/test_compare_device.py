@@ -129,7 +129,8 @@ def test_equal_sessions_rarely_have_a_notable_op(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Captures with eight steps of 1 ms (`base`, `same` with different noise), 1.02 or 1.2 ms; three of 9 ms; none."""
+    """Captures by name, with eight steps of 1 ms (`base`, and `same` with different noise), 1.02 ms (`little`) or 1.2
+    ms (`longer`), with three steps of 9 ms (`few`), or without steps (`none`)."""
     folder, files = tmp_path_factory.mktemp("timed"), {}
     for name, length, count in (
         ("base", 1.0, 8), ("same", 1.0, 8), ("little", 1.02, 8), ("longer", 1.2, 8), ("few", 9.0, 3), ("none", 0, 0),

@@ -60,7 +60,7 @@ class TestWarmUp:
         )
         assert find_compilations(trace).warm_up.tolist() == [warm]
 
-    def test_without_numbers_until_the_first_execution_and_each_modules_first(self) -> None:
+    def test_without_step_numbers_the_first_compilation_of_each_module_is_warm_up(self) -> None:
         loop = Tpu()
         for at, module in ((0, "a"), (1000, "b"), (2000, "a")):
             loop.main.append(("SyncTensorsGraphInternal", at * 10**6, 300 * 10**6, {}))

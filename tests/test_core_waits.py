@@ -14,7 +14,7 @@ from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Exchange, Pod, schedule
 from synthetic.times import MS, US
 from test_plugin import data, opened, tensorboard
-from test_pod_clocks import AHEAD
+from test_pod_clocks import AHEAD_PS
 from werkzeug.test import Client
 
 from tb_xla_insights.pod.waits import core_waits, delayed_instance
@@ -25,7 +25,7 @@ POD = Pod(
     cores=2,
     steps=8,
     delays=(Delay(LATE, "input", 30 * MS),),
-    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD[:4])},
+    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD_PS[:4])},
 )
 PODS = {
     "all hosts": POD,

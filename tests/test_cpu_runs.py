@@ -132,7 +132,7 @@ def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None
         client(
             2, run(50, 90, 1, record(55, 11), op("call.1", 54, 30)), run(100, 140, 2, op("b", 105, program=6))
         ),
-        # A region that starts another one, which starts a third; the last one records its end after the run's.
+        # A region that starts another one, which starts a third; the last one ends after the run.
         pool(3, region(56, 70, 11, record(57, 12), op("a.1", 58))),
         pool(4, region(60, 80, 12, record(61, 13), op("a.2", 62))),
         pool(5, region(63, 150, 13, op("a.3", 64, 80))),
@@ -184,7 +184,7 @@ def test_two_runs_per_launch_are_two_cores() -> None:
     )
 
 
-def test_without_ops_runs_are_modules() -> None:
+def test_a_run_without_ops_has_a_generic_name() -> None:
     trace = traced(executor(call(10, 20, 1)), client(2, run(50, 90, 1)))
     device = only_device(trace)
     assert runs_of(trace, device) == [("device run", 50, 90)]

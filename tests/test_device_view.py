@@ -33,10 +33,10 @@ STEPS = [(0, 10_000), (10_000, 12_000), (22_000, 9_000)]
 def trained(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
     """Three steps of 10, 12 and 9 ns on two cores; the second core works in the first step alone. On the first core
     the second step executes the dot a second time, for 3,000 ps, and an all-reduce."""
-    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
+    extra_ops = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
     late_ops = [(DOT, 22_010, 1_000)]
     folder = tmp_path_factory.mktemp("known")
-    return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late_ops], FIRST], STEPS))
+    return session(tpu_trace(folder, [[*FIRST, *SECOND, *extra_ops, *late_ops], FIRST], STEPS))
 
 
 def own_times(document: DeviceAnswer) -> dict[str | None, int]:

@@ -41,12 +41,13 @@ def work(trace: Trace) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def known_work(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two steps on two cores; each op takes 1,000 ps except the dot, which runs twice on the first core."""
+    """Two steps on two cores; the second core works in the first step alone. Each op takes 1,000 ps, except the second
+    dot of the second step, which takes 3,000 ps."""
     step = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
     second = [(op, start + 10_000, length) for op, start, length in step]
-    more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
+    extra_ops = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
     folder = tmp_path_factory.mktemp("known")
-    return work(tpu_trace(folder, [[*step, *second, *more], step], [(0, 10_000), (10_000, 10_000)]))
+    return work(tpu_trace(folder, [[*step, *second, *extra_ops], step], [(0, 10_000), (10_000, 10_000)]))
 
 
 def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:

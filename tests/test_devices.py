@@ -51,7 +51,7 @@ def test_devices_are_sorted_by_number() -> None:
 @pytest.mark.parametrize(
     "name", ["TPU:0 SparseCore 1", "TPU_NODE:0", "CUSTOM:Megascale Trace", "TPU:x", "TPU:", "TPU:0 counters"]
 )
-def test_parts_of_a_device_are_not_devices(name: str) -> None:
+def test_other_planes_are_not_devices(name: str) -> None:
     trace = capture(Core([("op", 0, 1)], name=name), Core([("op", 0, 1)], name="TPU:0"))
     assert only_device(trace).name == "TPU:0"
 
@@ -72,14 +72,14 @@ def test_lines_that_profilers_derive_are_not_work() -> None:
         "TensorFlow Ops",
     ]
     lines = {name: [("forward", 0, 90)] for name in derived}
-    more = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
-    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **more}))
+    other_lines = {"Async XLA Ops": [("copy-start", 0, 80)], "XLA TraceMe": [("barrier-cores", 0, 70)]}
+    trace = capture(Core([("fusion", 10, 5)], lines={**lines, **other_lines}))
     device = only_device(trace)
     assert [name for name, _, _ in spans(trace, device.ops)] == ["fusion"]
     assert len(device.runs) == 0
     assert {trace.lines[line].name for line in device.lines.values()} == {
         *lines,
-        *more,
+        *other_lines,
         "XLA Ops",
         "XLA Modules",
     }

@@ -135,7 +135,7 @@ def test_early_execution_in_a_backward_pass_belongs_to_the_open_annotation() -> 
     assert (row["annotation"], row["step"]) == ("Training_Step/backward", 0)
 
 
-def test_reads_in_half_of_the_steps_count_as_every_step() -> None:
+def test_reads_in_half_of_the_steps_are_reads_in_most_steps() -> None:
     loop = Tpu()
     for i in range(4):
         loop.step(100 * i, 90, i)
@@ -156,7 +156,7 @@ def test_reads_in_half_of_the_steps_count_as_every_step() -> None:
 
 
 @pytest.mark.parametrize("read", ["PjRtComputationClient::TransferFromDevice", "np.asarray(jax.Array)"])
-def test_reads_after_each_step_count_as_every_step(read: str) -> None:
+def test_reads_after_each_step_count_for_the_step_before(read: str) -> None:
     """A read before the first step belongs to no step."""
     loop = Tpu()
     loop.on_main(read, 0, 5)

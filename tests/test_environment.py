@@ -110,12 +110,12 @@ def test_accelerators_of_all_hosts_are_counted() -> None:
 # Diagnostics
 
 
-def ids(*traces: Any) -> list[tuple[str, str]]:
+def ids_and_severities(*traces: Any) -> list[tuple[str, str]]:
     return [(diagnostic.id, diagnostic.severity) for diagnostic in diagnose(session(*traces))]
 
 
 def test_complete_capture_has_no_diagnostics() -> None:
-    assert ids(capture(XRT, *cores(1))) == []
+    assert ids_and_severities(capture(XRT, *cores(1))) == []
 
 
 def test_no_device_plane() -> None:
@@ -212,9 +212,9 @@ def test_diagnostics_of_several_hosts_name_the_host() -> None:
 
 def test_low_host_level() -> None:
     low = thread("tf_pytorchxla/1", ("PjRtCpuExecutable::ExecuteHelper", 0, 9))
-    assert ("low_host_level", "warning") in ids(capture(STEP_ONLY, low))
+    assert ("low_host_level", "warning") in ids_and_severities(capture(STEP_ONLY, low))
     full = thread("tf_pytorchxla/1", ("PjRtComputationClient::ExecuteComputation", 0, 9), *low.events)
-    assert "low_host_level" not in [id_ for id_, _ in ids(capture(STEP_ONLY, full))]
+    assert "low_host_level" not in [id_ for id_, _ in ids_and_severities(capture(STEP_ONLY, full))]
 
 
 def test_dropped_events() -> None:
@@ -236,12 +236,12 @@ def test_dropped_events() -> None:
         ("public/gpu_v100_tf", "TensorFlow · 2 GPUs", [("no_steps", "info"), ("no_launches", "warning")]),
     ],
 )  # fmt: skip
-def test_real_captures(
+def test_label_and_diagnostics_of_real_captures(
     shared_traces: Path, folder: str, label: str, diagnostics: list[tuple[str, str]]
 ) -> None:
     trace = real_trace(shared_traces / folder)
     assert environment(session(trace))["label"] == label
-    assert ids(trace) == diagnostics
+    assert ids_and_severities(trace) == diagnostics
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_waiting_for_other_hosts_is_noted_instead() -> None:
     hosts = [{"steps": 10, "waits_ps": 280 * MS}, {"steps": 10, "waits_ps": 4 * MS}]
     text = "60.0 ms: busy per step and core, 14.2 of it waits"
     assert figure_texts(step_idle_row(stall_ps=15 * MS), hosts)["work"] == text
-    alone = [{"steps": 10, "waits_ps": None}]
-    assert figure_texts(step_idle_row(), alone)["work"] == "60.0 ms: device work per step and core"
+    single_host = [{"steps": 10, "waits_ps": None}]
+    assert figure_texts(step_idle_row(), single_host)["work"] == "60.0 ms: device work per step and core"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tb_xla_insights.trace.model import Trace
 
 
 def core(*ops: tuple[str, float, float], name: str = "TPU:0") -> Core:
-    """A core that runs one program from 0 to 1000 with these ops."""
+    """A core that runs one program from 0 to 1000 us with these ops."""
     return Core([event(*op) for op in ops], [event("train(7)", 0, 1000)], name)
 
 

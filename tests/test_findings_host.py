@@ -234,17 +234,19 @@ def two_hosts() -> SessionTrace:
 
 
 def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
-    both = two_hosts()
-    steps = steps_report(both)
-    finding = {finding["id"]: finding for finding in session_report(both)["findings"]}["input_bound"]
+    trained = two_hosts()
+    steps = steps_report(trained)
+    finding = {finding["id"]: finding for finding in session_report(trained)["findings"]}["input_bound"]
     assert finding["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
-    alone: list[Any] = [
+    steps_if_fixed: list[Any] = [
         {finding["id"]: finding for finding in findings_report(session(trace))["findings"]}["input_bound"][
             "step_if_fixed_ps"
         ]
-        for trace in both.traces
+        for trace in trained.traces
     ]
-    assert finding["step_if_fixed_ps"] == pytest.approx((4 * alone[0] + 3 * alone[1]) / 7, abs=1)
+    assert finding["step_if_fixed_ps"] == pytest.approx(
+        (4 * steps_if_fixed[0] + 3 * steps_if_fixed[1]) / 7, abs=1
+    )
 
 
 def test_the_detail_has_the_time_of_a_batch() -> None:

@@ -86,8 +86,8 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
     mistake = finding("early_sync")
     mistakes = {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
     report = {"findings": [limit, mistake], "mistakes": mistakes}
-    more = more_to_gain(gap(1000), {"early_sync": 900}, report)
-    assert more.replace("\u202f", " ") == (
+    sentence = more_to_gain(gap(1000), {"early_sync": 900}, report)
+    assert sentence.replace("\u202f", " ") == (
         "There is more to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
     )
     assert not more_to_gain(gap(1000), {"tracing_bound": 900}, report)

@@ -119,8 +119,8 @@ class TestGaps:
                     if gap["device"] == row["id"]:
                         start, end = gap["start_ps"], gap["start_ps"] + gap["duration_ps"]
                         time[gap["cause"]] += max(0, min(end, high) - max(start, low))
-                most = max(CLASSES, key=lambda name: time[name])
-                expected = f"{CLASSES.index(most):x}" if time[most] else "f"
+                longest_class = max(CLASSES, key=lambda name: time[name])
+                expected = f"{CLASSES.index(longest_class):x}" if time[longest_class] else "f"
                 assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
@@ -140,11 +140,11 @@ class TestGaps:
         first = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
         second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
         capture_session = session(capture(first, second))
-        together = {
+        all_cores_idle_ps = {
             (gap_item["device"], gap_item["start_ps"] // US): gap_item["all_cores_idle_ps"]
             for gap_item in gap_views.gaps(capture_session)["items"]
         }
-        assert together == {
+        assert all_cores_idle_ps == {
             ("vm/TPU:0", 20): 20 * US,
             ("vm/TPU:0", 100): 40 * US,
             ("vm/TPU:1", 40): 60 * US,
@@ -161,8 +161,8 @@ class TestGaps:
         )
         # The other core has the same gap: the page counts such gaps, so the sentence does not repeat it.
         assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
-        alone = Core([("a", 0, 149 * US)], name="TPU:1")
-        sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
+        busy_core = Core([("a", 0, 149 * US)], name="TPU:1")
+        sentence = gap_views.gap(session(capture(first, busy_core)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" At any time, at least one other core of the host works.")
         single = session(capture(first))
         assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}

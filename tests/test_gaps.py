@@ -40,12 +40,16 @@ def captures(draw: st.DrawFn) -> Trace:
         return list(zip(edges[::2], edges[1::2], strict=False))
 
     names = st.sampled_from(["forward", "data_loading", "StepMarker", "TensorCollectionBarrier"])
-    host = [event(draw(names), a, b - a) for a, b in intervals(5)]
+    host = [event(draw(names), start, end - start) for start, end in intervals(5)]
     cores = []
     for number in range(draw(st.integers(1, 2))):
         runs = intervals(4)
-        ops = [event("fusion", a + d, max(0, b - a - d)) for a, b in runs for d in [draw(st.integers(0, 3))]]
-        cores.append(Core(ops, [event("f(1)", a, b - a) for a, b in runs], f"TPU:{number}"))
+        ops = []
+        for start, end in runs:
+            delay = draw(st.integers(0, 3))
+            ops.append(event("fusion", start + delay, max(0, end - start - delay)))
+        modules = [event("f(1)", start, end - start) for start, end in runs]
+        cores.append(Core(ops, modules, f"TPU:{number}"))
     return capture(thread("python", event("start", 0, 1), *host, role="driving"), *cores)
 
 
@@ -60,27 +64,30 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     for device in trace.devices:
         start, end = (instant // US for instant in device.span_ps)
         busy = {
-            t
-            for a, b in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
-            for t in range(a // US, b // US)
+            instant
+            for op_start, op_end in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
+            for instant in range(op_start // US, op_end // US)
         }
-        idles.append([t for t in range(start, end) if t not in busy])
+        idles.append([instant for instant in range(start, end) if instant not in busy])
     work, expected = [], []
     for device, idle_us in zip(trace.devices, idles, strict=True):
         start, end = (instant // US for instant in device.span_ps)
         work.append(set(range(start, end)) - set(idle_us))
     for number, idle_us in enumerate(idles):
-        cells = set(idle_us)
-        for start in [t for t in idle_us if t - 1 not in cells]:
+        idle_instants = set(idle_us)
+        for start in [instant for instant in idle_us if instant - 1 not in idle_instants]:
             end = start
-            while end in cells:
+            while end in idle_instants:
                 end += 1
             if end - start >= 10:
-                shares = {
+                by_class_us = {
                     name: classes[start:end].count(name) for name in CLASSES if name in classes[start:end]
                 }
-                together = sum(not any(t in times for times in work) for t in range(start, end))
-                expected.append((number, start, end, shares, together))
+                all_cores_idle_us = sum(
+                    not any(instant in work_instants for work_instants in work)
+                    for instant in range(start, end)
+                )
+                expected.append((number, start, end, by_class_us, all_cores_idle_us))
     listed = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
          {name: time // US for name, time in times_by_class(gaps.by_class_ps[i]).items()},
@@ -111,7 +118,7 @@ def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -
     cover = covered_times(segments.start_ps, segments.end_ps, start, end)
     assert cover.tolist() == [
         int((part.end_ps - part.start_ps).sum())
-        for part in (segments.clipped(int(a), int(b)) for a, b in zip(start, end, strict=True))
+        for part in (segments.clipped(*window) for window in zip(start.tolist(), end.tolist(), strict=True))
     ]
 
 
@@ -174,7 +181,7 @@ def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
     assert (inside["kind"], inside["cause"]) == (
         "queued",
         "wait",
-    )  # the op after it belongs to the run before it
+    )  # the op after the gap belongs to the run before the gap
     assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
 
 

@@ -1,4 +1,4 @@
-"""A logdir in a bucket of Google's: gcsfs, and an emulator of the store on loopback."""
+"""A logdir in a bucket of Google Cloud Storage: gcsfs reads it from an emulator on loopback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def access() -> Iterator[dict[str, str]]:
     environment = os.environ | {
         "STORAGE_EMULATOR_HOST": address,
         "FSSPEC_GS_TOKEN": "anon",
-        # Otherwise gcsfs asks for a minute for the kind of bucket, with a request that the emulator does not know.
+        # Otherwise gcsfs asks for a minute which kind of bucket it is, with a request that the emulator does not know.
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
     }
     command = [sys.executable, "-m", "gcp_storage_emulator", "start", "-M", "-H", "127.0.0.1"]

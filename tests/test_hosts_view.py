@@ -107,13 +107,13 @@ def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
 
 
 def test_states_without_arrivals() -> None:
-    alone = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, delays=())))
-    assert (alone["state"], alone["late_us"]) == ("one_host", [])
-    assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
-    assert alone["cores"]
+    one_host = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, delays=())))
+    assert (one_host["state"], one_host["late_us"]) == ("one_host", [])
+    assert one_host["verdict"]["text"].startswith("One host: there are no others to wait for.")
+    assert one_host["cores"]
     one_of_many = hosts_view(compare_pod(replace(SMALL, hosts=1, cores=4, delays=())), hosts_total=16)
     assert one_of_many["verdict"]["text"].startswith("One of 16 hosts has been read")
-    assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
+    assert [row["id"] for row in one_host["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     unrelated = hosts_view(
         compare_pod(replace(SMALL, module_names={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 
-spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=8)
+SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=8)
 
 
 def union_of_spans(spans: list[tuple[int, int]]) -> Intervals:
@@ -21,11 +21,11 @@ def instants(intervals: Intervals) -> set[int]:
     return {instant for start, end in pairs for instant in range(start, end)}
 
 
-@given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
+@given(SPANS, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
 def test_gaps_of_at_least_a_length(
-    parts: list[tuple[int, int]], start: int, end: int, min_length: int
+    spans: list[tuple[int, int]], start: int, end: int, min_length: int
 ) -> None:
-    intervals = union_of_spans(parts)
+    intervals = union_of_spans(spans)
     gaps = intervals.gaps(start, end)
     assert instants(gaps) == set(range(start, end)) - instants(intervals)
     is_long = gaps.end_ps - gaps.start_ps >= min_length
@@ -34,7 +34,7 @@ def test_gaps_of_at_least_a_length(
     assert long_gaps.end_ps.tolist() == gaps.end_ps[is_long].tolist()
 
 
-@given(st.lists(spans, max_size=4))
+@given(st.lists(SPANS, max_size=4))
 def test_union_has_the_instants_of_its_parts_and_separate_intervals(
     parts: list[list[tuple[int, int]]],
 ) -> None:

@@ -1,4 +1,4 @@
-"""Kernels: the arrays that they accept, and their compilation."""
+"""Kernels: the arrays that they accept, varints, tables of ids, and compilation."""
 
 from __future__ import annotations
 

@@ -66,15 +66,13 @@ def test_call_sync_and_step_of_each_run(flows: bool, key: bool) -> None:
 def test_keys_are_more_reliable_than_order() -> None:
     """Runs of two queues may overtake each other."""
     loop = two_steps(flows=False)
-    loop.runs[0][1], loop.runs[0][2] = (
-        (name, *loop.runs[0][index][1:3], stats)
-        for index, (name, _, _, stats) in ((2, loop.runs[0][1]), (1, loop.runs[0][2]))
-    )
+    _, (name, start, duration, stats), (overtaking_name, *times, overtaking_stats), _ = loop.runs[0]
+    loop.runs[0][1:3] = [(name, *times, stats), (overtaking_name, start, duration, overtaking_stats)]
     launches = find_launches(loop.trace())
     assert launches.runs.launch.tolist() == [0, 2, 1, 3]
 
 
-def test_launch_from_a_backward_passs_thread() -> None:
+def test_launch_from_the_thread_of_a_backward_pass() -> None:
     loop = Tpu()
     loop.step(0, 100, 1)
     loop.on_main("backward", 10, 80)
@@ -202,9 +200,9 @@ def without_flows(trace: Trace) -> Trace:
     return trace
 
 
-@pytest.mark.parametrize("run", DEMOS)
-def test_order_agrees_with_flows(run: str) -> None:
-    by_flow, by_order = find_launches(demo(run)), find_launches(without_flows(demo(run)))
+@pytest.mark.parametrize("name", DEMOS)
+def test_order_agrees_with_flows(name: str) -> None:
+    by_flow, by_order = find_launches(demo(name)), find_launches(without_flows(demo(name)))
     for column in ("row", "sync", "marker", "step", "kind", "program"):
         assert getattr(by_order, column).tolist() == getattr(by_flow, column).tolist(), column
     assert by_order.runs.launch.tolist() == by_flow.runs.launch.tolist()
@@ -247,7 +245,7 @@ def test_every_run_of_a_real_tpu_is_joined(shared_traces: Path) -> None:
     assert (joins(launches), len(launches)) == ({"exact": 414}, 105)
 
 
-PER_STEP = {
+LAUNCHES_PER_STEP = {
     "tiny_baseline": 1, "tiny_nodebug": 1, "tiny_coldstart": 1, "tiny_dynamic": 1, "tiny_mp_loader": 1,
     "tiny_slow_input": 1, "tiny_server": 1, "baseline_session_debug": 1, "baseline_server_level1": 1,
     "lazy_train_session": 1, "multihost_server_debug": 1, "spmd_fsdp_debug": 1, "tiny_early_item": 3,
@@ -255,12 +253,12 @@ PER_STEP = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scenario", PER_STEP)
+@pytest.mark.parametrize("scenario", LAUNCHES_PER_STEP)
 def test_launches_per_step_of_real_runs(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
     launches = find_launches(trace)
     counts = np.bincount(launches.step[launches.step >= 0], minlength=len(find_steps(trace)))
-    assert counts.tolist() == [PER_STEP[scenario]] * len(find_steps(trace))
+    assert counts.tolist() == [LAUNCHES_PER_STEP[scenario]] * len(find_steps(trace))
     assert (launches.runs.launch >= 0).all()
 
 

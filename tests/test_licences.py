@@ -19,8 +19,8 @@ FREE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0",
     "PSF-2.0", "Zlib",
 }  # fmt: skip
-"""Licences that require a notice with copies of the code, and MPL-2.0 the source of changed files. The project only
-installs the packages."""
+"""Licences that require at most a notice with copies of the code; MPL-2.0 also requires the source of changed files.
+The project only installs the packages."""
 
 OLDER_NAMES = {
     "3-Clause BSD License": "BSD-3-Clause",

@@ -96,7 +96,9 @@ def test_new_content_of_the_same_size_and_time_is_detected(path: Path, store: St
 
 
 @pytest.mark.parametrize("time_ns", [1, 4 * 10**18])
-def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Store, time_ns: int) -> None:
+def test_a_replaced_capture_is_noticed_whatever_its_time_stamp(
+    path: Path, store: Store, time_ns: int
+) -> None:
     store.loaded(SESSION)
     replace(path, 5)
     os.utime(path, ns=(time_ns, time_ns))
@@ -135,7 +137,7 @@ def test_a_session_that_is_read_again_from_the_same_files_keeps_its_fingerprint(
     assert store.loaded(SESSION, fingerprint=fingerprint)
 
 
-def test_a_missing_session_is_an_error_and_is_read_once_it_is_back(path: Path, store: Store) -> None:
+def test_a_missing_session_is_an_error_and_is_read_when_it_is_back(path: Path, store: Store) -> None:
     store.listing.refresh(wait=None)
     moved = path.parent.rename(path.parents[1] / "moved")
     with pytest.raises(InputError, match="no such file; check the path"):
@@ -167,18 +169,18 @@ def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: S
     assert (steps_of(store), steps_of(second_store)) == (3, 5)
 
 
-def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:
+def test_a_host_whose_file_differs_from_that_of_the_report_is_not_shown(tmp_path: Path) -> None:
     directory = write_session(tmp_path / "plugins/profile/s", "a", "b", "c")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert isinstance(loaded, Pod)
     for host in "abc":
         replace(directory / f"{host}.xplane.pb", 5)
-    (last,) = set(range(3)) - set(loaded.choose(None).trace.numbers)
-    assert loaded.choose([str(last)]).trace.traces == []
+    (unread,) = set(range(3)) - set(loaded.choose(None).trace.numbers)
+    assert loaded.choose([str(unread)]).trace.traces == []
     with pytest.raises(
         InputError, match=r"its trace cannot be shown: .*the file has changed since it was read"
     ):
-        loaded.choose([str(last)], strict=True)
+        loaded.choose([str(unread)], strict=True)
 
 
 @contextmanager
@@ -201,7 +203,9 @@ def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     assert np.array(progress.snapshot()).shape == (2, 2)
 
 
-def test_a_full_disk_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_file_that_cannot_be_written_is_a_one_line_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.spool._MAX_MEMORY_BYTES", 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with (

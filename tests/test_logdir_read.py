@@ -73,15 +73,12 @@ def test_if_all_hosts_fail_the_error_is_that_of_the_first(session: SessionFiles)
 
 
 def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
-    ready: list[str] = []
     readings = initial_readings(session)
 
-    def stop() -> bool:
-        """True as soon as one host is read."""
-        ready[:] = [reading.name for reading in readings if reading.state == "ready"]
-        return bool(ready)
+    def is_one_ready() -> bool:
+        return any(reading.state == "ready" for reading in readings)
 
-    trace = read_session(session, load_catalog(), readings, stop)
+    trace = read_session(session, load_catalog(), readings, is_one_ready)
     names = [host.host for host in trace.traces]
     assert names
     assert len(names) < 5
@@ -91,7 +88,7 @@ def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
 
 def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> None:
     with pytest.raises(InputError, match="not read, because reading was stopped"):
-        read_session(session, load_catalog(), stop=lambda: True)
+        read_session(session, load_catalog(), should_stop=lambda: True)
 
 
 def test_a_bug_in_the_reader_is_a_one_line_error(

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import fsspec
 import pytest
+from fsspec.registry import known_implementations
 from helpers import ordinary_user
 
 from tb_xla_insights.cli.main import main
@@ -23,6 +24,9 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 
 STAMP = "2026_01_01_00_00_0"
+"""The name of a session, without its last digit."""
+UNREADABLE = 0o700 if os.geteuid() == 0 else 0
+"""The mode of a directory that `ordinary_user` cannot read."""
 
 
 def capture(directory: Path, host: str = "vm", content: bytes = b"") -> Path:
@@ -48,7 +52,7 @@ def names(*logdirs: Root) -> list[str]:
     return [session.name for session in find_sessions(logdirs)]
 
 
-def test_names_are_the_stock_plugin_s(tmp_path: Path) -> None:
+def test_names_are_those_of_the_stock_plugin(tmp_path: Path) -> None:
     """The names that `generate_runs` of xprof 2.24 returns for the same tree."""
     capture(tmp_path / "plugins/profile" / f"{STAMP}1")
     capture(tmp_path / "train/plugins/profile" / f"{STAMP}3")
@@ -164,13 +168,13 @@ def test_a_logdir_spec_names_groups(spec: str, expected: list[Root]) -> None:
     assert roots("", spec) == expected
 
 
-def test_a_logdir_is_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_logdir_is_one_directory_and_precedes_a_spec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/reader")
     assert roots("~/logs/") == [Root("/home/reader/logs")]
     assert roots("file:///x,y", "a:/z") == [Root("/x,y")]
 
 
-def test_groups_lead_the_names(tmp_path: Path) -> None:
+def test_names_begin_with_their_group(tmp_path: Path) -> None:
     capture(tmp_path / "x/plugins/profile/s")
     capture(tmp_path / "y/run/plugins/profile/s")
     assert sorted(names(Root(str(tmp_path / "x"), "a"), Root(str(tmp_path / "y"), "b"))) == ["a/s", "b/run/s"]
@@ -206,7 +210,7 @@ def test_a_remote_logdir_reads_like_a_local_one(bucket: str) -> None:
 
 
 def test_a_date_before_1970_is_an_unknown_time(bucket: str) -> None:
-    """As of stores that send the year 1."""
+    """Some stores send the year 1."""
     for file in fsspec.filesystem("memory").store.values():
         file.created = datetime(1, 1, 1, tzinfo=UTC)
     assert {session.modified_unix_ns for session in find_sessions([Root(bucket)])} == {0}
@@ -220,9 +224,12 @@ def test_every_way_to_name_a_remote_session(bucket: str) -> None:
         resolve(f"{bucket}/nowhere")
 
 
-def test_a_url_without_an_installed_file_system_names_the_package() -> None:
-    with pytest.raises(InputError, match=r"^nothing://x: "):
-        find_sessions([Root("nothing://x")])
+def test_an_error_about_a_missing_file_system_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    implementation = {"class": "absent.FileSystem", "err": "Install absent to read it"}
+    monkeypatch.setitem(known_implementations, "absent", implementation)
+    for url, message in (("absent://x", r".*Install absent to read it"), ("nothing://x", "")):
+        with pytest.raises(InputError, match=rf"^{url}: {message}"):
+            find_sessions([Root(url)])
 
 
 def name_and_hosts(session: SessionFiles) -> tuple[str, list[str]]:
@@ -248,20 +255,16 @@ def test_a_capture_outside_a_logdir_names_its_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "s"])
-def test_an_empty_path_is_an_error_that_names_it(tmp_path: Path, name: str | None) -> None:
-    with pytest.raises(InputError, match="no such file or directory"):
+def test_an_error_about_a_path_without_sessions_names_it(tmp_path: Path, name: str | None) -> None:
+    with pytest.raises(InputError, match=f"^{tmp_path}/missing: no such file or directory"):
         resolve(str(tmp_path / "missing"), name)
-    with pytest.raises(InputError, match="no profile under this directory"):
+    with pytest.raises(InputError, match=f"^{tmp_path}: no profile under this directory"):
         resolve(str(tmp_path), name)
 
 
-def test_unreadable_directories_are_named_if_there_are_no_sessions(
-    public_directory: Path,
-) -> None:
+def test_unreadable_directories_are_named_if_there_are_no_sessions(public_directory: Path) -> None:
     for run in ("a", "b"):
-        capture(public_directory / run / "plugins/profile/s").parents[3].chmod(
-            0o700 if os.geteuid() == 0 else 0
-        )
+        capture(public_directory / run / "plugins/profile/s").parents[3].chmod(UNREADABLE)
     with ordinary_user(), pytest.raises(InputError) as error:
         resolve(str(public_directory))
     assert str(error.value) == (
@@ -273,11 +276,11 @@ def test_unreadable_directories_are_named_if_there_are_no_sessions(
 def test_a_session_without_permission_hides_no_other(public_directory: Path) -> None:
     for session in (f"{STAMP}1", f"{STAMP}2"):
         capture(public_directory / "plugins/profile" / session)
-    (public_directory / "plugins/profile" / f"{STAMP}2").chmod(0o700 if os.geteuid() == 0 else 0)
+    hidden = public_directory / "plugins/profile" / f"{STAMP}2"
+    hidden.chmod(UNREADABLE)
     with ordinary_user():
         listed = list_sessions([Root(str(public_directory))])
     assert [session.name for session in listed.sessions] == [f"{STAMP}1"]
-    hidden = public_directory / "plugins/profile" / f"{STAMP}2"
     assert listed.note == f"Sessions may be missing: {hidden} is not readable for this user; permit reading."
 
 
@@ -286,7 +289,7 @@ def test_unreadable_directories_are_named_with_the_sessions(
 ) -> None:
     capture(public_directory / "plugins/profile" / f"{STAMP}1")
     for run in ("a", "b"):
-        (public_directory / run).mkdir(mode=0o700 if os.geteuid() == 0 else 0)
+        (public_directory / run).mkdir(mode=UNREADABLE)
     listing = Listing([Root(str(public_directory))])
     with ordinary_user():
         answer = Routes(listing, cast(Any, None)).sessions(Arguments("sessions", {}))
@@ -298,9 +301,9 @@ def test_unreadable_directories_are_named_with_the_sessions(
         assert (document["note"], [row["name"] for row in document["sessions"]]) == (note, [f"{STAMP}1"])
 
 
-def test_a_session_s_directory_without_permission_is_one_line(public_directory: Path) -> None:
+def test_an_unreadable_session_directory_is_an_error_with_the_remedy(public_directory: Path) -> None:
     session = capture(public_directory / "plugins/profile/s").parent
-    session.chmod(0o700 if os.geteuid() == 0 else 0)
+    session.chmod(UNREADABLE)
     with (
         ordinary_user(),
         pytest.raises(InputError, match="permission denied; make it readable for this user"),

@@ -30,19 +30,21 @@ OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
 
 class Opener:
-    """Opens sessions of a given size once `may_go_on` is set, and records their names."""
+    """Opens sessions of a given size once `may_go_on` is set. Records the names of requested and of opened ones."""
 
     def __init__(self, size: int = 10) -> None:
         self.size = size
         self.may_go_on = threading.Event()
         self.may_go_on.set()
+        self.requested: list[str] = []
         self.opened: list[str] = []
 
     def __call__(self, load: Load) -> LoadedHosts:
+        self.requested.append(load.files.name)
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         trace: Any = SimpleNamespace()
-        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
+        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.is_stopped}
         return LoadedHosts(load.files, trace, trace, report)
 
 
@@ -73,8 +75,8 @@ def test_a_reload_reads_again_but_never_twice_at_a_time(logdir: Path) -> None:
     store = store_of(logdir, session_opener)
     first = store.loaded(OLD)
     session_opener.may_go_on.clear()
-    again = store.load(OLD, reload=True)
-    assert store.load(OLD, reload=True) is again
+    reload = store.load(OLD, reload=True)
+    assert store.load(OLD, reload=True) is reload
     session_opener.may_go_on.set()
     assert store.loaded(OLD) is not first
     assert session_opener.opened == [OLD, OLD]
@@ -148,11 +150,14 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
     session_opener = Opener()
     session_opener.may_go_on.clear()
     store = store_of(logdir, session_opener, budget=max(sizes.values()))
-    first, second = store.load(OLD), store.load(NEW)
-    assert not first.wait(0)
-    assert not second.wait(0)
-    second.stop()  # readers that wait for memory are notified
-    assert store.stop(NEW)
+    first = store.load(OLD)
+    while not session_opener.requested:
+        first.wait(0.01)
+    second = store.load(NEW)
+    while not store._memory_gate._waiting and len(session_opener.requested) < 2:
+        second.wait(0.01)
+    assert session_opener.requested == [OLD]
+    assert store.stop(NEW)  # notifies readers that wait for memory
     session_opener.may_go_on.set()
     assert cast(Any, store.loaded(NEW)).report["stopped"]
     assert not cast(Any, store.loaded(OLD)).report["stopped"]
@@ -255,21 +260,20 @@ def test_reading_building_and_drawing_have_shares_of_the_progress(logdir: Path) 
     first, second = load.readings
     first.update(200, 400)
     second.bytes = 400
-    assert after(0) == ("reading", 0.0875, None)  # a guess
+    assert after(0) == ("reading", 0.0875, None)  # too early to estimate the time left
     assert after(2) == ("reading", 0.0875, 20.9)
     assert [host["state"] for host in load.progress()["hosts"]] == ["reading", "waiting"]
     first.update(400, 400)
     assert after(0) == ("reading", 0.175, 9.4)
     second.update(400, 400)
-    assert after(2)[:2] == ("building", 0.4597)  # the first of them has built for a while
+    assert after(2)[:2] == ("building", 0.4597)  # the first host has built for a while
     first.state = second.state = "ready"
     assert after(0)[:2] == ("building", 0.6)
     load.stage_progress.begin_drawing()
-    parts = [after(1)[:2] for _ in range(10)]
-    assert {stage for stage, _ in parts} == {"drawing"}
-    assert sorted(parts) == parts
-    assert len(set(parts)) == 10
-    assert 0.6 < parts[0][1] < parts[-1][1] < 1
+    stages, shares = zip(*(after(1)[:2] for _ in range(10)), strict=True)
+    assert set(stages) == {"drawing"}
+    assert sorted(set(shares)) == list(shares)
+    assert 0.6 < shares[0] < shares[-1] < 1
     assert after(0)[2] < 1
 
 
@@ -277,7 +281,9 @@ def test_the_default_budget_is_a_share_of_memory() -> None:
     assert default_budget() >= 512 << 20
 
 
-def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_is_shared_and_not_repeated_within_a_second(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listings, now, may_go_on = [], [0.0], threading.Event()
 
     def slow_list(roots: Any) -> Any:
@@ -321,10 +327,20 @@ def test_an_empty_logdir_is_reported(tmp_path: Path) -> None:
     assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
 
 
-def test_sessions_stay_listed_when_a_refresh_fails() -> None:
+def test_a_logdir_that_cannot_be_listed_is_reported() -> None:
     listing = Listing([Root("nothing://x")])
     assert listing.refresh(wait=None) == ()
     assert str(listing.message).startswith("nothing://x: ")
+
+
+def test_sessions_stay_listed_when_a_refresh_fails(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = Listing([Root(str(logdir))])
+    sessions = listing.refresh(wait=None)
+    refuse = raising(InputError("gs://x: access refused"))
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", refuse)
+    assert listing.refresh(wait=None, max_age=0) == sessions
+    assert [session.name for session in sessions] == [NEW, OLD]
+    assert listing.message == "gs://x: access refused"
 
 
 def test_a_reader_whose_wait_fails_does_not_hold_up_later_ones() -> None:

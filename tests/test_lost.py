@@ -27,23 +27,23 @@ def one_step(tmp_path: Path, *ops: tuple[str, int, str], hlo: bytes | None = Non
     return training(tmp_path, [Step(PHASES, [(950_000, ops)])], hlo)
 
 
-def lost(session: SessionTrace) -> dict[str, str]:
+def lost_reasons(loaded: SessionTrace) -> dict[str, str]:
     return {
         path.removeprefix("Training_Step/"): reason
-        for path, reason in lost_annotations(session.traces[0]).items()
+        for path, reason in lost_annotations(loaded.traces[0]).items()
     }
 
 
-def lost_finding(traced: SessionTrace) -> Finding | None:
+def lost_finding(loaded: SessionTrace) -> Finding | None:
     """The finding about lost annotations."""
     return next(
-        (finding for finding in find_findings(traced) if finding.id == "annotations_not_propagated"), None
+        (finding for finding in find_findings(loaded) if finding.id == "annotations_not_propagated"), None
     )
 
 
 def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("dot.1", 60, FORWARD), ("dot.2", 40, BARE))
-    assert lost(loaded) == {
+    assert lost_reasons(loaded) == {
         "data_loading": "no ops of its own",
         "backward": "autograd thread",
         "update": "no ops of its own",
@@ -58,7 +58,7 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("dot.1", 60, FORWARD))
-    assert lost(loaded)["backward"] == "no ops of its own"
+    assert lost_reasons(loaded)["backward"] == "no ops of its own"
     assert lost_finding(loaded) is None
 
 
@@ -81,8 +81,8 @@ def test_a_backward_pass_is_recognised_by_its_thread() -> None:
 def test_flag_off(tmp_path: Path) -> None:
     hlo = module([Instruction(1, "dot.1", "dot"), Instruction(2, "fusion.2", "fusion")])
     loaded = one_step(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
-    assert set(lost(loaded).values()) == {"flag off"}
-    assert len(lost(loaded)) == 5
+    assert set(lost_reasons(loaded).values()) == {"flag off"}
+    assert len(lost_reasons(loaded)) == 5
     finding = lost_finding(loaded)
     assert finding is not None
     assert "XLA_HLO_DEBUG=1" in finding.advice
@@ -95,7 +95,7 @@ def test_flag_off(tmp_path: Path) -> None:
 
 def test_an_unreadable_program_does_not_imply_that_the_flag_was_off(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
-    assert lost(loaded) == {}
+    assert lost_reasons(loaded) == {}
     assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded)] == ["warning"]
 
 
@@ -105,7 +105,7 @@ def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
         Instruction(1, "p0.1", "parameter", data), Instruction(2, "bitcast.1", "bitcast", data, operands=[1]),
         Instruction(3, "add.7", "add", work), Instruction(4, "dot.1", "dot", FORWARD.split(":")[0]),
     ])  # fmt: skip
-    assert lost(one_step(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
+    assert lost_reasons(one_step(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
         "data_loading": "no ops of its own",
         "backward": "no ops of its own",
         "update": "optimised away",
@@ -172,4 +172,4 @@ def test_annotations_of_unreadable_programs_are_not_reported_as_without_ops(tmp_
     loaded = one_step(
         tmp_path, ("dot.1", 60, FORWARD), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff"
     )
-    assert lost(loaded) == {"backward": "autograd thread"}
+    assert lost_reasons(loaded) == {"backward": "autograd thread"}

@@ -85,16 +85,15 @@ def findings_by_id(*summaries: HostSummary) -> dict[str, Row]:
 
 class TestFindings:
     def test_a_finding_of_most_hosts_has_the_texts_of_the_median_host(self) -> None:
-        row = findings_by_id(
+        finding = findings_by_id(
             *(with_findings(f"w-{n}", ("early_sync", gain)) for n, gain in enumerate((0.1, 0.5, 0.3)))
-        )
-        finding = row["early_sync"]
+        )["early_sync"]
         assert finding["title"] == "early_sync of w-2"
         assert finding["detail"] == "Evidence of w-2 (w-2, the median of 3 hosts)."
         assert finding["gain"] == pytest.approx(0.3)
         assert finding["step_if_fixed_ps"] == 70
         assert finding["cost_ps"] == 30
-        assert finding["severity"] == "critical" if finding["gain"] >= 0.3 else "warning"
+        assert finding["severity"] == ("critical" if finding["gain"] >= 0.3 else "warning")
 
     def test_a_finding_of_few_hosts_has_the_texts_of_the_worst_host(self) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(6)]
@@ -119,9 +118,9 @@ class TestFindings:
             with_findings("w", ("early_sync", 0.4)),
             with_findings("w", ("early_sync", 0.2)),
             with_findings("w"),
-        )
-        assert finding["early_sync"]["gain"] == pytest.approx(0.2)
-        assert finding["early_sync"]["evidence"]["hosts"] == 2
+        )["early_sync"]
+        assert finding["gain"] == pytest.approx(0.2)
+        assert finding["evidence"]["hosts"] == 2
 
     def test_hosts_are_weighted_by_the_time_of_their_steps(self) -> None:
         many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
@@ -144,7 +143,7 @@ class TestFindings:
         (window,) = findings_by_id(with_findings("a"), later)["early_sync"]["windows"]
         assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
 
-    def test_a_limit_of_few_hosts_keeps_the_steps_of_the_others(self) -> None:
+    def test_removing_a_limit_of_few_hosts_shortens_only_their_steps(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
         assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
 
@@ -166,10 +165,10 @@ class TestFindings:
         assert "device_bound" not in findings_by_id(*bound, with_findings("w-10", ("early_sync", 0.2)))
 
 
-def merged_diagnostics(*lines: tuple[str, str]) -> list[Row]:
-    """The merged diagnostics of hosts with one diagnostic each."""
+def merged_diagnostics(*diagnostics: tuple[str, str]) -> list[Row]:
+    """The merged diagnostics of hosts with one diagnostic each, given as (host, message)."""
     summaries = []
-    for host, message in lines:
+    for host, message in diagnostics:
         summary = with_findings(host)
         summary.document["diagnostics"] = [{"id": "partial_steps", "severity": "info", "message": message}]
         summaries.append(summary)
@@ -179,8 +178,6 @@ def merged_diagnostics(*lines: tuple[str, str]) -> list[Row]:
 
 class TestDiagnostics:
     def test_a_diagnostic_of_one_host_names_it(self) -> None:
-        rows = merged([with_findings("a"), with_findings("b")])["diagnostics"]
-        assert [row["message"].endswith("(on both hosts)") for row in rows] == [True] * len(rows)
         assert merged_diagnostics(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
             "id": "partial_steps", "severity": "info", "message": "1 step is cut.", "host": "a",
         }  # fmt: skip
@@ -190,6 +187,8 @@ class TestDiagnostics:
         assert rows[0]["message"] == "2 steps are cut. (on 5 of 6 hosts)"
         assert rows[0]["hosts"] == 5
         assert "host" not in rows[0]
+        rows = merged_diagnostics(("a", "2 steps are cut."), ("b", "2 steps are cut."))
+        assert [row["message"] for row in rows] == ["2 steps are cut. (on both hosts)"]
 
     def test_diagnostics_that_differ_in_numbers_alone_are_merged(self) -> None:
         rows = merged_diagnostics(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
@@ -217,7 +216,7 @@ class TestDiagnostics:
         ("count", "hosts_text"),
         [(2, "Both hosts run different work"), (5, "Each of 5 hosts runs different work")],
     )
-    def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, hosts_text: str) -> None:
+    def test_hosts_that_all_run_something_else_have_no_majority(self, count: int, hosts_text: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]
         for host, name in zip(hosts, "abcde", strict=False):
             host.document["steps"] = [step | {"name": name} for step in host.document["steps"]]
@@ -228,6 +227,6 @@ class TestDiagnostics:
         assert "the others" not in row["message"]
 
     @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])
-    def test_numbers_of_steps_may_differ_by_the_edges(self, steps: int, differs: bool) -> None:
+    def test_numbers_of_steps_may_differ_by_those_that_edges_cut(self, steps: int, differs: bool) -> None:
         hosts = [with_findings("a"), with_findings("b"), with_findings("c", steps=steps)]
         assert any(row["id"] == "hosts_differ" for row in merged(hosts)["diagnostics"]) == differs

@@ -53,7 +53,7 @@ def test_parent_and_own_time_are_as_defined(intervals: list[Interval]) -> None:
     assert parent == [innermost(rows, row) for row in range(len(rows))]
     for row, (start, end) in enumerate(rows):
         children = [rows[child] for child in range(len(rows)) if parent[child] == row]
-        covered = {t for a, b in children for t in range(a, b)}
+        covered = {instant for interval in children for instant in range(*interval)}
         assert own_ps[row] == end - start - len(covered)
 
 
@@ -63,7 +63,7 @@ def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
     rows = ordered(intervals)
     depth, parent, _ = nested(rows)
     for row in range(len(rows)):
-        assert depth[row] == 0 if row == 0 else depth[row] >= 0
+        assert (depth[row] == 0) if row == 0 else (depth[row] >= 0)
         assert parent[row] < 0 or depth[parent[row]] < depth[row]
         for earlier in range(row):
             if depth[earlier] == depth[row]:
@@ -75,10 +75,10 @@ def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
 def test_lines_nest_independently(first_line: list[Interval], second_line: list[Interval]) -> None:
     first, second = ordered(first_line), ordered(second_line)
     depth, parent, own_ps = nested(first, second)
-    alone = nested(first), nested(second)
-    assert depth == alone[0][0] + alone[1][0]
-    assert parent == alone[0][1] + [p + len(first) if p >= 0 else -1 for p in alone[1][1]]
-    assert own_ps == alone[0][2] + alone[1][2]
+    separate = nested(first), nested(second)
+    assert depth == separate[0][0] + separate[1][0]
+    assert parent == separate[0][1] + [row + len(first) if row >= 0 else -1 for row in separate[1][1]]
+    assert own_ps == separate[0][2] + separate[1][2]
 
 
 def test_deeper_than_any_call_stack() -> None:
@@ -88,14 +88,17 @@ def test_deeper_than_any_call_stack() -> None:
     assert parent == list(range(-1, count - 1))
     assert depth == [min(row, MAX_DEPTH) for row in range(count)]
     assert own_ps[: MAX_DEPTH - 1] == [2] * (MAX_DEPTH - 1)
-    after = [(9_000 + row, 9_001 + row) for row in range(990)]  # the outer ones are still open there
+    after = [(9_000 + row, 9_001 + row) for row in range(990)]  # the outer events are still open then
     _, parent, own_ps = nested([*rows, *after])
     assert parent[count:] == [1000 - row - 1 for row in range(990)]
     assert min(own_ps) >= 0
 
 
-def test_no_events_nest_to_no_events() -> None:
+def test_a_line_without_events() -> None:
     assert nested([]) == ([], [], [])
+
+
+def test_parents_of_instants_and_of_equal_or_overlapping_intervals() -> None:
     assert nested([(5, 5), (5, 5)])[1] == [-1, -1]
     assert nested([(0, 5), (0, 5)])[1] == [-1, 0]
     assert nested([(0, 5), (5, 5)])[1] == [-1, 0]

@@ -43,7 +43,7 @@ def one_step(tmp_path: Path, *phases: tuple[str, int]) -> SessionTrace:
     return training(tmp_path, [Step(PHASES, [(950_000, ops(*phases))])])
 
 
-def test_segments_of_one_phase_are_counted_per_run(tmp_path: Path) -> None:
+def test_consecutive_ops_of_one_phase_are_one_run(tmp_path: Path) -> None:
     body = [
         ("forward", 10),
         ("forward", 5),
@@ -150,7 +150,7 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 
 
-def test_segments_beyond_the_drawing_limit_are_joined(tmp_path: Path) -> None:
+def test_segments_beyond_the_drawing_limit_are_merged(tmp_path: Path) -> None:
     many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
     view = propagation_view(one_step(tmp_path, *many))
     strip = view["phase_rows"]["device"]
@@ -159,11 +159,11 @@ def test_segments_beyond_the_drawing_limit_are_joined(tmp_path: Path) -> None:
     assert sum(segment["device_ps"] for segment in strip) == sum(time for _, time in many)
 
 
-body = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=1, max_size=25)
+PHASE_TIMES = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=1, max_size=25)
 
 
 @settings(max_examples=30, deadline=None)
-@given(body)
+@given(PHASE_TIMES)
 def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as folder:
         orders = find_order(one_step(Path(folder), *phases).traces[0])
@@ -171,18 +171,19 @@ def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> Non
         assert orders == []
         return
     (order,) = orders
-    joined = [
-        (name, [time for _, time in segment]) for name, segment in groupby(phases, key=lambda phase: phase[0])
+    segments = [
+        (name, sum(time for _, time in segment))
+        for name, segment in groupby(phases, key=lambda phase: phase[0])
     ]
-    assert order.sequence == [(name, sum(times)) for name, times in joined]
+    assert order.sequence == segments
     late_ps = sum(time for n, (name, time) in enumerate(phases)
                if name and any(ORDER.index(before) > ORDER.index(name) for before, _ in phases[:n]))  # fmt: skip
     assert order.inversion_share == late_ps / sum(time for _, time in phases)
 
 
 @settings(max_examples=20, deadline=None)
-@given(body, st.randoms(use_true_random=False))
-def test_inversion_does_not_depend_on_ops_within_a_segment(
+@given(PHASE_TIMES, st.randoms(use_true_random=False))
+def test_inversion_does_not_depend_on_the_order_of_ops_within_a_segment(
     phases: list[tuple[str, int]], random: object
 ) -> None:
     changed = []
@@ -228,7 +229,7 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
     assert {row["path"].rpartition("/")[2]: row["reason"] for row in view["lost"]} == TRUTH.lost_annotations
     assert view["order"]["runs"] == len(TRUTH.phase_order)
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
-    # FINISH_UPDATE is second.
+    # FINISH_UPDATE is second, so the runs of forward after it are late.
     late_ps = sum(time for name, time in TRUTH.phase_order[2:] if name == "forward")
     assert view["order"]["inversion_share"] == late_ps / TRUTH.run_ps
 

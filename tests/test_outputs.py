@@ -140,7 +140,7 @@ class TestReplacing:
             with replace_atomically(tmp_path / "out") as temporary:
                 assert set(tmp_path.iterdir()) == {temporary, written, recent}
 
-    def test_special_files_are_written_directly(
+    def test_a_file_to_which_this_process_prints_is_written_in_place(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         out = (tmp_path / "out").open("w")

@@ -15,7 +15,8 @@ MS = 10**9
 
 
 def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
-    """A host of 100 ms that compiles until its device's first run, and reads a value after the last one."""
+    """A host that compiles until its device's first run at `first`, and reads a value from the end of the last one at
+    `last` to `end`, in ms."""
     return capture(
         thread("python", ("XLAGraphExecutor::Compile", 0, first * MS),
                ("PjRtComputationClient::TransferFromDevice", last * MS, (end - last) * MS), role="driving"),
@@ -55,7 +56,7 @@ def test_stopping_the_profiler_is_not_part_of_the_training() -> None:
     assert (outside.after_ps, outside.session_ps, outside.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
 
 
-def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
+def test_the_first_and_the_last_run_of_all_hosts_bound_the_span() -> None:
     """Class times are sums of both hosts, so they add up to twice the duration."""
     outside = find_outside_span(session(host(30, 70, name="a"), host(20, 90, name="b")))
     assert outside is not None
@@ -64,7 +65,7 @@ def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
     assert outside.before[CLASS_INDEX["compile"]] == 40 * MS
 
 
-def test_a_session_without_device_work_has_none() -> None:
+def test_a_session_without_device_work_has_no_span() -> None:
     assert outside_span_report(session(capture(thread("python", ("forward", 0, 50))))) is None
 
 

@@ -152,7 +152,7 @@ def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: P
     assert is_packed(unpacked / "frontend")
 
 
-def test_without_npm_the_page_is_not_packed_and_the_build_warns(source: Path, tmp_path: Path) -> None:
+def test_if_npm_fails_the_page_is_not_packed_and_the_build_warns(source: Path, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
@@ -216,7 +216,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 
-def test_the_page_is_found_in_a_checkout_and_in_a_wheel() -> None:
+def test_the_page_is_found() -> None:
     assert (page_folder() / "index.js").is_file()
 
 

@@ -77,7 +77,7 @@ def module_closure(entry: Path) -> set[Path]:
     return visited
 
 
-def test_every_module_is_imported_at_once_or_with_a_view() -> None:
+def test_every_module_is_imported_with_the_first_load_or_with_a_view() -> None:
     page = page_folder().resolve()
     first_modules = module_closure(page / "index.js")
     views = imported(page / "frame/views.js", DYNAMIC_IMPORT)

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import loop
 
+import tb_xla_insights as xi
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.compare.pairs import SessionSteps, read_pairs, session_steps
 from tb_xla_insights.errors import InputError
 
-ISSUE = """model,first,second,third
+SPEED_UPS = """model,first,second,third
 resnet50,0.758,0.937,1.344
 resnet18,0.66,1.003,1.322
 BERT_pytorch,1.441,1.869,3.356
@@ -42,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_given_speed_ups(file: Path) -> None:
     """The sums of the columns, by hand: 8.315, 10.779, 15.467."""
-    file.write_text(ISSUE)
+    file.write_text(SPEED_UPS)
     table: Any = read_pairs(str(file), fail_on_session)
     assert table["columns"] == ["first", "second", "third"]
     assert [row["model"] for row in table["rows"]][:2] == ["resnet50", "resnet18"]
@@ -198,8 +199,6 @@ def test_the_step_time_of_a_session(tmp_path: Path) -> None:
     steps = session_steps(session(loop(steps=3).trace()))
     assert [step["duration_ps"] for step in steps.steps] == [1000 * 10**6] * 3
     assert steps.samples is None
-    import tb_xla_insights as xi
-
     path = write_session(tmp_path / "s", "vm")
     (path / RECORD_FILE).write_text('{"samples_per_step": 64}')
     steps = session_steps(xi.load(str(path)).trace)

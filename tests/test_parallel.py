@@ -43,14 +43,14 @@ def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.Monk
 
 def test_the_first_failure_is_raised_and_pending_tasks_are_dropped() -> None:
     begun: list[int] = []
-    failing: list[Callable[[], Any]] = [
+    tasks: list[Callable[[], Any]] = [
         partial(begun.append, 1),
         raising(KeyError("a")),
         raising(ValueError("b")),
         partial(begun.append, 2),
     ]
     with pytest.raises(KeyError, match="a"):
-        run_parallel(failing, threads=1)
+        run_parallel(tasks, threads=1)
     assert begun == [1]
 
 

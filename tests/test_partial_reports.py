@@ -13,7 +13,7 @@ from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
-    """Builds documents, each of which takes `seconds` on the clock `now`."""
+    """Stands for SessionHosts: builds documents, each of which takes `seconds` on the clock `now`."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
     comparison = SimpleNamespace(hosts=())
@@ -37,16 +37,16 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
     """The numbers of hosts after which reports are built."""
-    parts: HostExtras[Row] = HostExtras(lambda _: {})
+    extras: HostExtras[Row] = HostExtras(lambda _: {})
     counts: list[int] = []
 
     def show(_: PartialReport) -> None:
-        counts.append(len(parts.results))
+        counts.append(len(extras.results))
 
-    reports: Any = PartialReporter(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
+    reports: Any = PartialReporter(reader, extras, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
-        parts.results[host] = {}
+        extras.results[host] = {}
         reports.update(object())
     return counts
 
@@ -65,14 +65,14 @@ def test_slow_reports_are_built_less_often() -> None:
 
 def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     reader = Reader(0.0)
-    parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
+    extras: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
     partial_reports: list[PartialReport] = []
-    reports: Any = PartialReporter(reader, parts, partial_reports.append, lambda: reader.now)  # type: ignore[arg-type]
+    reports: Any = PartialReporter(reader, extras, partial_reports.append, lambda: reader.now)  # type: ignore[arg-type]
     reports.update(object())
     reports.update(object())
     assert len(partial_reports) == 1
-    parts.results[3] = {}
-    parts.results[4] = {}
+    extras.results[3] = {}
+    extras.results[4] = {}
     reports.update(object())
     assert len(partial_reports) == 1
     reader.now += 2.0
@@ -80,7 +80,7 @@ def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     assert len(partial_reports) == 2
 
 
-def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None:
+def test_partial_reports_have_no_findings_that_need_all_hosts_and_state_no_gain() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 

@@ -26,7 +26,7 @@ STEP = {"_r": 1, "step_num": 5}
     ],
 )
 def test_annotations_of_steps_outside_all_steps(outside: list[tuple[str, int, int]], count: int) -> None:
-    """The other annotations launch nothing, so they are not steps."""
+    """An annotation that also occurs inside a step is part of a cut step; others launch nothing, so they are not."""
     inside = [("forward", 30, 20), ("loss", 50, 5)]
     events: list[Event] = [*outside, *inside, ("Training_Step", 20, 60, STEP)]
     events.sort(key=lambda event: event[1])
@@ -69,7 +69,7 @@ def test_steps_from_markers_have_a_cut_step_before_the_first() -> None:
 
 @pytest.mark.parametrize(("first", "count"), [("f(1)", 1), ("warm_up(2)", 2)])
 def test_last_step_from_runs_is_cut(first: str, count: int) -> None:
-    """The end of its step is unknown, and so is the start of a step with a run before the first."""
+    """The end of the last step is unknown. So is the start of a step whose run precedes the first `f`."""
     runs = [(first, 0, 10), ("f(1)", 20, 20), ("f(1)", 60, 20), ("f(1)", 100, 20)]
     assert count_partial_steps(capture(thread("python", ("x", 0, 8)), Core(modules=runs))) == count
 

@@ -31,7 +31,7 @@ RECORDED_PEAKS = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per
 
 
 @pytest.mark.parametrize(
-    ("name", "stats", "row"),
+    ("name", "stats", "expected"),
     [
         ("TPU:0", RECORDED_PEAKS | {"device_type_string": "TPU v5"}, ("TPU v5", 459e12, 2765e9, "capture")),
         ("TPU:0", {"device_type_string": "TPU v4"}, ("TPU v4", 275e12, 1228e9, "table")),
@@ -44,27 +44,29 @@ RECORDED_PEAKS = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per
     ],
 )
 def test_peaks_come_from_the_capture_or_the_table(
-    name: str, stats: dict[str, Any], row: tuple[Any, ...]
+    name: str, stats: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
     line = "Stream #1(Kernel)" if name.startswith("GPU") else "XLA Ops"
     trace = capture(Core(name=name, stats=stats, lines={line: [("dot", 0, 5)]}))
     (peaks,) = peaks_of(trace)
-    assert (peaks["kind"], peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == row
+    assert (peaks["kind"], peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == expected
     assert (peaks["cite"] is not None) == (peaks["source"] == "table")
 
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
 
 
-def test_peaks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_peaks_on_the_command_line_are_used_and_times_still_add_up(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
     document = json.loads(capsys.readouterr().out)
     peaks = document["device_work"]["peaks"]
     assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
     assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
     device_ps = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
-    tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
-    assert tree == device_ps
+    self_ps = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
+    assert self_ps == device_ps
 
 
 @pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])

@@ -21,7 +21,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import HEADER
 
 BASE = "/data/plugin/xla_insights"
-OWN = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
+PAGE_HEADERS = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}
 """The page's headers in a POST request."""
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 
@@ -52,7 +52,7 @@ def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
     return document(answer)
 
 
-def post(client: Client, route: str, headers: dict[str, str] = OWN, **body: Any) -> TestResponse:
+def post(client: Client, route: str, headers: dict[str, str] = PAGE_HEADERS, **body: Any) -> TestResponse:
     return client.post(f"{BASE}/data/{route}", headers=headers, json=body)
 
 
@@ -79,7 +79,7 @@ def test_tensorboard_lists_the_tab(client: Client) -> None:
     assert listed["loading_mechanism"]["type"] == "IFRAME"
 
 
-def test_the_page_s_entry_is_served(client: Client) -> None:
+def test_the_entry_of_the_page_is_served(client: Client) -> None:
     shell = client.get("/data/plugin_entry.html", query_string={"name": "xla_insights"})
     [path] = [part for part in shell.text.split('"') if part.endswith("/index.js")]
     answer = client.get(f"{BASE}/{path.removeprefix('./')}")
@@ -160,11 +160,11 @@ def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
     assert failed["hosts"][0]["state"] == "error"
 
 
-def test_a_new_capture_is_noticed_and_read_on_reload(client: Client, logdir: Path) -> None:
+def test_a_new_capture_is_read_on_reload(client: Client, logdir: Path) -> None:
     assert [host["name"] for host in opened(client, OLD)["session"]["hosts"]] == ["vm"]
     write_session(logdir / "plugins/profile" / OLD, "another")
-    again = opened(client, OLD, reload=True)
-    assert [host["name"] for host in again["session"]["hosts"]] == ["another", "vm"]
+    reloaded = opened(client, OLD, reload=True)
+    assert [host["name"] for host in reloaded["session"]["hosts"]] == ["another", "vm"]
 
 
 def test_a_cut_capture_opens_with_a_diagnostic(logdir: Path) -> None:
@@ -298,9 +298,9 @@ def test_an_error_does_not_repeat_a_whole_request(client: Client) -> None:
 
 
 def test_json_is_gzipped_for_clients_that_accept_it(client: Client) -> None:
-    packed = client.get(f"{BASE}/data/sessions", headers={"Accept-Encoding": "gzip, br"})
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert json.loads(gzip.decompress(packed.data)) == data(client, "sessions")
+    answer = client.get(f"{BASE}/data/sessions", headers={"Accept-Encoding": "gzip, br"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert json.loads(gzip.decompress(answer.data)) == data(client, "sessions")
 
 
 def test_request_threads_share_one_heap(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:

@@ -130,11 +130,11 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
     edited = assets.entry_url()
     assert "edited" in client(assets).get(address_of(edited, "lib/other.js")).text
     pack(folder, b"packed again")
-    again = assets.entry_url()
-    assert client(assets).get(again).text == "packed again"
-    paths = [entry.split("/", 3)[3] for entry in (plain, packed, edited, again)]
+    repacked = assets.entry_url()
+    assert client(assets).get(repacked).text == "packed again"
+    paths = [entry.split("/", 3)[3] for entry in (plain, packed, edited, repacked)]
     assert paths == ["index.js", "packed/index.js", "index.js", "packed/index.js"]
-    assert len({entry.split("/")[2] for entry in (plain, packed, edited, again)}) == 4
+    assert len({entry.split("/")[2] for entry in (plain, packed, edited, repacked)}) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Bodies of requests to a real server on the loopback interface: read up to a limit, then cut off."""
+"""Bodies of requests, most of them to a real server on the loopback interface: read up to a limit, then cut off; and
+clients that have disconnected."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from test_plugin import BASE, OWN, tensorboard
+from test_plugin import BASE, PAGE_HEADERS, tensorboard
 from werkzeug.serving import make_server
 from werkzeug.test import Client
 
@@ -19,7 +20,7 @@ LIMIT = 1 << 16
 TOO_LARGE = (413, "the body is too large; at most 65536 bytes are read")
 NO_OBJECT = (400, "data/capture_cancel: the body must be a JSON object of strings and integers")
 MAX_SENT_BYTES = 200 * 10**6
-"""The part of an endless body that a test sends before it gives up."""
+"""How much of an endless body a test sends before it gives up."""
 
 
 @pytest.fixture
@@ -41,11 +42,11 @@ def port(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 def answer_to(
     port: int, parts: Iterator[bytes], *headers: str, method: str = "POST"
 ) -> tuple[int, str | None, bool]:
-    """The status, the error, and whether the connection was cut while the body was still being sent.
+    """The status, the error or None, and whether the connection was cut while the body was still being sent.
 
     The second part of a body is sent once the answer has arrived, as the cut would discard an answer on its way.
     """
-    header_lines = [f"{name}: {value}" for name, value in OWN.items()]
+    header_lines = [f"{name}: {value}" for name, value in PAGE_HEADERS.items()]
     head = [f"{method} {BASE}/data/{'capture_cancel' if method == 'POST' else 'sessions'} HTTP/1.1", *header_lines,
             "Content-Type: application/json", *headers, "", ""]  # fmt: skip
     received = bytearray()
@@ -80,7 +81,9 @@ def test_the_largest_body(client: Client) -> None:
     for size, status in ((LIMIT, 200), (LIMIT + 1, 413)):
         content = b"{" + b" " * (size - 2) + b"}"
         answer = client.post(
-            f"{BASE}/data/capture_cancel", headers={**OWN, "Content-Type": "application/json"}, data=content
+            f"{BASE}/data/capture_cancel",
+            headers={**PAGE_HEADERS, "Content-Type": "application/json"},
+            data=content,
         )
         assert answer.status_code == status
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers import refusing_port
-from test_plugin import BASE, OWN, data, document, opened, post, tensorboard
+from test_plugin import BASE, PAGE_HEADERS, data, document, opened, post, tensorboard
 from werkzeug.test import Client
 
 from tb_xla_insights.errors import InputError
@@ -18,7 +18,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.origin import HEADER
 
-REBOUND = {**OWN, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"}
+REBOUND = {**PAGE_HEADERS, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"}
 """Headers of a page whose host name was rebound to this machine."""
 
 
@@ -115,14 +115,14 @@ def test_invalid_capture_arguments(client: Client, body: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("content", [b"not json", b"[]", b"[" * 60_000, b'"a:1"'])
 def test_bodies_that_are_not_a_json_object(client: Client, content: bytes) -> None:
-    headers = {**OWN, "Content-Type": "application/json"}
+    headers = {**PAGE_HEADERS, "Content-Type": "application/json"}
     answer = client.post(f"{BASE}/data/capture", headers=headers, data=content)
     assert answer.status_code == 400
     assert "must be a JSON object" in document(answer)["error"]
 
 
 def test_a_body_that_ends_too_early(client: Client) -> None:
-    headers = {**OWN, "Content-Type": "application/json"}
+    headers = {**PAGE_HEADERS, "Content-Type": "application/json"}
     declared = {"CONTENT_LENGTH": "100"}
     answer = client.post(f"{BASE}/data/capture", headers=headers, data=b"{}", environ_overrides=declared)
     assert answer.status_code == 400
@@ -147,20 +147,20 @@ class TestAllowedRequests:
     @pytest.mark.parametrize("route", ["capture", "capture_cancel"])
     @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
     def test_only_posts_act(self, client: Client, route: str, method: str) -> None:
-        answer = client.open(f"{BASE}/data/{route}", method=method, headers=OWN)
+        answer = client.open(f"{BASE}/data/{route}", method=method, headers=PAGE_HEADERS)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
     @pytest.mark.parametrize(
         "headers",
         [
-            {key: value for key, value in OWN.items() if key != HEADER},
-            {key: value for key, value in OWN.items() if key != "Origin"},
-            {**OWN, "Origin": "http://elsewhere.example"},
-            {**OWN, "Origin": "null"},
-            {**OWN, "Origin": "http://localhost:6007"},
-            {**OWN, "Origin": "http://["},
-            {**OWN, "Host": "[::", "Origin": "http://[::", "Sec-Fetch-Site": "same-origin"},
-            {**OWN, "Origin": "http://elsewhere.example", "Sec-Fetch-Site": "cross-site"},
+            {key: value for key, value in PAGE_HEADERS.items() if key != HEADER},
+            {key: value for key, value in PAGE_HEADERS.items() if key != "Origin"},
+            {**PAGE_HEADERS, "Origin": "http://elsewhere.example"},
+            {**PAGE_HEADERS, "Origin": "null"},
+            {**PAGE_HEADERS, "Origin": "http://localhost:6007"},
+            {**PAGE_HEADERS, "Origin": "http://["},
+            {**PAGE_HEADERS, "Host": "[::", "Origin": "http://[::", "Sec-Fetch-Site": "same-origin"},
+            {**PAGE_HEADERS, "Origin": "http://elsewhere.example", "Sec-Fetch-Site": "cross-site"},
             REBOUND,
         ],
     )
@@ -173,18 +173,18 @@ class TestAllowedRequests:
     @pytest.mark.parametrize(
         "headers",
         [
-            OWN,
-            {**OWN, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
+            PAGE_HEADERS,
+            {**PAGE_HEADERS, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
             # Behind a proxy with TLS: under its name, or with the machine's name restored.
-            {**OWN, "Host": "lab.example", "Origin": "https://lab.example"},
-            {**OWN, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
+            {**PAGE_HEADERS, "Host": "lab.example", "Origin": "https://lab.example"},
+            {**PAGE_HEADERS, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
         ],
     )
     def test_requests_of_the_page_are_accepted(self, client: Client, headers: dict[str, str]) -> None:
         assert post(client, "capture_cancel", headers).status_code == 200
 
     def test_a_proxy_that_changes_the_host_header_must_be_allowed(self, logdir: Path) -> None:
-        headers = {**OWN, "Origin": "http://lab.example:8888"}
+        headers = {**PAGE_HEADERS, "Origin": "http://lab.example:8888"}
         refusal = post(tensorboard("--logdir", str(logdir)), "capture_cancel", headers)
         assert refusal.status_code == 403
         assert document(refusal)["error"].endswith("start TensorBoard with --xla_insights_hosts=lab.example")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,14 @@ from helpers import MS, small_space
 from test_plugin import data, document, get, opened, post, tensorboard
 from webstore import Answer, Request, web_store
 from werkzeug.test import Client
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.host_choice import chosen_hosts
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.pod import Pod
+from tb_xla_insights.logdir.sessions import Root
+from tb_xla_insights.logdir.store import Store, session_opener
+from tb_xla_insights.tasks.host import Task
 
 DEMO = Path(__file__).parents[1] / "demo_logs/synthetic_pod_16_hosts"
 HOSTS = 12
@@ -58,8 +67,8 @@ def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
 
 
 def test_hosts_are_chosen_by_index_range_and_word(client: Client) -> None:
-    usual = opened(client, "s")["chosen_hosts"]
-    assert data(client, "session", session="s", hosts="slowest,median")["chosen_hosts"] == usual
+    default_hosts = opened(client, "s")["chosen_hosts"]
+    assert data(client, "session", session="s", hosts="slowest,median")["chosen_hosts"] == default_hosts
     assert data(client, "session", session="s", hosts="11,1-3")["chosen_hosts"] == [1, 2, 3, 11]
     assert data(client, "session", session="s", hosts="all")["chosen_hosts"] == list(range(HOSTS))
     for hosts in ("12", "3-1", "x", "-1"):
@@ -73,12 +82,12 @@ def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
 ) -> None:
     opened(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
-        document, expected = data(client, route, session="s"), data(loaded_client, route, session="s")
-        for answer in (document, expected):
-            answer.pop("strip", None)  # it has only the selected hosts
+        answer, expected = data(client, route, session="s"), data(loaded_client, route, session="s")
+        for view in (answer, expected):
+            view.pop("strip", None)  # it has only the selected hosts
             for name in ("work", "columns") if route == "overview" else ():
-                answer["steps"].pop(name)
-        assert document == expected, route
+                view["steps"].pop(name)
+        assert answer == expected, route
 
 
 def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Client) -> None:
@@ -107,15 +116,17 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
     gap = next(gap for gap in gaps if gap["host"].endswith(f"-{slowest}"))
     arguments = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
     assert data(client, "gap", **arguments)["gap_of_other_host"] is None
-    neighbour = data(client, "gap", **arguments, other_host=median)["gap_of_other_host"]
-    assert neighbour["device"] == gap["device"].replace(f"-{slowest}/", f"-{median}/")
-    details = data(client, "gap", session=name, device=neighbour["device"], start_ps=neighbour["start_ps"])
+    counterpart = data(client, "gap", **arguments, other_host=median)["gap_of_other_host"]
+    assert counterpart["device"] == gap["device"].replace(f"-{slowest}/", f"-{median}/")
+    details = data(
+        client, "gap", session=name, device=counterpart["device"], start_ps=counterpart["start_ps"]
+    )
     assert details["step_number"] == gap["step_number"]
     assert (details["duration_ps"], details["by_class_ps"]) == (
-        neighbour["duration_ps"],
-        neighbour["by_class_ps"],
+        counterpart["duration_ps"],
+        counterpart["by_class_ps"],
     )
-    assert sum(neighbour["chain_ps"].values()) == neighbour["duration_ps"] < gap["duration_ps"]
+    assert sum(counterpart["chain_ps"].values()) == counterpart["duration_ps"] < gap["duration_ps"]
     assert data(client, "gap", **arguments, other_host=slowest)["gap_of_other_host"] is None
 
 
@@ -141,14 +152,14 @@ def test_requests_for_rows_events_gaps_and_steps_load_their_host(
     for route, arguments in requests:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
-        document, expected = (
+        answer, expected = (
             data(server, route, session="s", **arguments) for server in (client, loaded_client)
         )
-        for answer in (document, expected):
-            if route == "propagation":  # these cover only the selected hosts
-                for name in ("hosts", "means", "tree", "unannotated"):
-                    answer.pop(name)
-        assert document == expected, (route, arguments)
+        if route == "propagation":
+            for view in (answer, expected):
+                for name in ("hosts", "means", "tree", "unannotated"):  # these cover only the selected hosts
+                    view.pop(name)
+        assert answer == expected, (route, arguments)
     gaps = data(loaded_client, "gaps", session="s")["items"]
     for gap in gaps[:3]:
         position = {"device": gap["device"], "start_ps": gap["start_ps"]}
@@ -158,27 +169,17 @@ def test_requests_for_rows_events_gaps_and_steps_load_their_host(
 
 
 def test_the_least_recently_used_hosts_are_released(pod: Path) -> None:
-    from tb_xla_insights.logdir.listing import Listing
-    from tb_xla_insights.logdir.pod import Pod
-    from tb_xla_insights.logdir.sessions import Root
-    from tb_xla_insights.logdir.store import Store, session_opener
-
-    opened_with = session_opener(budget=1)
-    loaded = Store(Listing([Root(str(pod))]), opened_with, 1).loaded("s")
+    loaded = Store(Listing([Root(str(pod))]), session_opener(budget=1), 1).loaded("s")
     assert isinstance(loaded, Pod)
     first = loaded.choose(["3"]).trace
     assert loaded.choose(["3"]).trace is first
     loaded.choose(["5"])
-    again = loaded.choose(["3"]).trace
-    assert again is not first
-    assert again.traces[0] is not first.traces[0]
+    second = loaded.choose(["3"]).trace
+    assert second is not first
+    assert second.traces[0] is not first.traces[0]
 
 
 def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
-    from tb_xla_insights.tasks.host import Task
-
     may_go_on, started = threading.Event(), threading.Event()
     original = Task.__call__
 
@@ -220,10 +221,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     assert len(overview["devices"]["host"]) == HOSTS
 
 
-def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
-    from tb_xla_insights.errors import InputError
-    from tb_xla_insights.logdir.host_choice import chosen_hosts
-
+def test_the_slowest_and_the_median_host_are_those_of_the_report() -> None:
     rows = [
         {"name": name, "step_ps": step, "others_wait_ps": None}
         for name, step in zip("abcde", (3, 9, None, 5, 4), strict=True)
@@ -240,7 +238,8 @@ def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
 
 
 def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown(pod: Path) -> None:
-    """Six hosts are read once; then the store answers neither for the others nor, when they are drawn, for these."""
+    """The store sends the files of six hosts once. It resets the requests for the others, and those that read one of
+    the six again to draw it."""
     with web_store() as store:
         for path in pod.rglob("*.pb"):
             store.files[f"/logs/{path.relative_to(pod)}"] = path.read_bytes()

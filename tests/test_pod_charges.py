@@ -13,7 +13,7 @@ from tb_xla_insights.pod.instances import Instances
 @settings(max_examples=60)
 @given(st.integers(1, 12), st.integers(2, 6), st.integers(0, 2**31))
 def test_charges_of_random_arrivals_match_the_definition(count: int, parties: int, seed: int) -> None:
-    """Computes lateness, waits and charges party by party; all waiting is charged exactly once."""
+    """Computes lateness and waits party by party. Each wait is charged once; to the last party, if all are present."""
     random = np.random.default_rng(seed)
     present = random.random((count, parties)) < 0.8
     present[:, :2] = True

@@ -19,12 +19,12 @@ from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals
 from tb_xla_insights.pod.clocks import Clocks, relate_clocks
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 
-AHEAD = (0, 3 * MS, -2 * MS, 7 * MS, -900 * US, 12 * US)
+AHEAD_PS = (0, 3 * MS, -2 * MS, 7 * MS, -900 * US, 12 * US)
 POD = Pod(
     hosts=6,
     cores=2,
     steps=12,
-    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD)},
+    clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD_PS)},
     delays=(Delay(4, "input", 30 * MS),),
 )
 
@@ -46,7 +46,7 @@ def test_offsets_are_those_of_the_written_clocks() -> None:
     assert arrivals.clocks.is_known.all()
     assert max(errors_us(arrivals, POD)) < 0.5  # ends differ by up to a microsecond
     assert arrivals.clocks.residual_ps.max() < US
-    assert np.sort(arrivals.clocks.offset_ps)[2] == 0
+    assert np.sort(arrivals.clocks.offset_ps)[2] == 0  # offsets are relative to the lower median
     assert (arrivals.clocks.drift == 0).all()
 
 
@@ -77,7 +77,7 @@ def test_hosts_that_captured_different_ranges(recorded: str) -> None:
 
 
 def test_consecutive_captures_have_no_common_collective() -> None:
-    """Runs have the same intervals in both; the numbers of their steps and the epoch show that they differ."""
+    """Runs have the same intervals in both captures; their step numbers and the epoch show that they differ."""
     ranges = {host: (0, 7) if host < 3 else (12, 23) for host in range(6)}
     arrivals = find_arrivals(hosts_of(replace(POD, steps=24, captured_steps=ranges)))
     assert arrivals.component.tolist() == [1, 1, 1, 0, 0, 0]
@@ -111,16 +111,9 @@ def test_pipeline_stages_are_related_by_a_common_collective() -> None:
 def test_stages_without_a_common_collective_are_separate() -> None:
     training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), exchanges_loss=False)
     arrivals = find_arrivals(hosts_of(training))
-    assert arrivals.component.tolist() == [0, 0, 0, 1, 1, 1] or arrivals.component.tolist() == [
-        1,
-        1,
-        1,
-        0,
-        0,
-        0,
-    ]
+    assert arrivals.component.tolist() in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
     for stage in (slice(0, 3), slice(3, 6)):
-        errors = arrivals.clocks.offset_ps[stage] - np.array(AHEAD[stage])
+        errors = arrivals.clocks.offset_ps[stage] - np.array(AHEAD_PS[stage])
         assert np.ptp(errors) < US
 
 
@@ -196,7 +189,7 @@ def test_offsets_are_exact_without_noise_despite_missing_ends(hosts: int, count:
         assert np.abs(common - clocks.to_common(0, ends[:, 0])).max() <= 4
 
 
-def test_a_quarter_of_the_ends_may_be_wrong() -> None:
+def test_a_fifth_of_the_ends_of_a_host_may_be_wrong() -> None:
     random = np.random.default_rng(0)
     ahead = np.array([0, 5 * MS, -3 * MS, MS])
     ends = np.cumsum(random.integers(20 * MS, 60 * MS, 40))[:, None] + ahead

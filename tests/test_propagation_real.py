@@ -7,6 +7,7 @@ from typing import Any
 
 import cpu_ops
 import independent
+import numpy as np
 import pytest
 from captures import real_trace, session
 
@@ -46,8 +47,8 @@ def reasons(session: SessionTrace) -> dict[str, str | None]:
 
 def derive_shares(path: Path) -> dict[str, float]:
     """The shares of the innermost ops' time in a CPU capture, by the op's name in the program: `scope` if a segment
-    with a number precedes the operation, `lowering` if that segment is named like the operation, `bare` if there is
-    none."""
+    before the operation names a scope, `lowering` if all segments before it name lowerings (`aten__add.3`), `bare` if
+    there are none; `copy` and `none` for ops without a name."""
     planes = independent.parse(next(path.glob("plugins/profile/*/*.pb")).read_bytes())
     names: dict[tuple[int, str], tuple[str, str]] = {}
     called_ops: dict[tuple[int, str], set[str]] = {}
@@ -68,15 +69,15 @@ def derive_shares(path: Path) -> dict[str, float]:
             )
     recorded = cpu_ops.read(path)
     durations = {op.flow: recorded.end_ps(op) - op.start_ps for op in recorded.ops}
-    begins = []
+    started_ops = []
     for line in next(plane for plane in planes if plane.name == "/host:CPU").lines:
         for event in line.events:
             if "hlo_op" in event.stats:
                 key = int(event.stats["program_id"]), str(event.stats["hlo_op"])
-                begins.append((key, (event.stats["_pt"], event.stats["_p"])))
-    recorded_ops = {key for key, _ in begins}
+                started_ops.append((key, (event.stats["_pt"], event.stats["_p"])))
+    recorded_ops = {key for key, _ in started_ops}
     times: dict[str, int] = {}
-    for key, flow in begins:
+    for key, flow in started_ops:
         if any((key[0], name) in recorded_ops for name in called_ops[key]):
             continue
         opcode, op_name = names[key]
@@ -95,11 +96,11 @@ def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, Sessi
     expected = derive_shares(shared_traces / "torch_xla/baseline_session_debug")
     reference = expected["scope"] + expected["lowering"], expected["bare"], expected["copy"], expected["none"]
     assert [round(100 * share, 1) for share in reference] == [46.8, 49.2, 3.1, 0.9]
-    loaded = shares(sessions["baseline_session_debug"])
-    assert loaded["direct"] == pytest.approx(expected["scope"], abs=0.003)
-    assert loaded["bare"] == pytest.approx(expected["bare"] + expected["lowering"], abs=0.003)
-    assert loaded["recovered"] == pytest.approx(expected["copy"], abs=0.006)
-    assert loaded["none"] == pytest.approx(expected["none"], abs=0.001)
+    reported = shares(sessions["baseline_session_debug"])
+    assert reported["direct"] == pytest.approx(expected["scope"], abs=0.003)
+    assert reported["bare"] == pytest.approx(expected["bare"] + expected["lowering"], abs=0.003)
+    assert reported["recovered"] == pytest.approx(expected["copy"], abs=0.006)
+    assert reported["none"] == pytest.approx(expected["none"], abs=0.001)
 
 
 @pytest.mark.parametrize("name", [folder.split("/")[1] for folder in FOLDERS])
@@ -138,8 +139,8 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
     assert set(reasons(loaded).values()) == {None}
     assert "annotations_not_propagated" not in {finding.id for finding in find_findings(loaded)}
     core = find_ops(loaded.traces[0]).devices[0]
-    direct = [k for k, state in enumerate(find_ops(loaded.traces[0]).state) if state == 0]
-    assert sum(int((core.key == k).sum()) for k in direct) == 304
+    direct_keys = np.flatnonzero(np.asarray(find_ops(loaded.traces[0]).state) == 0)
+    assert np.isin(core.key, direct_keys).sum() == 304
 
 
 def test_annotations_are_lost_if_the_flag_was_off(sessions: dict[str, SessionTrace]) -> None:

@@ -19,6 +19,11 @@ from tb_xla_insights.analysis.propagation.tree import device_ps_in_steps
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import roots
+from tb_xla_insights.logdir.store import Store, session_opener
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.session import load
 from tb_xla_insights.trace.build import build_session
@@ -31,7 +36,7 @@ RUN = 950_000
 
 
 def program() -> bytes:
-    """A fusion of two scopes, two products of another line, one of them bare, and an op without a name."""
+    """A fusion of two scopes, two matrix products of another line, one of them bare, and an op without a name."""
     inner = [
         Instruction(1, "a", "add", FORWARD, source_file="model.py", source_line=3),
         Instruction(2, "b", "add", UPDATE, source_file="model.py", source_line=3),
@@ -92,7 +97,7 @@ def test_rows_have_the_intervals_of_their_work(loaded: SessionTrace) -> None:
     }
 
 
-def test_parts_add_up_in_a_step_and_in_all(loaded: SessionTrace) -> None:
+def test_annotated_and_other_time_add_up_in_a_step_and_in_the_capture(loaded: SessionTrace) -> None:
     view = propagation_view(loaded, 1)
     (root,) = (row for row in view["tree"] if not row["depth"])
     rest = view["unannotated"]
@@ -154,13 +159,7 @@ def test_phases_of_the_case_study() -> None:
 class TestRoutes:
     @pytest.fixture
     def get(self) -> Any:
-        """Answers of the routes over the demos' logdir."""
-        from tb_xla_insights.logdir.listing import Listing
-        from tb_xla_insights.logdir.sessions import roots
-        from tb_xla_insights.logdir.store import Store, session_opener
-        from tb_xla_insights.plugin.arguments import Arguments
-        from tb_xla_insights.plugin.routes import Routes
-
+        """Answers of the routes about the case study."""
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
@@ -179,8 +178,8 @@ class TestRoutes:
 
     def test_a_step_by_its_number(self, get: Any) -> None:
         assert get("propagation", step_number="1209")["step"]["index"] == 5
-        usual = get("propagation")["step"]
-        assert get("propagation", step_number="no such number")["step"] == usual
+        default_step = get("propagation")["step"]
+        assert get("propagation", step_number="no such number")["step"] == default_step
 
     def test_a_selection_of_the_timeline_is_picked(self, get: Any) -> None:
         (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")
@@ -259,4 +258,7 @@ def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[
     assert cells["fusion.1"] == ["0.300", "forward", "50.0", "%,", "update", "50.0", "%", "model.py:3"]
     assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
     (line,) = (line for line in lines if line[:1] == ["Of"])
-    assert " ".join(line[5:]) == "all cores: 84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."
+    assert " ".join(line[5:]) == (
+        "all cores: 84.9 % with a scope in their metadata (direct), 0.0 % with one from their parts or neighbours "
+        "(recovered), 12.1 % with an op name but no scope (bare), 3.0 % with neither (none)."
+    )

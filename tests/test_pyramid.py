@@ -93,12 +93,12 @@ def covered(events: list[Event]) -> set[int]:
 
 
 def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
-    """Neighbouring slices of short events, joined if their classes are equal and the pause is short."""
-    joined: list[list[list[Event]]] = []
+    """Neighbouring slices of short events, merged if their classes are equal and the pause is short."""
+    merged: list[list[list[Event]]] = []
     for events in slices:
         is_short = all(event.length < 2**level for event in events)
-        if joined and is_short and all(event.length < 2**level for slice_ in joined[-1] for event in slice_):
-            group = joined[-1]
+        if merged and is_short and all(event.length < 2**level for slice_ in merged[-1] for event in slice_):
+            group = merged[-1]
             pause = events[0].start - max(event.end for slice_ in group for event in slice_)
             classes = {
                 heaviest([(event.class_index, event.length) for event in slice_])[0]
@@ -107,8 +107,8 @@ def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
             if pause < 2**level and len(classes) == 1:
                 group.append(events)
                 continue
-        joined.append([events])
-    return joined
+        merged.append([events])
+    return merged
 
 
 def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
@@ -117,7 +117,7 @@ def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event
     ]
 
 
-def listed(slices: Slices) -> list[tuple[int, ...]]:
+def slice_rows(slices: Slices) -> list[tuple[int, ...]]:
     *columns, _ = slices
     return [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
 
@@ -146,10 +146,11 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
         class_index = heaviest([(event.class_index, event.length) for event in group[0]])[0]
         count = len(members)
         expected.append((*shape, winners, class_index, count, busy if count > 1 else 0, members[0].id))
-    shown = listed(lane_of(events).view(start, end, level))
+    shown = slice_rows(lane_of(events).view(start, end, level))
     assert len(shown) == len(expected)
-    for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(shown, expected, strict=True):
-        assert (s, e, rest) == (es, ee, expected_rest)
+    for row, (*columns, winners, class_index, count, busy, id) in zip(shown, expected, strict=True):
+        start, end, name, *rest = row
+        assert [start, end, *rest] == [*columns, class_index, count, busy, id]
         sums: Counter[int] = Counter()
         for winner, weight in winners:
             sums[winner] += weight
@@ -162,30 +163,28 @@ def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position
     shown = lane_of(events).view(start, end, level)
     inside = [event for slice_ in touching(buckets(events, level), start, end) for event in slice_]
     assert int(shown.events.sum()) == len(inside)
-    touch = [event for event in events if event.start < end and event.end >= start]
-    assert {event.id for event in touch} <= {event.id for event in inside}
-    alone = {event.id: event for event in inside if event.id in set(shown.event.tolist())}
-    for s, e, name, class_index, count, busy, id in listed(shown):
+    in_window = [event for event in events if event.start < end and event.end >= start]
+    assert {event.id for event in in_window} <= {event.id for event in inside}
+    events_by_id = {event.id: event for event in inside}
+    for *columns, count, busy, id in slice_rows(shown):
         if count == 1:
-            assert (s, e, name, class_index, busy) == (
-                alone[id].start,
-                alone[id].end,
-                alone[id].name,
-                alone[id].class_index,
-                0,
-            )
+            event = events_by_id[id]
+            assert columns == [event.start, event.end, event.name, event.class_index]
+            assert busy == 0
 
 
 @given(lanes(), levels)
 def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None:
     shown = lane_of(events).view(0, 10**6, level)
-    alone = shown.events == 1
-    total = int(shown.busy.sum() + (shown.end - shown.start)[alone].sum())
+    is_single = shown.events == 1
+    total = int(shown.busy.sum() + (shown.end - shown.start)[is_single].sum())
     assert total == len(covered(events))
 
 
 @given(lanes(), levels)
 def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) -> None:
+    """A digit from 0 to 15 for each bucket: the share that is busy, with each slice's busy time spread evenly over it.
+    Only an idle bucket has 0, and only a completely busy one 15."""
     width, shown = 2**level, lane_of(events).view(0, 10**6, level)
     digits = iter(shown.fill.tolist())
     for group in groups(buckets(events, level), level):
@@ -194,7 +193,7 @@ def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) ->
             continue
         start, end = members[0].start, members[-1].end
         spread: defaultdict[int, Fraction] = defaultdict(Fraction)
-        for slice_ in group:  # its busy time, spread evenly
+        for slice_ in group:
             low, high = slice_[0].start, slice_[-1].end
             for instant in range(low, high):
                 spread[instant // width] += Fraction(len(covered(slice_)), high - low)
@@ -211,7 +210,7 @@ def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) ->
 
 @given(any_lane, levels)
 def test_long_events_are_separate_slices(events: list[Event], level: int) -> None:
-    shown = listed(lane_of(events).view(0, 10**6, level))
+    shown = slice_rows(lane_of(events).view(0, 10**6, level))
     for event in events:
         if event.length >= 2**level:
             assert (event.start, event.end, event.name, event.class_index, 1, 0, event.id) in shown
@@ -223,14 +222,14 @@ def test_a_view_does_not_depend_on_the_stored_levels(
 ) -> None:
     start, end = window_of(events, level, position)
     first = lane_of(events).view(start, end, level)
-    expected = listed(first)
+    expected = slice_rows(first)
     caching_lane = lane_of(events)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", -1)
         patch.setattr(pyramid, "_MIN_REDUCTION", 1)
-        assert listed(caching_lane.view(start, end, level)) == expected
-        again = caching_lane.view(start, end, level)
-        assert (listed(again), again.fill.tolist()) == (expected, first.fill.tolist())
+        assert slice_rows(caching_lane.view(start, end, level)) == expected
+        cached_view = caching_lane.view(start, end, level)
+        assert (slice_rows(cached_view), cached_view.fill.tolist()) == (expected, first.fill.tolist())
         assert caching_lane._levels
 
 

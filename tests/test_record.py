@@ -1,4 +1,5 @@
-"""Recording from within a script, which runs in a separate process."""
+"""Recording from within a script: the logdir, the session with its sidecar files, errors, and text on standard error.
+Scripts run in a separate process."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import raising
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
@@ -43,9 +45,9 @@ def test_importing_the_module_and_recording_without_a_logdir_import_no_framework
 import sys
 before = set(sys.modules)
 from tb_xla_insights.record import record
-with record(None) as nothing:
+with record(None) as recording:
     pass
-assert nothing.session is None and record("").stop() is None
+assert recording.session is None and record("").stop() is None
 print(*(set(sys.modules) - before))
 """
     process = run(program)
@@ -67,16 +69,16 @@ def test_recording_without_a_framework_is_a_one_line_error(
 
 
 class SilentProfiler:
-    """A profiler that records nothing, and does not start if another one `runs`."""
+    """A profiler that records nothing, and does not start if `another_runs`."""
 
     packages = ()
 
-    def __init__(self, runs: bool) -> None:
-        self._runs = runs
+    def __init__(self, another_runs: bool) -> None:
+        self._another_runs = another_runs
 
     def start(self, logdir: str) -> None:
         assert Path(logdir).is_dir()
-        if self._runs:
+        if self._another_runs:
             raise RuntimeError("Profile has already been started. ")
 
     def stop(self) -> None: ...
@@ -87,8 +89,12 @@ class SilentProfiler:
 class TestNewLogdir:
     """The recorder creates the logdir to check that it can be written to; if nothing is recorded, it is removed."""
 
-    def start(self, logdir: Path, monkeypatch: pytest.MonkeyPatch, runs: bool, **options: Any) -> None:
-        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(runs))
+    def start(
+        self, logdir: Path, monkeypatch: pytest.MonkeyPatch, another_runs: bool, **options: Any
+    ) -> None:
+        monkeypatch.setattr(
+            "tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(another_runs)
+        )
         record(logdir, **options).start()
 
     def test_the_logdir_stays_if_the_profiler_starts(
@@ -133,7 +139,7 @@ class TestOldSessions:
         (session / RECORD_FILE).write_text("old")
         return session
 
-    def test_a_profiler_that_writes_nothing_leaves_them_unchanged(
+    def test_a_profiler_that_writes_nothing_leaves_an_old_session_unchanged(
         self, tmp_path: Path, session: Path
     ) -> None:
         recording = record(tmp_path)
@@ -151,16 +157,14 @@ class TestOldSessions:
         assert recording.stop() == str(session)
         assert json.loads((session / RECORD_FILE).read_text())["files"] == []
 
-    def test_a_bucket_that_refuses_access_is_a_one_line_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(*_: object, **__: object) -> None:
-            raise PermissionError("Forbidden")
 
-        monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(False))
-        monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.find", refuse)
-        with pytest.raises(
-            InputError, match=r"^memory://refused/plugins/profile: access refused \(Forbidden\)"
-        ):
-            record("memory://refused").start()
+def test_a_bucket_that_refuses_access_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(False))
+    monkeypatch.setattr(
+        "fsspec.implementations.memory.MemoryFileSystem.find", raising(PermissionError("Forbidden"))
+    )
+    with pytest.raises(InputError, match=r"^memory://refused/plugins/profile: access refused \(Forbidden\)"):
+        record("memory://refused").start()
 
 
 class TestJax:
@@ -240,7 +244,7 @@ for name in ("a", "b"):
         assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
         assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
 
-    def test_two_within_a_second_are_two_sessions(self, tmp_path: Path) -> None:
+    def test_two_recordings_within_a_second_are_two_sessions(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
@@ -350,7 +354,7 @@ with record(logdir, debug=True):
 
 
 class TestDebugText:
-    def test_output_of_python_libraries_and_child_processes_is_captured_and_forwarded(self) -> None:
+    def test_output_of_python_of_native_code_and_of_child_processes_is_captured_and_forwarded(self) -> None:
         program = """
 import os, subprocess, sys
 from tb_xla_insights.record.stderr import DebugText

@@ -1,4 +1,4 @@
-"""Reports of every real capture and demo: exact sums, counts that agree with the run's own metrics report, and the
+"""Reports of every real capture and demo: exact sums, counts that agree with the training's own metrics report, and the
 findings that each scenario was recorded to show."""
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CLEAN = (
     "tiny_server",
     "baseline_server_level1",
 )
-"""Runs without mistakes; on a CPU the device still idles while the host builds graphs."""
+"""Captures without mistakes; on a CPU the device still idles while the host builds graphs."""
 
-SHOWS = {
+FIRST_FINDINGS = {
     "tiny_early_item": "early_sync",
     "tiny_slow_input": "input_bound",
     "tiny_dynamic": "recompilation",
@@ -86,6 +86,7 @@ def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str,
             max((finding["gain"] or 0.0 for finding in findings if finding["kind"] == kind), default=0.0)
             for kind in ("mistake", "limit")
         )
+        # Limits precede mistakes whose gain is small, also beside that of the largest limit.
         first = "limit" if limit >= 0.03 and mistake < min(0.1, limit / 4) else "mistake"
         ranks = [
             (
@@ -126,7 +127,7 @@ def test_verdicts_fit_two_lines_of_the_page(documents: dict[str, dict[str, Any]]
 
 
 def test_each_scenario_has_its_finding(documents: dict[str, dict[str, Any]]) -> None:
-    for name, id_ in SHOWS.items():
+    for name, id_ in FIRST_FINDINGS.items():
         assert documents[name]["findings"][0]["id"] == id_, name
     spmd = {finding["id"]: finding for finding in documents["spmd_fsdp_debug"]["findings"]}
     assert spmd["exposed_collectives"]["cost_ps"] > 0
@@ -137,9 +138,7 @@ def test_each_scenario_has_its_finding(documents: dict[str, dict[str, Any]]) -> 
     assert "device_bound" in {finding["id"] for finding in documents["dynamo_train_session"]["findings"]}
 
 
-def test_clean_runs_have_limits_and_no_mistakes(
-    documents: dict[str, dict[str, Any]],
-) -> None:
+def test_clean_captures_have_limits_and_no_mistakes(documents: dict[str, dict[str, Any]]) -> None:
     for name in CLEAN:
         assert severe_findings(documents[name]) <= {"tracing_bound", "dispatch_overhead"}, name
         assert documents[name]["mistakes"]["count"] == 0
@@ -147,7 +146,7 @@ def test_clean_runs_have_limits_and_no_mistakes(
         assert severe_findings(documents[name]) == set(), name
 
 
-def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]) -> None:
+def test_runs_of_a_gpu_come_from_its_kernels(documents: dict[str, dict[str, Any]]) -> None:
     document = documents["gpu_mi300_jax"]
     assert [device["modules"] for device in document["devices"]] == [5] * 8
     (row,) = document["executions"]
@@ -158,9 +157,8 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     # The host is late with every execution, and with most kernels.
     assert counts == {("starved", False): 32, ("starved", True): 95, ("unknown", True): 12}
     assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
-    assert [step["executions"] for step in document["steps"]] == [
-        1
-    ] * 4  # the end of the last step is unknown
+    # The end of the last step is unknown.
+    assert [step["executions"] for step in document["steps"]] == [1] * 4
     # The script calls block_until_ready in every step, which is its longest wait.
     assert [finding["id"] for finding in document["findings"]] == [
         "sync_every_step",
@@ -174,7 +172,7 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
 
 
 def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any]]) -> None:
-    """The capture of this scenario has every step from the first on."""
+    """The capture `tiny_coldstart` has every step from the first on; that of `tiny_early_item` has six of nine."""
     document = documents["tiny_coldstart"]
     counters, metrics = document["metrics"]["counters"], document["metrics"]["metrics"]
     assert sum(row["launches"] for row in document["executions"]) == counters["ExecuteComputation"]
@@ -188,19 +186,18 @@ def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any
     assert compiled == pytest.approx(metrics["CompileTime"]["total"], rel=0.02)
     early_item = documents["tiny_early_item"]
     reads = early_item["metrics"]["metrics"]["TransferFromDeviceTime"]["samples"]
-    # Three of nine steps came before the capture.
     assert early_item["transfers"]["from_device"]["count"] == reads * 6 // 9
 
 
-@pytest.mark.parametrize("run", sorted(DEMOS))
-def test_demos(run: str) -> None:
-    ids = {finding["id"] for finding in report(Path(LOGDIR) / run)["findings"]}
-    assert ids >= DEMOS[run]
+@pytest.mark.parametrize("name", sorted(DEMOS))
+def test_demos_have_their_findings(name: str) -> None:
+    ids = {finding["id"] for finding in report(Path(LOGDIR) / name)["findings"]}
+    assert ids >= DEMOS[name]
 
 
 def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str]) -> None:
     early_item, lazy = (
-        str(Path(LOGDIR) / run) for run in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy")
+        str(Path(LOGDIR) / name) for name in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy")
     )
     assert main(["report", early_item, "--json", "--fail-on", "critical"]) == 1
     document = json.loads(capsys.readouterr().out)
@@ -218,7 +215,8 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     first = " ".join(text.partition("\n\n")[0].split())
-    # The generator wrote the compile, the cut, and a host that builds graphs for longer than the cores work.
+    # The generator wrote the transfers, a compilation, an early execution, and a host that builds graphs for longer
+    # than the cores work.
     assert first == (
         "The 8 devices are 60.5 % busy. A mistake costs up to 21.3 of 242.7 ms in a usual step: 324.5 MB sent each "
         "step; 2 more cost up to 481.2 ms once; beyond them the host builds graphs slower than they run "

@@ -1,4 +1,4 @@
-"""Early executions whose value the host reads and sends back: the transfers, against a search of all events."""
+"""Early executions whose value the host reads and sends back to the device within the annotation of the read."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from hypothesis import strategies as st
 from launching import Tpu
 from loops import STEP, findings, loop
 
-READ_END, ANNOTATION_END = 385, 650
+READ_END_US, ANNOTATION_END_US = 385, 650
 SEND = "PjRtComputationClient::TransferToDevice"
 
 
 def early_read(start: int, sends: list[tuple[int, int]], tpu: Tpu) -> bool:
-    """Adds an early execution with its read to the step at `start`, and transfers to the device: of each its distance
-    from the event before it, and its duration, in microseconds. Returns whether one begins after the read and ends
-    inside the annotation."""
-    tpu.on_main("loss", start + 300, ANNOTATION_END - 300)
+    """Adds an early execution with its read to the step at `start`, and then the transfers to the device `sends`: the
+    distance of each from the event before it, and its duration. Times are in microseconds. Returns whether a transfer
+    ends inside the annotation of the read."""
+    tpu.on_main("loss", start + 300, ANNOTATION_END_US - 300)
     tpu.launch(start + 310, (start + 320, 10), (start + 340, 30), program="part(9)")
-    tpu.on_main("PjRtComputationClient::TransferFromDevice", start + 345, READ_END - 345)
-    ends, end = [], READ_END
+    tpu.on_main("PjRtComputationClient::TransferFromDevice", start + 345, READ_END_US - 345)
+    ends, end = [], READ_END_US
     for distance, duration in sends:
         tpu.on_main(SEND, start + end + distance, duration)
         end += distance + duration
         ends.append(end)
-    return any(end <= ANNOTATION_END for end in ends)
+    return any(end <= ANNOTATION_END_US for end in ends)
 
 
 @given(
@@ -32,7 +32,7 @@ def early_read(start: int, sends: list[tuple[int, int]], tpu: Tpu) -> bool:
     )
 )
 @settings(max_examples=25)
-def test_a_round_trip_sends_after_the_read_and_inside_its_annotation(
+def test_a_round_trip_ends_inside_the_annotation_of_its_read(
     sends: list[list[tuple[int, int]]],
 ) -> None:
     tpu = loop(device=400)

@@ -56,7 +56,7 @@ def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
 
 
 def test_ops_record_their_core() -> None:
-    """Two launches of two runs each; on both cores, the runs of one thread are after those of the other core."""
+    """Two launches of two runs each. Each thread runs the first launch on one core, and the second on the other."""
     trace = traced(
         client(2, region(50, 80, 1, op("a.1", 55, 9, 7, 1), completion(80, 7, 1)),
                region(90, 120, 3, op("b.0", 95, 9, 8, 0), completion(120, 8, 0))),
@@ -135,7 +135,7 @@ def test_parts_of_a_call_for_several_cores_record_their_core() -> None:
     assert launches.step.tolist() == [0]
 
 
-def test_of_several_events_with_the_run_id_the_last_before_the_run_counts() -> None:
+def test_a_run_is_enqueued_by_the_last_event_with_its_run_id_before_it() -> None:
     trace = traced(
         client(2, region(34, 38, 1, helper(35, 7)), region(94, 98, 2, helper(95, 7))),
         client(3, region(14, 18, 3, helper(15, 7)),

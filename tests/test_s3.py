@@ -1,4 +1,4 @@
-"""A logdir in a bucket: a real S3 endpoint, over HTTP on loopback, and the command that a user would type."""
+"""A logdir in a bucket: a server of the S3 protocol on loopback, and the commands that a user would type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
-ANNOTATION = "import sys, tb_xla_insights as xi; from tb_xla_insights.trace.details import event_stats; \
+PRINT_STATS = "import sys, tb_xla_insights as xi; from tb_xla_insights.trace.details import event_stats; \
 trace = xi.load(sys.argv[1]).trace.traces[0]; \
 print({stat.name: stat.value for stat in event_stats(trace, int(trace.annotations[0]))})"
 
@@ -79,17 +79,17 @@ def test_a_report_is_that_of_the_same_files_on_a_disk(
 
     process = run(access, "report", "s3://profiles/logs", "--json")
     assert main(["report", str(DEMO), "--json"]) == 0
-    local = capsys.readouterr().out
-    remote = json.loads(process.stdout)
-    assert remote["session"]["path"].startswith("s3://profiles/logs/run/")
-    assert remote["metrics"] is not None, "the metrics report beside the capture"
-    assert json.dumps(without_paths(remote)).replace("s3://profiles/logs/run", "") == json.dumps(
-        without_paths(json.loads(local))
+    local_text = capsys.readouterr().out
+    remote_report = json.loads(process.stdout)
+    assert remote_report["session"]["path"].startswith("s3://profiles/logs/run/")
+    assert remote_report["metrics"] is not None, "the metrics report beside the capture"
+    assert json.dumps(without_paths(remote_report)).replace("s3://profiles/logs/run", "") == json.dumps(
+        without_paths(json.loads(local_text))
     ).replace(str(DEMO), "")
 
 
 def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str]) -> None:
-    command = [sys.executable, "-c", ANNOTATION, "s3://profiles/logs"]
+    command = [sys.executable, "-c", PRINT_STATS, "s3://profiles/logs"]
     process = subprocess.run(command, env=access, capture_output=True, text=True, check=True)
     assert "step_num" in process.stdout
 
@@ -114,7 +114,7 @@ def test_an_unreadable_object_is_a_one_line_error(
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
     """An endpoint in this process: its client, and a log line per request."""
     import boto3
     import s3fs
@@ -166,8 +166,8 @@ def put_many(count: int) -> None:
         bucket.put_object("counted", f"logs/run/plugins/profile/{name}/vm.xplane.pb", b"")
 
 
-def test_many_sessions_are_listed_once_with_a_thousand_names_per_request(counted: Any) -> None:
-    _, lines = counted
+def test_many_sessions_are_listed_once_with_a_thousand_names_per_request(endpoint: Any) -> None:
+    _, lines = endpoint
     put_many(1_200)
     listings: list[Callable[[], SessionFiles]] = [
         lambda: resolve("s3://counted/logs"),
@@ -193,10 +193,10 @@ def put_session(client: Any) -> list[str]:
     return keys
 
 
-def test_each_block_of_a_session_is_requested_once(counted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_block_of_a_session_is_requested_once(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import s3fs
 
-    client, lines = counted
+    client, lines = endpoint
     put_session(client)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 64 << 10)
     ranges: list[tuple[str, str]] = []
@@ -217,15 +217,15 @@ def test_each_block_of_a_session_is_requested_once(counted: Any, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("change", "message"),
     [("deleted", ": byte .*: no such file; check the path"), ("replaced", ": the file changed while it was read; .*")],
 )  # fmt: skip
 def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are_shown(
-    counted: Any, monkeypatch: pytest.MonkeyPatch, how: str, message: str
+    endpoint: Any, monkeypatch: pytest.MonkeyPatch, change: str, message: str
 ) -> None:
     import s3fs
 
-    client, _ = counted
+    client, _ = endpoint
     _, key = put_session(client)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 64 << 10)
     call = s3fs.S3FileSystem._call_s3
@@ -233,7 +233,7 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
     async def change_after_first_block(self: Any, method: str, *arguments: Any, **options: Any) -> Any:
         answer = await call(self, method, *arguments, **options)
         if method == "get_object" and options["Key"] == key and options["Range"].startswith("bytes=0-"):
-            if how == "deleted":
+            if change == "deleted":
                 client.delete_object(Bucket="counted", Key=key)
             else:
                 client.put_object(Bucket="counted", Key=key, Body=CONTENT[:-1] + b"\0")
@@ -260,7 +260,7 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
         ),
     ],
 )
-def test_an_endpoint_that_fails_is_one_line(
+def test_an_endpoint_that_fails_is_a_one_line_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: Any, message: str
 ) -> None:
     import s3fs

@@ -32,18 +32,18 @@ def diagnostics(report: dict[str, Any], id_: str) -> list[str]:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A run with one real session `s`: six steps, each of which launches once."""
+def run_folder(tmp_path: Path) -> Path:
+    """A logdir with one real session `s`: six steps, each of which launches once."""
     [session] = (DEMO / "plugins/profile").iterdir()
     shutil.copytree(session, tmp_path / "plugins/profile/s")
     return tmp_path
 
 
-def report_of(run: Path) -> Any:
-    return xi.load(str(run)).report()
+def report_of(run_folder: Path) -> Any:
+    return xi.load(str(run_folder)).report()
 
 
-def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
+def metrics_text(executions: int, compiles: int = 1, more: str = "") -> str:
     return (
         f"Metric: ExecuteTime\n  TotalSamples: {executions}\n  Accumulator: {executions:03}ms000.000us\n"
         f"Metric: CompileTime\n  TotalSamples: {compiles}\n  Accumulator: 01s000ms000.000us\n"
@@ -51,46 +51,48 @@ def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
     )
 
 
-class TestFinding:
+class TestRecognition:
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
-    def test_texts_redirected_by_powershell_are_read(self, run: Path, encoding: str) -> None:
+    def test_texts_redirected_by_powershell_are_read(self, run_folder: Path, encoding: str) -> None:
         byte_order_mark = "\ufeff" if encoding.startswith("utf-16") else ""
-        for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block_text("aa11"))):
-            (run / name).write_text(byte_order_mark + text, encoding=encoding, newline="\r\n")
-        parsed = report_of(run)["metrics"]
+        for name, text in (("m.txt", metrics_text(6)), ("e.log", EXPLAIN), ("d.err", block_text("aa11"))):
+            (run_folder / name).write_text(byte_order_mark + text, encoding=encoding, newline="\r\n")
+        parsed = report_of(run_folder)["metrics"]
         assert parsed["files"] == ["d.err", "e.log", "m.txt"]
         assert parsed["metrics"]["ExecuteTime"]["samples"] == 6
         assert parsed["dynamo"]["breaks"] > 0
         assert parsed["debug"]["compilations"] == 1
         assert parsed["unread"] == []
 
-    def test_sidecar_files_of_the_run_and_the_session_are_recognised_by_content(self, run: Path) -> None:
-        (run / "my notes.txt").write_text(REPORT)
-        (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)
-        (run / "stderr.txt").write_bytes(block_text("aa11").encode() + b"\xff\xfe")
-        (run / "picture.png").write_bytes(b"\x89PNG")
-        report = report_of(run)
+    def test_sidecar_files_of_the_run_and_the_session_are_recognised_by_content(
+        self, run_folder: Path
+    ) -> None:
+        (run_folder / "my notes.txt").write_text(REPORT)
+        (run_folder / "plugins/profile/s/explained.log").write_text(EXPLAIN)
+        (run_folder / "stderr.txt").write_bytes(block_text("aa11").encode() + b"\xff\xfe")
+        (run_folder / "picture.png").write_bytes(b"\x89PNG")
+        report = report_of(run_folder)
         assert report["metrics"]["file"] == "my notes.txt"
         assert report["metrics"]["dynamo"]["breaks"] == 2
         assert set(report["metrics"]["files"]) == {"my notes.txt", "explained.log", "stderr.txt"}
         assert {"cpu_fallback", "graph_breaks"} <= {finding["id"] for finding in report["findings"]}
 
-    def test_very_long_lines_are_cut(self, run: Path) -> None:
-        (run / "m.txt").write_text(
-            metrics(6, more=f"Counter: {'x' * 10**6}\n  Value: 3\nCounter: y\n  Value: 4\n")
+    def test_very_long_lines_are_cut(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(
+            metrics_text(6, more=f"Counter: {'x' * 10**6}\n  Value: 3\nCounter: y\n  Value: 4\n")
         )
-        counters = report_of(run)["metrics"]["counters"]
+        counters = report_of(run_folder)["metrics"]["counters"]
         assert [(name[-2:], value) for name, value in counters.items()][-2:] == [("x…", 3), ("y", 4)]
         assert max(map(len, counters)) < 2000
 
-    def test_a_file_of_the_usual_name_comes_first(self, run: Path) -> None:
-        (run / "a.txt").write_text(REPORT)
-        (run / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
-        metrics = report_of(run)["metrics"]
+    def test_a_file_of_the_usual_name_comes_first(self, run_folder: Path) -> None:
+        (run_folder / "a.txt").write_text(REPORT)
+        (run_folder / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
+        metrics = report_of(run_folder)["metrics"]
         assert (metrics["file"], metrics["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
 
-    def test_without_files_there_are_no_metrics(self, run: Path) -> None:
-        session = xi.load(str(run)).trace
+    def test_without_files_there_are_no_metrics_text(self, run_folder: Path) -> None:
+        session = xi.load(str(run_folder)).trace
         assert metrics_document(session) is None
         assert read_sidecars(session) is read_sidecars(session)
 
@@ -105,30 +107,30 @@ class TestFinding:
         assert metrics["fallbacks"] == {"special_i1": 12}
 
     def test_a_description_is_the_first_paragraph_as_one_line(
-        self, run: Path, capsys: pytest.CaptureFixture[str]
+        self, run_folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (run / "description.txt").write_text("of the run")
-        assert report_of(run)["session"]["description"] == "of the run"
-        description = run / "plugins/profile/s/description.txt"
+        (run_folder / "description.txt").write_text("of the run")
+        assert report_of(run_folder)["session"]["description"] == "of the run"
+        description = run_folder / "plugins/profile/s/description.txt"
         description.write_text("\nBatch 64,\n  <new> loader.\n\nMore on it below.\n")
-        report = report_of(run)
+        report = report_of(run_folder)
         assert report["session"]["description"] == "Batch 64, <new> loader."
         assert report["metrics"] is None
         assert "Batch 64, &lt;new&gt; loader." in report_html(report)
-        assert main(["report", str(run)]) == 0
+        assert main(["report", str(run_folder)]) == 0
         assert "\nBatch 64, <new> loader.\n" in capsys.readouterr().out
         description.write_text("x" * 1000)
-        assert report_of(run)["session"]["description"] == "x" * 300 + "…"
+        assert report_of(run_folder)["session"]["description"] == "x" * 300 + "…"
         description.write_text(" \n")
-        assert report_of(run)["session"]["description"] == "of the run"
+        assert report_of(run_folder)["session"]["description"] == "of the run"
 
-    def test_a_missing_description_is_null(self, run: Path) -> None:
-        assert report_of(run)["session"]["description"] is None
+    def test_a_missing_description_is_null(self, run_folder: Path) -> None:
+        assert report_of(run_folder)["session"]["description"] is None
 
-    def test_the_file_of_a_recording_is_read(self, run: Path) -> None:
+    def test_the_file_of_a_recording_is_read(self, run_folder: Path) -> None:
         written = {"versions": {"torch_xla": "2.9.0"}, "flags": {"XLA_HLO_DEBUG": "1"}}
-        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(written))
-        assert report_of(run)["recorded"] == written
+        (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(written))
+        assert report_of(run_folder)["recorded"] == written
 
     @pytest.mark.parametrize(
         ("text", "reason"),
@@ -136,46 +138,51 @@ class TestFinding:
             ("", "Expecting value, line 1, column 1"),
             ("{", "Expecting property name enclosed in double quotes, line 1, column 2"),
             ("\x00", "Expecting value, line 1, column 1"),
-            ("[]", "no JSON object"),
-            ("3", "no JSON object"),
+            ("[]", "not a JSON object"),
+            ("3", "not a JSON object"),
             ("[" * 100_000, "nested too deeply"),
             ('{"versions":' * 100_000, "nested too deeply"),
             (f'{{"samples_per_step": {"9" * 5000}}}', "a number has too many digits"),
             ('{"samples_per_step": NaN}', "NaN is not JSON"),
             ('{"samples_per_step": -Infinity}', "-Infinity is not JSON"),
-            (f'{{"samples_per_step": {"9" * 400}}}', "samples_per_step is no number of samples"),
-            ('{"versions": [1], "flags": 3}', "versions is no object of texts; flags is no object of texts"),
-            ('{"flags": {"XLA_X": {"a": 1}}}', "flags is no object of texts"),
-            ('{"files": {"a": 1}, "python": []}', "files is no list of texts; python is no text"),
+            (f'{{"samples_per_step": {"9" * 400}}}', "samples_per_step is not a number of samples"),
+            (
+                '{"versions": [1], "flags": 3}',
+                "versions is not an object of texts; flags is not an object of texts",
+            ),
+            ('{"flags": {"XLA_X": {"a": 1}}}', "flags is not an object of texts"),
+            ('{"files": {"a": 1}, "python": []}', "files is not a list of texts; python is not a text"),
         ],
         ids=range(14),
     )
     def test_a_damaged_recording_file_is_ignored_and_reported(
-        self, run: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
+        self, run_folder: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
-        report = report_of(run)
+        (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
+        report = report_of(run_folder)
         assert report["recorded"] is None
         [message] = diagnostics(report, "text_not_understood")
         assert message == f"{RECORD_FILE} is not used, or only in part: {reason}."
-        assert main(["report", str(run)]) == 0
+        assert main(["report", str(run_folder)]) == 0
         assert reason in " ".join(capsys.readouterr().out.split())
 
-    def test_valid_keys_of_a_damaged_recording_file_are_used(self, run: Path) -> None:
+    def test_valid_keys_of_a_damaged_recording_file_are_used(self, run_folder: Path) -> None:
         document = {"versions": {"jax": "0.10"}, "flags": 3, "of a later version": {"a": [1]}}
-        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(document), encoding="utf-8-sig")
-        assert report_of(run)["recorded"] == {"versions": {"jax": "0.10"}}
+        (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(
+            json.dumps(document), encoding="utf-8-sig"
+        )
+        assert report_of(run_folder)["recorded"] == {"versions": {"jax": "0.10"}}
 
-    def test_a_large_recording_file_is_not_read_whole(self, run: Path) -> None:
-        with (run / f"plugins/profile/s/{RECORD_FILE}").open("wb") as file:
+    def test_a_large_recording_file_is_not_read_whole(self, run_folder: Path) -> None:
+        with (run_folder / f"plugins/profile/s/{RECORD_FILE}").open("wb") as file:
             file.truncate(10 << 30)
-        assert report_of(run)["recorded"] is None
+        assert report_of(run_folder)["recorded"] is None
 
     @pytest.mark.parametrize(
         "name",
         ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD_FILE],
     )
-    def test_no_sidecar_file_prevents_a_report(self, name: str, run: Path) -> None:
+    def test_no_sidecar_file_prevents_a_report(self, name: str, run_folder: Path) -> None:
         digits = "9" * 5000
         invalid_contents = [
             b"",
@@ -191,38 +198,38 @@ class TestFinding:
             f"W [1] [1/8] torch._dynamo hit config.recompile_limit ({digits})\n".encode(),
             b"Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\nCompilation Analysis:  x",
         ]
-        path = run / "plugins/profile/s" / name
+        path = run_folder / "plugins/profile/s" / name
         for content in (invalid_contents[2], invalid_contents[3], b"\n".join(invalid_contents)):
             path.write_bytes(content)
-            report = report_of(run)
+            report = report_of(run_folder)
             assert report["steps"]
             json_bytes(report)
 
-    def test_special_files_are_ignored(self, run: Path) -> None:
-        session = run / "plugins/profile/s"
+    def test_special_files_are_ignored(self, run_folder: Path) -> None:
+        session = run_folder / "plugins/profile/s"
         os.mkfifo(session / "description.txt")
         (session / "metrics_report.txt").symlink_to("/dev/zero")
         (session / RECORD_FILE).mkdir()
         (session / "a.log").symlink_to("a.log")
-        assert report_of(run)["recorded"] is None
+        assert report_of(run_folder)["recorded"] is None
 
-    def test_unreadable_files_are_reported(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unreadable_files_are_reported(self, run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse_texts(path: str, **options: Any) -> Source:
             if path.endswith(".txt"):
                 raise InputError(f"{path}: permission denied; make the file readable for this user")
             return open_source(path, **options)
 
         monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refuse_texts)
-        (run / "notes.txt").write_text("x")
-        [message] = diagnostics(report_of(run), "text_not_understood")
+        (run_folder / "notes.txt").write_text("x")
+        [message] = diagnostics(report_of(run_folder), "text_not_understood")
         assert message.startswith("notes.txt is not used, or only in part: permission denied; make the file")
 
     def test_a_fault_in_a_parser_does_not_prevent_a_report(
-        self, run: Path, monkeypatch: pytest.MonkeyPatch
+        self, run_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tb_xla_insights.report.metrics_text.parse_metrics", raising(ZeroDivisionError()))
-        (run / "m.txt").write_text("x")
-        [message] = diagnostics(report_of(run), "text_not_understood")
+        (run_folder / "m.txt").write_text("x")
+        [message] = diagnostics(report_of(run_folder), "text_not_understood")
         assert message == "m.txt is not used, or only in part: ZeroDivisionError, a fault of xla-insights."
 
 
@@ -233,11 +240,11 @@ class TestBeforeAndAfter:
          ("Before-the-trace.txt", "metrics_report.txt")],
     )  # fmt: skip
     def test_the_difference_covers_the_time_between_the_reports(
-        self, run: Path, before: str, after: str
+        self, run_folder: Path, before: str, after: str
     ) -> None:
-        (run / before).write_text(metrics(10))
-        (run / after).write_text(metrics(16, more="Counter: aten::special_i1\n  Value: 4\n"))
-        parsed = report_of(run)["metrics"]
+        (run_folder / before).write_text(metrics_text(10))
+        (run_folder / after).write_text(metrics_text(16, more="Counter: aten::special_i1\n  Value: 4\n"))
+        parsed = report_of(run_folder)["metrics"]
         assert parsed["file"] == after
         difference = parsed["difference"]
         assert (difference["before"], difference["after"]) == (before, after)
@@ -254,10 +261,12 @@ class TestBeforeAndAfter:
             "agrees": True,
         }
 
-    def test_unread_counts_are_null(self, run: Path) -> None:
-        (run / "before.txt").write_text(metrics(10))
-        (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
-        report = report_of(run)
+    def test_unread_counts_are_null(self, run_folder: Path) -> None:
+        (run_folder / "before.txt").write_text(metrics_text(10))
+        (run_folder / "after.txt").write_text(
+            metrics_text(16).replace("TotalSamples: 16", "TotalSamples: more than 10")
+        )
+        report = report_of(run_folder)
         [row] = [row for row in report["metrics"]["against_trace"] if row["operation"] == "execute"]
         assert row == {
             "operation": "execute",
@@ -271,23 +280,23 @@ class TestBeforeAndAfter:
         assert not diagnostics(report, "metrics_disagree")
         assert "line 2 is not understood" in diagnostics(report, "text_not_understood")[0]
 
-    def test_reports_of_one_process_are_paired(self, run: Path) -> None:
+    def test_reports_of_one_process_are_paired(self, run_folder: Path) -> None:
         for rank, executions in ((0, 10), (1, 50)):
-            (run / f"rank{rank}_before.txt").write_text(metrics(executions))
-            (run / f"rank{rank}_after.txt").write_text(metrics(executions + 3))
-        difference = report_of(run)["metrics"]["difference"]
+            (run_folder / f"rank{rank}_before.txt").write_text(metrics_text(executions))
+            (run_folder / f"rank{rank}_after.txt").write_text(metrics_text(executions + 3))
+        difference = report_of(run_folder)["metrics"]["difference"]
         assert (difference["before"], difference["after"]) == ("rank0_before.txt", "rank0_after.txt")
 
-    def test_no_difference_is_guessed_from_names_alone(self, run: Path) -> None:
-        (run / "rank0.txt").write_text(metrics(10))
-        (run / "rank1.txt").write_text(metrics(13))
-        assert report_of(run)["metrics"]["difference"] is None
+    def test_no_difference_is_guessed_from_names_alone(self, run_folder: Path) -> None:
+        (run_folder / "rank0.txt").write_text(metrics_text(10))
+        (run_folder / "rank1.txt").write_text(metrics_text(13))
+        assert report_of(run_folder)["metrics"]["difference"] is None
 
-    def test_counters_cleared_by_torch_compile_are_left_out(self, run: Path) -> None:
+    def test_counters_cleared_by_torch_compile_are_left_out(self, run_folder: Path) -> None:
         counter = "Counter: DynamoExtractCompiledGraph\n  Value: {}\nCounter: MarkStep\n  Value: {}\n"
-        (run / "before.txt").write_text(metrics(10, more=counter.format(2, 9)))
-        (run / "after.txt").write_text(metrics(16, more=counter.format(4, 3)))
-        report = report_of(run)
+        (run_folder / "before.txt").write_text(metrics_text(10, more=counter.format(2, 9)))
+        (run_folder / "after.txt").write_text(metrics_text(16, more=counter.format(4, 3)))
+        report = report_of(run_folder)
         parsed = report["metrics"]
         assert (parsed["cleared"], parsed["figures"]["step_markers"]) == (True, None)
         assert parsed["difference"]["counters"] == {"DynamoExtractCompiledGraph": 2}
@@ -297,63 +306,67 @@ class TestBeforeAndAfter:
             "after.txt: torch.compile cleared the counters whenever it extracted a graph (4 times)" in message
         )
         # If it extracted nothing in between, both reports began to count at the same instant.
-        (run / "before.txt").write_text(metrics(10, more=counter.format(4, 1)))
-        difference = report_of(run)["metrics"]["difference"]
+        (run_folder / "before.txt").write_text(metrics_text(10, more=counter.format(4, 1)))
+        difference = report_of(run_folder)["metrics"]["difference"]
         assert (difference["counters"], difference["figures"]["step_markers"]) == ({"MarkStep": 2}, 2)
 
-    def test_smaller_counts_after_the_trace_are_reported(self, run: Path) -> None:
-        (run / "before.txt").write_text(metrics(20))
-        (run / "after.txt").write_text(metrics(13))
-        report = report_of(run)
+    def test_smaller_counts_after_the_trace_are_reported(self, run_folder: Path) -> None:
+        (run_folder / "before.txt").write_text(metrics_text(20))
+        (run_folder / "after.txt").write_text(metrics_text(13))
+        report = report_of(run_folder)
         assert report["metrics"]["difference"] is None
         [message] = diagnostics(report, "metrics_disagree")
         assert "after.txt counts less than before.txt" in message
 
-    def test_a_single_report_needs_no_partner(self, run: Path) -> None:
-        (run / "before.txt").write_text(metrics(20))
-        parsed = report_of(run)["metrics"]
+    def test_a_single_report_needs_no_partner(self, run_folder: Path) -> None:
+        (run_folder / "before.txt").write_text(metrics_text(20))
+        parsed = report_of(run_folder)["metrics"]
         assert (parsed["file"], parsed["difference"]) == ("before.txt", None)
 
 
 class TestDisagreement:
-    def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
-        (run / "m.txt").write_text(metrics(5))
-        report = report_of(run)
+    def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(metrics_text(5))
+        report = report_of(run_folder)
         [row] = [row for row in report["metrics"]["against_trace"] if row["operation"] == "execute"]
         assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
 
-    def test_the_difference_of_two_reports_may_disagree_too(self, run: Path) -> None:
-        (run / "before.txt").write_text(metrics(20))
-        (run / "after.txt").write_text(metrics(21))
-        [message] = diagnostics(report_of(run), "metrics_disagree")
+    def test_the_difference_of_two_reports_may_disagree_too(self, run_folder: Path) -> None:
+        (run_folder / "before.txt").write_text(metrics_text(20))
+        (run_folder / "after.txt").write_text(metrics_text(21))
+        [message] = diagnostics(report_of(run_folder), "metrics_disagree")
         assert "counts 1 execution since the one from before the trace" in message
 
-    def test_counting_more_than_the_trace_is_not_a_disagreement(self, run: Path) -> None:
-        (run / "m.txt").write_text(metrics(300))
-        assert diagnostics(report_of(run), "metrics_disagree") == []
+    def test_counting_more_than_the_trace_is_not_a_disagreement(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(metrics_text(300))
+        assert diagnostics(report_of(run_folder), "metrics_disagree") == []
 
-    def test_a_log_in_another_order_gives_no_cause(self, run: Path) -> None:
-        (run / "e.txt").write_text("".join(block_text(graph, "Execution") for graph in 4 * ("aa", "bb")))
-        report = report_of(run)
+    def test_a_log_in_another_order_gives_no_cause(self, run_folder: Path) -> None:
+        (run_folder / "e.txt").write_text(
+            "".join(block_text(graph, "Execution") for graph in 4 * ("aa", "bb"))
+        )
+        report = report_of(run_folder)
         assert report["executions"][0]["causes"] == []
         [message] = diagnostics(report, "debug_log_disagrees")
         assert "an order that does not match the capture's 6" in message
 
-    def test_unread_lines_are_reported_once_per_file(self, run: Path) -> None:
-        (run / "m.txt").write_text(metrics(6) + "Counter: A\n  Value: many\nCounter: B\n  Value: more\n")
-        [message] = diagnostics(report_of(run), "text_not_understood")
+    def test_unread_lines_are_reported_once_per_file(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(
+            metrics_text(6) + "Counter: A\n  Value: many\nCounter: B\n  Value: more\n"
+        )
+        [message] = diagnostics(report_of(run_folder), "text_not_understood")
         assert (
             message == "m.txt: line 10 is not understood (Value: many), and 1 more place; the rest is used."
         )
 
     def test_a_real_log_with_a_capture_of_another_run(self, shared_traces: Path, tmp_path: Path) -> None:
-        run = tmp_path / "run"
-        shutil.copytree(shared_traces / "torch_xla/tiny_grad_accum_sync/plugins", run / "plugins")
-        shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run)
-        shutil.copy(shared_traces / "torch_xla/tiny_baseline/metrics_report.txt", run)
-        report = report_of(run)
+        run_folder = tmp_path / "run"
+        shutil.copytree(shared_traces / "torch_xla/tiny_grad_accum_sync/plugins", run_folder / "plugins")
+        shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run_folder)
+        shutil.copy(shared_traces / "torch_xla/tiny_baseline/metrics_report.txt", run_folder)
+        report = report_of(run_folder)
         assert [row["cause"] for row in report["compiles"]] == [None]
         messages = " ".join(diagnostics(report, "debug_log_disagrees"))
         assert "none of the 1 graph compiled in the capture" in messages
@@ -363,12 +376,12 @@ class TestDisagreement:
         )
 
 
-def test_the_text_report_shows_sidecar_files(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (run / "metrics_before.txt").write_text(metrics(10))
-    (run / "metrics_after.txt").write_text(metrics(12))
-    (run / "explained.log").write_text(EXPLAIN)
-    (run / "e.txt").write_text("".join(block_text("aa", "Execution") for _ in range(9)))
-    assert main(["report", str(run)]) == 0
+def test_the_text_report_shows_sidecar_files(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run_folder / "metrics_before.txt").write_text(metrics_text(10))
+    (run_folder / "metrics_after.txt").write_text(metrics_text(12))
+    (run_folder / "explained.log").write_text(EXPLAIN)
+    (run_folder / "e.txt").write_text("".join(block_text("aa", "Execution") for _ in range(9)))
+    assert main(["report", str(run_folder)]) == 0
     output = capsys.readouterr().out
     assert "Metrics and trace (metrics_after.txt)" in output
     assert "disagree" in output

@@ -146,7 +146,7 @@ def test_random_splits_are_reproducible_and_close_to_the_exact_result() -> None:
 
 class TestKnownTruth:
     def skewed(self, seed: int, count: int, factor: float = 1.0) -> list[float]:
-        """Step times with a heavy tail: some steps take several times as long."""
+        """Step times with a heavy tail: one step in a hundred takes twice as long as the median."""
         return list(1e9 * factor * np.random.default_rng(seed).lognormal(0, 0.3, count))
 
     @pytest.mark.parametrize("compare", [compare_medians, compare_means])

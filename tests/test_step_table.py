@@ -63,7 +63,7 @@ def test_overlapping_runs_count_once(steps: list[list[tuple[int, int]]]) -> None
         {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60), event("f(1)", 160, 5)]},
     ],
 )
-def test_steps_from_a_device_contain_its_work_in_them(lines: dict[str, list[Event]]) -> None:
+def test_steps_from_a_device_have_the_work_within_them(lines: dict[str, list[Event]]) -> None:
     """No launch is known. One op lasts from the first step into the second."""
     work = [event("fusion", 10, 40), event("fusion", 80, 30), event("fusion", 120, 40)]
     rows = steps_report(session(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines))))

@@ -94,7 +94,7 @@ def test_without_steps_or_devices() -> None:
 
 
 def test_case_study_runs_each_step_while_the_next_one_is_built() -> None:
-    """The exception is step 7, whose forward is cut by an early sync."""
+    """The exception is step 7, whose forward an early execution splits."""
     case_study = session(demo("synthetic_case_study_8_tpu_cores"))
     steps = steps_report(case_study)
     for work in step_work_intervals(case_study, 1000):

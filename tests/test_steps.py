@@ -134,7 +134,7 @@ def test_annotations_precede_tensorflow_functions() -> None:
     assert [name for name, *_ in step_rows(capture(thread("python", *events, role="driving")))] == ["train"]
 
 
-def test_negative_program_ids_are_left_out() -> None:
+def test_program_ids_are_no_part_of_a_name_even_if_negative() -> None:
     runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
     assert [(start, duration) for *_, start, duration in step_rows(capture(thread("python", ("x", 0, 8)), runs))] == [
         (10, 30), (40, 40),
@@ -155,7 +155,7 @@ def test_end_and_event_of_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "count", "source", "first"),
+    ("folder", "count", "source", "first_number"),
     [
         ("torch_xla/tiny_baseline", 6, "annotation", 3),
         ("torch_xla/tiny_server", 13, "annotation", 4),
@@ -169,10 +169,10 @@ def test_end_and_event_of_a_step() -> None:
     ],
 )
 def test_steps_of_real_captures(
-    shared_traces: Path, folder: str, count: int, source: str | None, first: int | None
+    shared_traces: Path, folder: str, count: int, source: str, first_number: int | None
 ) -> None:
     capture_steps = find_steps(real_trace(shared_traces / folder))
     assert len(capture_steps) == count
-    assert {step.source for step in capture_steps} == ({source} if source else set())
-    assert [step.number for step in capture_steps[:1]] == ([first] if count else [])
+    assert {step.source for step in capture_steps} == {source}
+    assert capture_steps[0].number == first_number
     assert all(step.end_ps <= next_step.start_ps for step, next_step in pairwise(capture_steps))

@@ -16,7 +16,7 @@ Sums = dict[str, list[float]]
 
 
 def sum_columns(capture: Path, *columns: str) -> Sums:
-    """Sums of columns by op, over all programs; of kernels that name no op none."""
+    """Sums of columns by op, over all programs, without kernels that name no program."""
     sums: Sums = defaultdict(lambda: [0.0] * len(columns))
     row: Any
     for row in host_work(session(real_trace(capture)), [])["ops"]:
@@ -32,18 +32,18 @@ def stock_rows(tmp_path: Path, capture: Path) -> list[dict[str, Any]]:
 
 
 def test_a_tpus_ops_have_the_same_flops_and_bytes(shared_traces: Path, tmp_path: Path) -> None:
-    """It reports rates over its own time, which in total is within 0.01 % of ours."""
+    """The stock plugin reports rates over its own times, whose total is within 0.01 % of that of this project."""
     capture = shared_traces / "public" / "tpu_v6e_jax"
-    theirs: Sums = {}
+    expected: Sums = {}
     for row in stock_rows(tmp_path, capture):
         time_us = row["total_self_time"]
         amounts = row["model_flop_rate"] * time_us * 1e3, row["measured_memory_bw"] * time_us * 2**30 / 1e6
-        theirs[row["hlo_op_name"]] = [row["occurrences"], *amounts]
-    own_sums = sum_columns(capture, "executions", "model_flops", "bytes")
-    assert len(own_sums) == 17
-    assert own_sums == {op: pytest.approx(sums, rel=1e-6) for op, sums in theirs.items()}
+        expected[row["hlo_op_name"]] = [row["occurrences"], *amounts]
+    sums_by_op = sum_columns(capture, "executions", "model_flops", "bytes")
+    assert len(sums_by_op) == 17
+    assert sums_by_op == {op: pytest.approx(sums, rel=1e-6) for op, sums in expected.items()}
     total = run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"]["metrics"]
-    assert sum(flops for _, flops, _ in own_sums.values()) == int(total["rawFlops"])
+    assert sum(flops for _, flops, _ in sums_by_op.values()) == int(total["rawFlops"])
     self_ps = sum(time for (time,) in sum_columns(capture, "self_ps").values())
     assert self_ps == pytest.approx(int(total["rawTime"]), rel=1e-4)
 
@@ -56,35 +56,39 @@ def find_leaves(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path) -> None:
-    """For fusions with a matrix product. It has no FLOPs of cuBLAS calls, and adds those of element-wise ops."""
+    """Only for fusions with a matrix product: the stock plugin has no FLOPs of cuBLAS calls, and adds those of
+    element-wise ops."""
     capture = shared_traces / "other" / "mi300_jax08_attention"
-    theirs = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
-    own_sums = sum_columns(capture, "flops", "self_ps")
-    assert own_sums["gemm_fusion_dot_general.1"] == [
-        float(theirs["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
+    expected = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
+    sums_by_op = sum_columns(capture, "flops", "self_ps")
+    assert sums_by_op["gemm_fusion_dot_general.1"] == [
+        float(expected["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
     ]
-    assert float(theirs["custom-call.1"]["rawFlops"]) == 0 < own_sums["custom-call.1"][0]
+    assert float(expected["custom-call.1"]["rawFlops"]) == 0 < sums_by_op["custom-call.1"][0]
 
 
 @pytest.mark.parametrize("name", ["mi300_jax08_attention", "mi355_te_fused_attn"])
 def test_a_gpus_fusions_have_the_same_bytes(shared_traces: Path, tmp_path: Path, name: str) -> None:
-    """It has no bytes of library calls, and sums duplicates under one name, so sums per op are compared."""
+    """The stock plugin has no bytes of library calls, and sums duplicates under one name, so sums per op are
+    compared."""
     capture = shared_traces / "other" / name
-    theirs: dict[str, float] = defaultdict(float)
+    expected: dict[str, float] = defaultdict(float)
     for row in stock_rows(tmp_path, capture):
         if "fusion" in row["category"]:
-            theirs[row["hlo_op_name"]] += row["measured_memory_bw"] * row["total_self_time"] * 2**30 / 1e6
-    own_sums = {op: nbytes for op, (nbytes,) in sum_columns(capture, "bytes").items() if op in theirs}
-    assert len(own_sums) > 5
-    assert own_sums == pytest.approx(dict(theirs), rel=1e-6)
+            expected[row["hlo_op_name"]] += row["measured_memory_bw"] * row["total_self_time"] * 2**30 / 1e6
+    sums_by_op = {op: nbytes for op, (nbytes,) in sum_columns(capture, "bytes").items() if op in expected}
+    assert len(sums_by_op) > 5
+    assert sums_by_op == pytest.approx(dict(expected), rel=1e-6)
 
 
-def test_it_counts_a_convolution_once_for_each_of_its_kernels(shared_traces: Path, tmp_path: Path) -> None:
+def test_the_stock_plugin_counts_a_convolution_once_for_each_of_its_kernels(
+    shared_traces: Path, tmp_path: Path
+) -> None:
     capture = shared_traces / "public" / "gpu_mi300_jax"
-    theirs = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]
+    expected = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]
     count, executions, flops, time = sum_columns(capture, "count", "executions", "flops", "self_ps")[
         "cudnn-conv.1"
     ]
-    assert (count, executions) == (int(theirs["occurrences"]), 40)
-    assert flops / executions == float(theirs["rawFlops"]) / count
-    assert time == float(theirs["rawTime"])
+    assert (count, executions) == (int(expected["occurrences"]), 40)
+    assert flops / executions == float(expected["rawFlops"]) / count
+    assert time == float(expected["rawTime"])

@@ -25,7 +25,7 @@ stock = pytest.importorskip(
 
 
 def run_tool(tmp_path: Path, capture: Path, tool: str) -> Any:
-    """The answer of one of the plugin's tools about a capture. It writes files beside its input, so it reads a copy."""
+    """The answer of one of the plugin's tools about a copy of a capture, as tools write files beside their input."""
     (original,) = capture.rglob("*.xplane.pb")
     copy = shutil.copy(original, tmp_path)
     data, _ = stock.xspace_to_tool_data([str(copy)], tool, {})
@@ -33,8 +33,8 @@ def run_tool(tmp_path: Path, capture: Path, tool: str) -> Any:
 
 
 def sum_op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
-    """Time by op name, over all programs and cores: the topmost nodes of the tree that bear an op's name and are not a
-    category that bears it too."""
+    """Time by op name, over all programs and cores: that of the topmost nodes of the tree that are named like an op,
+    without categories of the same name."""
     times: dict[str, int] = defaultdict(int)
     for child in node.get("children", []):
         if child["name"] in names and int(child["metrics"]["occurrences"]):
@@ -48,7 +48,7 @@ def sum_op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
 
 
 def sum_self_times(trace: Trace, names: list[str]) -> dict[str, int]:
-    """Own time by op name, over all devices; `names` says what each op is called, device by device."""
+    """Own time by op name, over all devices; `names` are those of the ops, device by device."""
     sums: dict[str, int] = defaultdict(int)
     times = [time for device in trace.devices for time in device.ops.own_ps.tolist()]
     for name, time in zip(names, times, strict=True):
@@ -57,7 +57,7 @@ def sum_self_times(trace: Trace, names: list[str]) -> dict[str, int]:
 
 
 def sum_device_times(trace: Trace, names: list[str]) -> dict[str, int]:
-    """What each op's stat `device_duration_ps` says, by op name, over all devices."""
+    """Sums of the ops' stat `device_duration_ps` by op name, over all devices."""
     times: dict[str, int] = defaultdict(int)
     rows = [row for device in trace.devices for row in device.ops.row.tolist()]
     for name, row in zip(names, rows, strict=True):
@@ -78,15 +78,15 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
         if "device_duty_cycle_percent" in table["p"]
     )
     assert duty_text["device_duty_cycle_percent"] == f"{100 * busy / span:.1f}%"
-    # It prints six digits.
+    # The stock plugin prints six digits.
     assert float(duty_text["idle_time_high_confidence_ps"]) == pytest.approx(idle, rel=1e-5)
 
     names = [trace.strings[name] for device in trace.devices for name in device.ops.name.tolist()]
     own_times = sum_self_times(trace, names)
-    theirs = sum_op_times(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
+    expected = sum_op_times(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
     device_ps = sum_device_times(trace, names)
-    assert theirs == device_ps  # it adds up what the device itself measured ...
-    # The device's events determine the common clock.
+    assert expected == device_ps  # the stock plugin adds up the durations on the device's own clock
+    # Events are on the common clock, whose rate differs slightly.
     assert sum(own_times.values()) == pytest.approx(sum(device_ps.values()), rel=1e-4)
 
 
@@ -95,16 +95,16 @@ def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Pa
     trace = real_trace(capture)
     table = run_tool(tmp_path, capture, "hlo_stats")
     column_numbers = {column["id"]: number for number, column in enumerate(table["cols"])}
-    theirs: dict[str, float] = defaultdict(float)
+    expected: dict[str, float] = defaultdict(float)
     for row in table["rows"]:
-        theirs[row["c"][column_numbers["hlo_op_name"]]["v"]] += row["c"][column_numbers["total_self_time"]][
+        expected[row["c"][column_numbers["hlo_op_name"]]["v"]] += row["c"][column_numbers["total_self_time"]][
             "v"
         ]
     rows = np.concatenate([device.ops.row for device in trace.devices])
-    named = trace.stats["hlo_op"].at(rows, -1).tolist()
-    own_times = sum_self_times(trace, [trace.strings[name] if name >= 0 else "" for name in named])
-    own_times.pop("", None)  # kernels of no op; it leaves them out as well
-    assert {name: time / 1e6 for name, time in own_times.items()} == pytest.approx(dict(theirs), rel=1e-6)
+    op_names = trace.stats["hlo_op"].at(rows, -1).tolist()
+    own_times = sum_self_times(trace, [trace.strings[name] if name >= 0 else "" for name in op_names])
+    own_times.pop("", None)  # the stock plugin leaves out kernels of no op
+    assert {name: time / 1e6 for name, time in own_times.items()} == pytest.approx(dict(expected), rel=1e-6)
 
 
 def rows_of(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -130,27 +130,27 @@ def sum_stream_spans(trace: Trace) -> int:
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
 def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: Path, name: str) -> None:
-    """Equal counts and times. It counts AMD's copies as kernels; ours are separate."""
+    """Equal counts and times, without AMD's copies, which only the stock plugin counts as kernels."""
     capture = shared_traces / "public" / name
     trace = real_trace(capture)
-    theirs: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    expected: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for row in rows_of(run_tool(tmp_path, capture, "kernel_stats")):
         if not row["kernel_name"].startswith("__amd_rocclr_copy"):
-            theirs[row["kernel_name"]][0] += row["occurrences"]
-            theirs[row["kernel_name"]][1] += row["total_duration_us"]
-    own_kernels: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+            expected[row["kernel_name"]][0] += row["occurrences"]
+            expected[row["kernel_name"]][1] += row["total_duration_us"]
+    kernels: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for kernel in np.concatenate([device.ops.row for device in trace.devices]).tolist():
-        own_kernels[trace.name(kernel)][0] += 1
-        own_kernels[trace.name(kernel)][1] += int(trace.duration_ps[kernel]) / 1e6
-    assert len(own_kernels) > 4
-    assert dict(own_kernels) == {kernel: pytest.approx(times, rel=1e-6) for kernel, times in theirs.items()}
+        kernels[trace.name(kernel)][0] += 1
+        kernels[trace.name(kernel)][1] += int(trace.duration_ps[kernel]) / 1e6
+    assert len(kernels) > 4
+    assert dict(kernels) == {kernel: pytest.approx(times, rel=1e-6) for kernel, times in expected.items()}
 
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
-def test_the_gpu_captures_have_no_duty_cycle_there_and_idle_time_of_all_streams(
+def test_the_stock_plugin_has_no_duty_cycle_of_gpus_and_idle_time_of_all_streams(
     shared_traces: Path, tmp_path: Path, name: str
 ) -> None:
-    """Its spans have copies in them, its work no kernels that name no operation."""
+    """Its spans include copies. Its work is without kernels that name no operation."""
     capture = shared_traces / "public" / name
     overview = run_tool(tmp_path, capture, "overview_page")
     assert not [table for table in overview if "device_duty_cycle_percent" in table.get("p", {})]
@@ -165,12 +165,13 @@ def test_the_gpu_captures_have_no_duty_cycle_there_and_idle_time_of_all_streams(
 
 
 def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_path: Path) -> None:
-    """Each of its GPUs records a step: the stock tab shows the longer one, we show that of the first GPU."""
+    """Each GPU of the capture records a step. The stock plugin shows the longer one, this project that of the first
+    GPU."""
     capture = shared_traces / "public" / "gpu_v100_tf"
-    theirs = next(
+    expected = next(
         table for table in run_tool(tmp_path, capture, "overview_page") if "steptime_ms_average" in table["p"]
     )
-    (step,) = rows_of(theirs)
+    (step,) = rows_of(expected)
     trace = real_trace(capture)
     lines = [line for line in trace.lines if line.name == "Steps" and line.count]
     recorded = [int(trace.duration_ps[line.first]) / 1e9 for line in lines]

@@ -103,7 +103,7 @@ TIMES = Definition(
 )
 
 
-def test_times_have_the_unit_of_the_largest_in_the_table_or_the_column_or_of_the_sum_in_sentences() -> None:
+def test_the_unit_of_times_fits_the_largest_one_of_the_table_or_column_or_their_sum() -> None:
     rows: list[Row] = [
         {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 7, "rest_ps": -3 * 10**6, "wait_ps": 400 * MS},
         {"start_ps": 6, "total_ps": None, "wait_ps": 600 * MS},
@@ -133,7 +133,7 @@ def test_the_text_of_a_cell(column: Column, row: Row, text: str) -> None:
     assert column.text(row, "ms") == text
 
 
-def test_a_table_without_some_columns_rejects_keys_that_it_does_not_have() -> None:
+def test_columns_are_left_out_by_key_and_an_unknown_key_is_an_error() -> None:
     assert [column.key for column in TIMES.without("mean_ps", "rest_ps", "wait_ps").columns] == [
         "start_ps",
         "total_ps",

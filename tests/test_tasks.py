@@ -40,23 +40,23 @@ def hosts(tmp_path: Path) -> list[HostCapture]:
 def run_tasks_in_processes(
     hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]
 ) -> list[Any]:
-    """What two processes make of each host, or its Failure."""
+    """The result of each host from two processes, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
-    return [item.value if isinstance(item, HostResult) else item for item in answers]
+    return [result.value if isinstance(result, HostResult) else result for result in answers]
 
 
 def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostCapture]) -> None:
-    values = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
+    values = [result.value for result in run(hosts, count, load_catalog()) if isinstance(result, HostResult)]
     assert [name for name, _, _ in values] == list(NAMES)
     assert {process for _, _, process in values} == {os.getpid()}
 
 
 def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> None:
     in_this_process = [
-        item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)
+        result.value for result in run(hosts, count, load_catalog()) if isinstance(result, HostResult)
     ]
     in_pool = run_tasks_in_processes(hosts, count)
-    assert [item[:2] for item in in_pool] == [item[:2] for item in in_this_process]
+    assert [result[:2] for result in in_pool] == [result[:2] for result in in_this_process]
     assert os.getpid() not in {process for _, _, process in in_pool}
 
 
@@ -76,8 +76,10 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
     Path(hosts[3].path).unlink()
     task = Task(count, load_catalog())
     results = list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-    assert [isinstance(item, Failure) for item in results] == [False, True, False, True, False]
-    assert all(item.message.startswith(item.host.path) for item in results if isinstance(item, Failure))
+    assert [isinstance(result, Failure) for result in results] == [False, True, False, True, False]
+    assert all(
+        result.message.startswith(result.host.path) for result in results if isinstance(result, Failure)
+    )
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
@@ -88,8 +90,8 @@ def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_pa
 
 def test_a_host_whose_process_always_dies_is_reported(hosts: list[HostCapture]) -> None:
     results = run_tasks_in_processes(hosts, partial(die, host_name="c"))
-    assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
-    assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
+    assert [result.host.name for result in results if isinstance(result, Failure)] == ["c"]
+    assert [result[0] for result in results if isinstance(result, tuple)] == ["a", "b", "d", "e"]
     failure = results[2]
     assert isinstance(failure, Failure)
     assert "killed" in failure.message
@@ -113,8 +115,9 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         "from tb_xla_insights.tasks.pool import run_in_processes\n"
         "from host_tasks import count\n"
         "print('script')\n"
-        f"hosts = [HostCapture(name, path, 0) for name, path in {[(item.name, item.path) for item in hosts]}]\n"
-        "print([it.value[0] for it in run_in_processes(hosts, Task(count, load_catalog()), 2)])\n"
+        f"hosts = [HostCapture(name, path, 0) for name, path in {[(host.name, host.path) for host in hosts]}]\n"
+        "results = run_in_processes(hosts, Task(count, load_catalog()), 2)\n"
+        "print([result.value[0] for result in results])\n"
     )
     process = subprocess.run(
         [sys.executable, str(script)],
@@ -127,7 +130,7 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
 
 
 def hold_back(names: str, until: threading.Event) -> Callable[[Trace, HostCapture], str]:
-    """A task that gives the host's name; for these hosts, once an event is set."""
+    """A task that returns the host's name; for the hosts `names`, only after `until` is set."""
 
     def function(_: Trace, host: HostCapture) -> str:
         if host.name in names:
@@ -144,14 +147,14 @@ def test_a_slow_host_does_not_delay_the_others(hosts: list[HostCapture]) -> None
         assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
     finally:
         released.set()
-    assert [item.host.name for item in answers] == ["a"]
+    assert [result.host.name for result in answers] == ["a"]
 
 
 def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> None:
-    released, requested = threading.Event(), []
+    released, polls = threading.Event(), []
 
     def should_continue() -> bool:
-        requested.append(1)
+        polls.append(1)
         released.set()
         return True
 
@@ -162,8 +165,8 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
         in_order=True,
         should_continue=should_continue,
     )
-    assert [item.host.name for item in answers] == list(NAMES)
-    assert requested
+    assert [result.host.name for result in answers] == list(NAMES)
+    assert polls
 
 
 def test_stop_does_not_wait_for_running_hosts(hosts: list[HostCapture]) -> None:
@@ -185,7 +188,7 @@ def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: 
         other_process = pickle.loads(pickle.dumps(progress))
         assert other_process.snapshot()[0] == readings[0]
     assert not Path(progress.path).exists()
-    progress.record(0, 1, 1)  # as a thread may that still waits for a store
+    progress.record(0, 1, 1)  # a thread that still waits for a store may do so
     assert other_process.snapshot()[0] == readings[0], "the file is still mapped"
     assert all(0 < read <= size for read, size in readings)
     assert [size for _, size in readings] == [Path(host.path).stat().st_size for host in hosts]

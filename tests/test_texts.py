@@ -121,8 +121,8 @@ def test_numbers_of_options(option: str, value: str, tmp_path: Path, capsys: Cap
 
 
 class TestReading:
-    def test_a_pipe_that_somebody_writes_into(self) -> None:
-        """As a shell's `<(…)` is."""
+    def test_a_pipe_with_a_writer(self) -> None:
+        """A shell's `<(…)` is such a pipe."""
         read_end, write_end = os.pipe()
 
         def fill() -> None:

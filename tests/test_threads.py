@@ -1,4 +1,4 @@
-"""Which thread does what."""
+"""The roles and labels of threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.trace.threads import thread_labels
 
 
 def roles(trace: Trace) -> dict[str, str]:
-    return {item.name: item.role for item in trace.threads}
+    return {host_thread.name: host_thread.role for host_thread in trace.threads}
 
 
 def flow_out(number: int) -> dict[str, int]:
@@ -107,7 +107,7 @@ def test_a_host_without_python_threads_is_driven_by_its_busiest_launcher() -> No
     assert roles(trace)["tf_Compute/4"] == "driving"
 
 
-def test_threads_are_read_without_ids_and_with_numbers_where_names_are_the_same() -> None:
+def test_labels_are_names_without_ids_and_number_equal_names() -> None:
     trace = capture(
         thread("python", ("loading", 0, 5)),
         thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("StepMarker", 50, 30)),
@@ -144,14 +144,17 @@ def test_lines_of_devices_are_no_threads() -> None:
 )  # fmt: skip
 def test_threads_of_real_captures(shared_traces: Path, folder: str, expected: dict[str, int]) -> None:
     trace = real_trace(shared_traces / folder)
-    assert Counter(f"{item.name.split('/')[0]} {item.role}" for item in trace.threads) == expected
+    assert (
+        Counter(f"{host_thread.name.split('/')[0]} {host_thread.role}" for host_thread in trace.threads)
+        == expected
+    )
 
 
 def test_threads_of_a_real_tpu_host(shared_traces: Path) -> None:
     threads = real_trace(shared_traces / "public/tpu_v6e_jax").threads
-    assert [item.name for item in threads if item.role == "driving"] == ["main/3116817"]
+    assert [host_thread.name for host_thread in threads if host_thread.role == "driving"] == ["main/3116817"]
     names_by_role = {
-        role: {item.name.split("/")[0] for item in threads if item.role == role}
+        role: {host_thread.name.split("/")[0] for host_thread in threads if host_thread.role == role}
         for role in ("executor", "compiler")
     }
     assert "py_xla_execute" in names_by_role["executor"]

@@ -30,7 +30,7 @@ class TestReport:
         result = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
         assert result == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
 
-    def test_unknown_samples_and_no_steps_have_none(self) -> None:
+    def test_without_samples_or_steps_throughput_is_unknown(self) -> None:
         assert session_report(uneven(100, 200))["throughput"] is None
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
         assert session_report(stepless, samples_per_step=8)["throughput"] is None

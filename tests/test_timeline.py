@@ -148,10 +148,10 @@ def test_the_strip_shows_busy_shares_and_classes(timeline: Timeline) -> None:
     strip = timeline.head()["strip"]
     busy, classes = strip["devices"][0]["busy"], strip["host"][0]["class"]
     assert len(busy) == len(classes) == strip["buckets"] == 1000
-    per_step = 1000 * STEP / (2 * STEP + 19 * MS)
+    buckets_per_step = 1000 * STEP / (2 * STEP + 19 * MS)
     assert busy[0] == "0"
-    assert busy[int(17 / 20 * per_step)] == "f"
-    assert classes[int(3 / 20 * per_step)] == f"{CLASSES.index('tracing'):x}"
+    assert busy[int(17 / 20 * buckets_per_step)] == "f"
+    assert classes[int(3 / 20 * buckets_per_step)] == f"{CLASSES.index('tracing'):x}"
 
 
 def test_a_host_without_events_has_no_rows(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def timeline(tmp_path: Path) -> Timeline:
         (lambda timeline: timeline.table(5, 4, [], 10), "is empty"),
     ],
 )
-def test_unknown_events_are_a_one_line_error(timeline: Timeline, call: Any, message: str) -> None:
+def test_invalid_requests_are_a_one_line_error(timeline: Timeline, call: Any, message: str) -> None:
     with pytest.raises(InputError) as raised:
         call(timeline)
     assert message in str(raised.value)
@@ -60,7 +60,7 @@ def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
 def test_an_event_lists_its_ancestors_and_the_occurrences_of_its_name(timeline: Timeline) -> None:
     event = timeline.event_at("h0.t0", STEP + 12 * MS)
     assert brief(event) == ("ScheduleSyncTensorsGraph", "h0.t0", 3)
-    assert [brief(item) for item in event["path"]] == [
+    assert [brief(ancestor) for ancestor in event["path"]] == [
         ("Training_Step", "h0.t0", 0),
         ("StepMarker", "h0.t0", 1),
         ("SyncTensorsGraphInternal", "h0.t0", 2),
@@ -96,7 +96,7 @@ def test_an_event_belongs_to_the_most_specific_row(timeline: Timeline) -> None:
 def test_an_op_is_in_the_run_of_its_program(timeline: Timeline) -> None:
     event = timeline.event_at("h0.d0.ops", 16 * MS)
     assert event["name"] == "dot.2"
-    assert [item["row"] for item in event["path"]] == ["h0.d0.modules"]
+    assert [ancestor["row"] for ancestor in event["path"]] == ["h0.d0.modules"]
     assert event["class"] is None
 
 
@@ -104,10 +104,10 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
     schedule = timeline.event_at("h0.t0", 12 * MS)
     execute = timeline.event_at("h0.t1", 13 * MS + 1000)
     thunk = timeline.event_at("h0.t2", 15 * MS + 1000)
-    assert [item["name"] for item in schedule["flow"]["to"]] == [execute["name"]]
-    assert [item["event"] for item in execute["flow"]["from"]] == [schedule["event"]]
-    assert [item["event"] for item in execute["flow"]["to"]] == [thunk["event"]]
-    assert [item["event"] for item in thunk["flow"]["from"]] == [execute["event"]]
+    assert [partner["name"] for partner in schedule["flow"]["to"]] == [execute["name"]]
+    assert [partner["event"] for partner in execute["flow"]["from"]] == [schedule["event"]]
+    assert [partner["event"] for partner in execute["flow"]["to"]] == [thunk["event"]]
+    assert [partner["event"] for partner in thunk["flow"]["from"]] == [execute["event"]]
 
 
 def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_path: Path) -> None:
@@ -120,17 +120,17 @@ def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_
     producer.event("Wait for usage holds", 13 * MS, MS)
     consumer.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
     timeline = timeline_of(capture, tmp_path)
-    taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
-    assert [item["name"] for item in taken_up["flow"]["from"]] == [
+    consumer_event = timeline.event_at("h0.t1", 12 * MS + 1000)
+    assert [partner["name"] for partner in consumer_event["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
-    handed_over = timeline.event_at("h0.t0", 0)
-    assert [item["event"] for item in handed_over["flow"]["to"]] == [taken_up["event"]]
+    producer_event = timeline.event_at("h0.t0", 0)
+    assert [partner["event"] for partner in producer_event["flow"]["to"]] == [consumer_event["event"]]
     assert timeline.event_at("h0.t0", 2 * MS)["flow"]["to"] == []
     assert timeline.event_at("h0.t0", 13 * MS)["flow"]["to"] == []
 
 
-def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
+def test_a_flow_into_a_region_without_work_leads_to_its_start(tmp_path: Path) -> None:
     capture = Space()
     host = capture.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
@@ -141,7 +141,7 @@ def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
     timeline = timeline_of(capture, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
-    assert [item["name"] for item in timeline.event(str(partner["event"]))["flow"]["from"]] == [
+    assert [producer["name"] for producer in timeline.event(str(partner["event"]))["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
     assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
@@ -158,7 +158,7 @@ def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> No
     assert event["name"].startswith("end: dot")
     assert event["row"] in ("h0.t2", "h0.t3")
     assert event["occurrences"]["count"] == STEPS
-    assert not [item for item in timeline.search("dot")["names"] if item["name"].startswith("end")]
+    assert not [row for row in timeline.search("dot")["names"] if row["name"].startswith("end")]
 
 
 def test_neighbours_of_a_slice(timeline: Timeline) -> None:
@@ -175,7 +175,7 @@ def test_neighbours_of_a_slice(timeline: Timeline) -> None:
 def test_search_ignores_case_and_counts_each_event_once(timeline: Timeline) -> None:
     document = timeline.search("DOT")
     assert (document["count"], document["truncated"]) == (2 * STEPS, False)
-    assert [(item["name"], item["count"], item["total_ps"]) for item in document["names"]] == [
+    assert [(row["name"], row["count"], row["total_ps"]) for row in document["names"]] == [
         ("dot.2", STEPS, STEPS * 2 * MS),
         ("dot.1", STEPS, STEPS * MS),
     ]
@@ -206,8 +206,8 @@ def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: P
 
 def test_the_table_lists_the_events_that_touch_the_window_by_start(timeline: Timeline) -> None:
     listed = timeline.table(STEP + 9 * MS, STEP + 12 * MS, ["h0.t0"], 3)
-    assert listed["count"] == 4  # forward ends where the window starts, the schedule starts where it ends
-    assert [item["name"] for item in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
+    assert listed["count"] == 4  # forward ends at the window's start, the schedule starts at its end
+    assert [event["name"] for event in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
 
 
 def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_path_of_a_kernel_has_its_own_run_where_runs_overlap(tmp_path: Path) -> 
     core = gpu(kernel(0, 100), streams={"Stream #2(Kernel)": [kernel(40, 10, program="jit_g(8)")]})
     timeline = timeline_of(space_of(core), tmp_path)
     paths = [timeline.event_at("h0.d0.ops", start * US)["path"] for start in (0, 40)]
-    assert [[item["name"] for item in path] for path in paths] == [["jit_f(7)"], ["jit_g(8)"]]
+    assert [[event["name"] for event in path] for path in paths] == [["jit_f(7)"], ["jit_g(8)"]]
 
 
 def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: 
     assert timeline.view(0, 100, 100, ["h0.t0"])["names"] == [listed]
     event = timeline.event("0.0")
     assert (event["name"], event["title"]) == (listed, name)
-    assert [timeline.search(f"name:{item}")["count"] for item in (name, listed)] == [1, 1]
+    assert [timeline.search(f"name:{query}")["count"] for query in (name, listed)] == [1, 1]
 
 
 def test_of_many_ancestors_the_outermost_and_innermost_are_listed(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_of_many_ancestors_the_outermost_and_innermost_are_listed(tmp_path: Path
         line.event(f"level_{depth}", depth, 1000 - 2 * depth)
     timeline = timeline_of(capture, tmp_path)
     event = timeline.event("0.230")
-    names = [item["name"] for item in event["path"]]
+    names = [ancestor["name"] for ancestor in event["path"]]
     assert names[:100] == [f"level_{depth}" for depth in range(100)]
     assert names[100:] == [f"level_{depth}" for depth in range(130, 230)]
     assert event["path_left_out"] == 30

@@ -1,4 +1,4 @@
-"""What holds for the timeline of every capture, on recorded ones."""
+"""Completeness and size of timelines, on real captures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 
 
 def check_whole(timeline: Timeline, duration_ps: int) -> None:
-    """What holds for every session: all events are in the whole view, and each slice of one can be selected."""
+    """All events are in the view of the whole session, and each slice of a single event can be selected."""
     rows = {row["id"]: row for row in timeline.head()["rows"]}
     view = timeline.view(0, duration_ps + 1, 1200, list(rows))
     for row_id, row in rows.items():
@@ -27,7 +27,7 @@ def check_whole(timeline: Timeline, duration_ps: int) -> None:
                 if count > 1 or not name:
                     continue
                 event = timeline.event_at(row_id, start, depth)
-                if event["start_ps"] == start:  # a nearer one may start within a nanosecond
+                if event["start_ps"] == start:  # else another event starts within a nanosecond
                     assert (event["name"], event["row"], event["depth"]) == (name, row_id, depth)
                     assert event["duration_ps"] >= 0
                     assert duration >= 0

@@ -77,13 +77,13 @@ def test_ops_of_no_length_have_no_row() -> None:
     assert "scopes" not in {row["kind"] for row in timeline.rows()["rows"]}
 
 
-def test_stored_rows_of_name_scopes_are_unchanged() -> None:
+def test_recorded_rows_of_name_scopes_are_unchanged() -> None:
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
-    stored_rows = timeline.rows()["rows"]
+    recorded_rows = timeline.rows()["rows"]
     timeline.find_scopes()
-    assert timeline.rows() == {"more_rows": False, "rows": stored_rows}
+    assert timeline.rows() == {"more_rows": False, "rows": recorded_rows}
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
@@ -138,17 +138,17 @@ def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
     )
     timeline.find_scopes()
     inner = timeline.event_at("h0.d0.scopes", RUN_START + 100, 2)
-    assert (inner["name"], [item["name"] for item in inner["path"]]) == (
+    assert (inner["name"], [ancestor["name"] for ancestor in inner["path"]]) == (
         "attention",
         ["Training_Step", "forward"],
     )
-    assert {item["name"]: item["value"] for item in inner["stats"]} == {
+    assert {stat["name"]: stat["value"] for stat in inner["stats"]} == {
         "annotation": "Training_Step/forward/attention",
         "as recorded": "Training_Step.1/forward.2/attention.3",
     }
     no_scope = timeline.event_at("h0.d0.scopes", RUN_START + 300, 0)
     assert no_scope["name"] == "no scope"
-    assert [item["name"] for item in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
+    assert [stat["name"] for stat in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
     position = {"step": 0, "device": "vm/TPU:0"}
     assert timeline.annotation_at("h0.d0.scopes", RUN_START + 100, 2) == {
         "path": "Training_Step/forward/attention",
@@ -179,12 +179,12 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
 
     def read_stats(at: int) -> list[str]:
         stats = timeline.event_at("h0.d0.ops", RUN_START + at)["stats"]
-        return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
+        return [stat["value"] for stat in stats if stat["name"] in ("annotation", "python")]
 
     assert read_stats(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
-    assert [re.sub(r"[\u2009\u202f]", " ", item) for item in read_stats(0)] == [mixed, "model.py:7"]
+    assert [re.sub(r"[\u2009\u202f]", " ", value) for value in read_stats(0)] == [mixed, "model.py:7"]
     assert read_stats(300) == ["no annotation (bare)"]
 
 
@@ -194,9 +194,9 @@ OPS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 
 @settings(max_examples=200, deadline=None)
 @given(OPS)
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
-    """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
-
-    ops.sort(key=lambda item: (item[0], -item[1]))
+    """Ops are given as (start, duration, kind). Kinds 0 and 1 have one part (0 and 1), kind 2 has two (2 and 3), the
+    first with a third of the weight."""
+    ops.sort(key=lambda op: (op[0], -op[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
     pieces = op_pieces(start, start + length, key.astype(np.int32), run,
@@ -204,27 +204,27 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
     shown = {}
     for begin, end, part, _ in zip(*(column.tolist() for column in pieces), strict=True):
         assert begin < end
-        for now in range(begin, end):
-            assert now not in shown
-            shown[now] = part
-    for now in range(80):
-        running = [n for n, (begin, time, _) in enumerate(ops) if begin <= now < begin + time]
+        for instant in range(begin, end):
+            assert instant not in shown
+            shown[instant] = part
+    for instant in range(80):
+        running = [n for n, (begin, time, _) in enumerate(ops) if begin <= instant < begin + time]
         expected = None
         if running:
             begin, time, kind = ops[running[-1]]
-            expected = kind if kind < 2 else 2 if now < begin + time // 3 else 3
-        assert shown.get(now) == expected
+            expected = kind if kind < 2 else 2 if instant < begin + time // 3 else 3
+        assert shown.get(instant) == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
-def test_pieces_of_one_run_and_label_are_merged(parts: list[tuple[int, int, int]]) -> None:
-
-    parts.sort(key=lambda item: item[2])
-    begins = np.cumsum([pause + 5 for pause, _, _ in parts])
-    run = np.array([item[2] for item in parts], np.int32)
-    labels = np.array([item[1] for item in parts], np.int32)
-    merged = merge_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
+def test_pieces_of_one_run_and_label_are_merged(pieces: list[tuple[int, int, int]]) -> None:
+    """Pieces are given as (pause before it, label, run), and last 5 ps each."""
+    pieces.sort(key=lambda piece: piece[2])
+    begins = np.cumsum([pause + 5 for pause, _, _ in pieces])
+    run = np.array([piece[2] for piece in pieces], np.int32)
+    labels = np.array([piece[1] for piece in pieces], np.int32)
+    merged = merge_pieces(begins, begins + 5, np.arange(len(pieces), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:
@@ -233,11 +233,11 @@ def test_pieces_of_one_run_and_label_are_merged(parts: list[tuple[int, int, int]
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])
-    assert [list(item) for item in zip(*(column.tolist() for column in merged), strict=True)] == expected
+    assert [list(row) for row in zip(*(column.tolist() for column in merged), strict=True)] == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "devices", "first"),
+    ("name", "devices", "outermost_scopes"),
     [
         ("torch_xla/baseline_session_debug", 1, {"Training_Step"}),
         ("torch_xla/spmd_fsdp_debug", 2, {"Training_Step"}),
@@ -246,7 +246,9 @@ def test_pieces_of_one_run_and_label_are_merged(parts: list[tuple[int, int, int]
         ("public/tpu_v6e_jax", 4, {"jit(_psum)", "jit(broadcast_in_dim)", "jit(f)"}),
     ],
 )
-def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, first: set[str]) -> None:
+def test_scopes_of_real_captures(
+    shared_traces: Path, name: str, devices: int, outermost_scopes: set[str]
+) -> None:
     loaded = load(str(shared_traces / name))
     timeline = Timeline(loaded.trace)
     timeline.find_scopes()
@@ -254,4 +256,4 @@ def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, f
     assert len(rows) == devices
     for row in rows:
         outer = slices(timeline.view(0, loaded.duration_ps + 1, 20_000, [row]), row)[0]
-        assert {item for _, _, item, _ in outer} - {""} <= first
+        assert {scope for _, _, scope, _ in outer} - {""} <= outermost_scopes

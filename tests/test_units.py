@@ -90,7 +90,7 @@ def test_numbers_and_units_never_part_at_a_line_end() -> None:
     assert " " not in time_text(1_840_000_000_000_000) + share(0.0004) + byte_size(10**9) + count(10**6)
 
 
-def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
+def test_unknown_instants_and_steps_are_a_dash() -> None:
     assert utc_text(1_644_437_497_999_999_999) == "2022-02-09 20:11:37"
     assert utc_text(0) == "–"
     assert [step_name(7, 0), step_name(7, None), step_name(None, None)] == ["0", "7", "–"]

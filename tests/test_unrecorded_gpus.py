@@ -34,10 +34,10 @@ def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
         Core(name="GPU:1", lines={"Stream #2(MemcpyH2D)": [event("MemcpyH2D", 0, 50, correlation_id=9)]}),
     )
     assert gpus_without_work(trace) == [("GPU:1", 2)]
-    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "device_without_work"]
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
     assert diagnostic.severity == "warning"
     assert diagnostic.message.startswith("GPU:1 recorded no kernels, although the host made 2 launches on it")
-    assert [item["name"] for item in device_summaries(session(trace))] == ["GPU:0"]
+    assert [device["name"] for device in device_summaries(session(trace))] == ["GPU:0"]
 
 
 def test_gpu_without_plane_is_reported() -> None:

@@ -17,13 +17,13 @@ def verdict_of(trace: Trace) -> tuple[str, str]:
 
 def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     """A kernel of 2 us in a call of 7.6 ms is busy for all of its span, and the device for next to nothing."""
-    once = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1, "ops": 1}] * 2
+    devices = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1, "ops": 1}] * 2
     outside = {
         "share": 0.999,
         "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
         "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
     }
-    severity, text = severity_and_text(report_with() | {"devices": once, "outside_span": outside})
+    severity, text = severity_and_text(report_with() | {"devices": devices, "outside_span": outside})
     assert severity == "warning"
     assert text == (
         "99.9 % of the capture is before and after all runs (the host launches). The 2 devices are at work for "
@@ -65,7 +65,7 @@ def test_a_capture_inside_one_compilation_has_no_diagnostics() -> None:
 def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     first, second = (
         finding("mistake", "a compile in step 3", 0.1),
-        finding("mistake", "a cut in step 4", 0.05),
+        finding("mistake", "a read in step 4", 0.05),
     )
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
@@ -74,17 +74,19 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
         "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
-    once = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a cut in step 5"}]
+    single_mistakes = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a read in step 5"}]
     steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
-    text = severity_and_text(report_with(first, *once[:1], **replay, usual_step_ps=18 * MS) | steps)[1]
+    text = severity_and_text(
+        report_with(first, *single_mistakes[:1], **replay, usual_step_ps=18 * MS) | steps
+    )[1]
     assert (
-        "costs up to 1.0 of 18.0 ms in a usual step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
+        "costs up to 1.0 of 18.0 ms in a usual step: a compile in step 3; a read in step 4 costs up to 4.0 ms once."
         in text
     )
-    text = severity_and_text(report_with(first, *once, **replay, usual_step_ps=18 * MS) | steps)[1]
+    text = severity_and_text(report_with(first, *single_mistakes, **replay, usual_step_ps=18 * MS) | steps)[1]
     assert "step: a compile in step 3; 2 more cost up to 4.0 ms once." in text
-    alone = replay | {"step_if_fixed_ps": 20 * MS}
-    assert severity_and_text(report_with(limit, **alone))[1] == (
+    no_gain = replay | {"step_if_fixed_ps": 20 * MS}
+    assert severity_and_text(report_with(limit, **no_gain))[1] == (
         "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
     )
     nothing_left = replay | {"step_without_limit_ps": 17 * MS}
@@ -95,22 +97,22 @@ def test_the_sentence_covers_all_devices() -> None:
     replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 20 * MS, "step_without_limit_ps": 9 * MS}
     waits = report_with(finding("limit", "the device waits while the host launches", 0.4, cost=60), **replay)
     stalled = report_with(finding("limit", "the device is busy waiting in copy-done", 0.4, cost=60), **replay)
-    twice = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
-    never = {"devices": [waits["devices"][0] | {"busy_ps": 0}]}
+    two_devices = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
+    idle_device = {"devices": [waits["devices"][0] | {"busy_ps": 0}]}
     ending = " (20.0 → 9.0 ms at best)."
     assert (
         severity_and_text(waits)[1] == f"The device is 50.0 % busy: it waits while the host launches{ending}"
     )
     assert (
-        severity_and_text(waits | never)[1]
+        severity_and_text(waits | idle_device)[1]
         == f"The device is 0.0 % busy: it waits while the host launches{ending}"
     )
     assert (
-        severity_and_text(waits | twice)[1]
+        severity_and_text(waits | two_devices)[1]
         == f"The 2 devices are 50.0 % busy: they wait while the host launches{ending}"
     )
     assert (
-        severity_and_text(stalled | twice)[1]
+        severity_and_text(stalled | two_devices)[1]
         == f"The 2 devices are 50.0 % busy, 80.0 % of that waiting in copy-done{ending}"
     )
 
@@ -128,33 +130,34 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "first"),
+    ("share", "comes_first"),
     [(0.09, None), (0.3, False), (0.6, True)],
 )
-def test_time_outside_of_the_span_is_included_and_first_if_it_is_most(
-    part: float, first: bool | None
+def test_time_outside_of_the_span_is_included_from_a_tenth_on_and_first_if_it_is_most(
+    share: float, comes_first: bool | None
 ) -> None:
-    report, usual = report_with(), severity_and_text(report_with())[1]
+    report, verdict = report_with(), severity_and_text(report_with())[1]
     report["outside_span"] = {
-        "share": part,
+        "share": share,
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
         "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
     }
-    sentence = f"{part:.1%} of the capture is before the first run (the host compiles).".replace("%", " %")
-    texts = {None: [usual], False: [usual, sentence], True: [sentence, usual]}[first]
+    sentence = f"{share:.1%} of the capture is before the first run (the host compiles).".replace("%", " %")
+    texts = {None: [verdict], False: [verdict, sentence], True: [sentence, verdict]}[comes_first]
     assert severity_and_text(report)[1] == " ".join(texts)
 
 
 def test_a_leading_limit_opens_the_verdict() -> None:
-    limit, mistake = finding("limit", "the host builds the graph", 0.6), finding("mistake", "a cut", 0.05)
+    limit, mistake = finding("limit", "the host builds the graph", 0.6), finding("mistake", "a read", 0.05)
     replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 19 * MS, "step_without_limit_ps": 7 * MS}
     assert severity_and_text(report_with(limit, mistake, **replay))[1] == (
         "The device is 50.0 % busy: the host builds the graph (19.0 → 7.0 ms at best). "
-        "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a cut."
+        "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a read."
     )
-    # A mistake that cannot be distinguished from chance is no reason.
+    # A mistake whose gain is not above noise (3 %) is left out.
     assert (
-        "mistake" not in severity_and_text(report_with(limit, finding("mistake", "a cut", 0.02), **replay))[1]
+        "mistake"
+        not in severity_and_text(report_with(limit, finding("mistake", "a read", 0.02), **replay))[1]
     )
 
 
@@ -165,15 +168,17 @@ def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alone", "text"),
+    ("step_if_fixed_ms", "text"),
     [
         (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
         (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first: a; "),
     ],
 )
-def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, text: str) -> None:
+def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(
+    step_if_fixed_ms: int, text: str
+) -> None:
     """The replay takes all of them away, those that gain less than 3 % as well."""
-    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
+    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": step_if_fixed_ms * MS}
     assert text in severity_and_text(report_with(mistake, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
 
 
@@ -253,7 +258,7 @@ def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "by_class", "more"),
+    ("cost", "by_class", "supplement"),
     [
         (60, {"wait": 90}, ""),
         (30, {"wait": 90, "dispatch": 10}, "; during most of the idle time the host waits"),
@@ -261,14 +266,14 @@ def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     ],
 )
 def test_causes_of_less_than_half_of_the_idle_time_are_supplemented(
-    cost: int, by_class: dict[str, int], more: str
+    cost: int, by_class: dict[str, int], supplement: str
 ) -> None:
     report = report_with(
         finding("limit", "the host launches", 0.2, cost), step_ps=20 * MS, step_if_fixed_ps=20 * MS
     )
     report["mistakes"]["step_without_limit_ps"] = 16 * MS
     report["gaps"]["by_class_ps"] = by_class
-    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){more}."
+    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){supplement}."
     assert severity_and_text(report)[1] == text
 
 
@@ -305,8 +310,8 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
     document = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
-    alone = report_with() | document | {"devices": [], "steps": steps}
-    assert severity_and_text(alone) == ("warning", f"No device's work could be read: {text}.")
+    report = report_with() | document | {"devices": [], "steps": steps}
+    assert severity_and_text(report) == ("warning", f"No device's work could be read: {text}.")
 
 
 def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
@@ -319,17 +324,16 @@ def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
 def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     session = {"hosts": [{"name": "vm"}]}
     report = report_with() | {"diagnostics": [{"id": "clocks_disagree"}], "session": session}
-    off = "the clocks of host and device disagree"
-    rest = "other causes are not known"
+    reason = "the clocks of host and device disagree"
     assert severity_and_text(report) == (
         "warning",
-        f"The device is 50.0 % busy; why is not known, as {off}.",
+        f"The device is 50.0 % busy; why is not known, as {reason}.",
     )
     report["findings"] = [finding("mistake", "a compile", 0.15)]
-    sentence = "A mistake costs 15.0 % of the devices' time: a compile"
+    sentence = "A mistake costs 15.0 % of the devices' spans: a compile"
     assert severity_and_text(report) == (
         "warning",
-        f"The device is 50.0 % busy. {sentence}; {rest}, as {off}.",
+        f"The device is 50.0 % busy. {sentence}; other causes are not known, as {reason}.",
     )
 
 
@@ -338,6 +342,6 @@ def test_the_activity_of_an_unread_host_is_unknown() -> None:
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = verdict_of(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
-        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); other "
+        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' spans); other "
         "causes are not known, as the launches are not recorded."
     )

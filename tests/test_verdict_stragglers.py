@@ -20,14 +20,8 @@ STRAGGLER = finding("mistake", "w-5 comes late (next_batch, input)", 0.4, cost=9
         "core": None,
     },
 }
-
-
 CAUSE = "next_batch (input) takes 38.0 ms longer there."
-
-
 OPENING = f"w-5 holds up the others, which costs up to 20.0 of 50.0 ms a step: {CAUSE}"
-
-
 DUTY = "The device is 50.0 % busy, which includes waiting for it"
 
 
@@ -47,19 +41,19 @@ def test_stragglers_come_first() -> None:
 
 
 def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
-    """As where all hosts wait for data, and one of them longer."""
+    """For example if all hosts wait for data, and one of them longer."""
     data = finding("mistake", "the device waits for data", 0.5)
     replay = {"step_ps": 50 * MS, "step_if_fixed_ps": 10 * MS, "step_without_limit_ps": 10 * MS}
     stragglers: dict[str, Any] = STRAGGLER | {"evidence": STRAGGLER["evidence"] | {"hosts": ["w-5", "w-7"]}}
-    for straggler, whom in ((STRAGGLER, "w-5"), (stragglers, "others")):
+    for straggler, late in ((STRAGGLER, "w-5"), (stragglers, "others")):
         assert severity_and_text(report_with(data, straggler, **replay))[1] == (
-            f"The device is 50.0 % busy, which includes waiting for {whom}. 2 mistakes cost up to 40.0 of 50.0 ms a "
+            f"The device is 50.0 % busy, which includes waiting for {late}. 2 mistakes cost up to 40.0 of 50.0 ms a "
             "step, first: the device waits for data."
         )
 
 
 def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
-    """A mean over all steps says small_gain of one step; and a compilation that made it late is no warm-up."""
+    """Not the mean over all steps. A compilation that made it late is no warm-up."""
     evidence: dict[str, Any] = STRAGGLER["evidence"]
     title = "w-5 held up the others in step 7"
     single_straggler = STRAGGLER | {

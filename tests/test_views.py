@@ -26,7 +26,7 @@ from tb_xla_insights.report import cached, compile_views, execution_views, gap_v
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
-BUDGET = 60_000
+MAX_VIEW_BYTES = 60_000
 
 
 def packed_size(document: Any) -> int:
@@ -143,7 +143,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
     ):
         capture_session = session(real_trace(folder))
         for view in (views.overview, gap_views.gaps, execution_views.executions, compile_views.compiles):
-            assert packed_size(view(capture_session)) < BUDGET, (folder.name, view.__name__)
+            assert packed_size(view(capture_session)) < MAX_VIEW_BYTES, (folder.name, view.__name__)
 
 
 class TestThroughHttp:
@@ -153,8 +153,12 @@ class TestThroughHttp:
         listing = Listing(roots(str(LOGDIR)))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
-        name = next(item.name for item in listing.sessions if item.name.startswith("synthetic_case_study"))
-        return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
+        name = next(
+            session.name for session in listing.sessions if session.name.startswith("synthetic_case_study")
+        )
+        return lambda route, **arguments: handlers[route](
+            Arguments(f"data/{route}", {"session": name, **arguments})
+        )
 
     def test_each_view_has_a_route(self, get: Any) -> None:
         assert get("overview")["steps"]["count"] == 10
@@ -167,7 +171,7 @@ class TestThroughHttp:
         assert get("compiles")["graph_count"] == 4
 
     @pytest.mark.parametrize(
-        ("route", "more", "message"),
+        ("route", "arguments", "message"),
         [
             ("gap", {"start_ps": "5"}, "device is missing"),
             ("gap", {"device": "x", "start_ps": "5"}, "no gap"),
@@ -176,10 +180,10 @@ class TestThroughHttp:
         ],
     )
     def test_missing_steps_and_devices_are_errors(
-        self, get: Any, route: str, more: dict[str, str], message: str
+        self, get: Any, route: str, arguments: dict[str, str], message: str
     ) -> None:
         with pytest.raises(InputError, match=message):
-            get(route, **more)
+            get(route, **arguments)
 
 
 class TestChoiceOfDevices:
@@ -194,8 +198,7 @@ class TestChoiceOfDevices:
     def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
         whole: Any = execution_views.executions(case_study)
         answers: list[Any] = [
-            execution_views.executions(case_study, None, [device_item.id])
-            for device_item in case_study.devices
+            execution_views.executions(case_study, None, [device.id]) for device in case_study.devices
         ]
         for row in whole["executions"]:
             rows_of_devices = [
@@ -231,12 +234,12 @@ def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionTrace) 
 
 def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_session = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
-    together, reports = threading.Barrier(3), []
+    barrier, reports = threading.Barrier(3), []
 
     def report(session: SessionTrace, all_gaps: bool) -> Any:
         reports.append(threading.get_ident())
         with suppress(threading.BrokenBarrierError):  # every thread that builds a report passes here
-            together.wait(0.3)
+            barrier.wait(0.3)
         return session_report(session, all_gaps)
 
     monkeypatch.setattr(cached, "session_report", report)

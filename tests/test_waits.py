@@ -55,16 +55,16 @@ def test_wait_lasts_from_its_first_instant_to_its_second() -> None:
         [(AWAIT, 30, 2), (AWAIT, 80, 2)],  # no flow
     ],
 )
-def test_unrelated_instants_are_not_joined(events: list[Event]) -> None:
+def test_unrelated_instants_are_no_wait(events: list[Event]) -> None:
     assert wait_durations(capture_driver(*events)) == [2, 2]
 
 
-def test_instants_inside_a_read_are_not_joined() -> None:
+def test_instants_inside_a_read_are_no_wait() -> None:
     trace = capture_driver(("np.asarray(jax.Array)", 20, 70), wait_start(30), wait_end(80))
     assert wait_durations(trace) == [2, 2]
 
 
-def test_instants_of_two_threads_are_not_joined() -> None:
+def test_instants_of_two_threads_are_no_wait() -> None:
     driving, second = thread("python", ("main", 0, 20), wait_start(30)), thread("other", wait_end(80))
     assert wait_durations(capture(driving, second)) == [2, 2]
 
@@ -73,8 +73,8 @@ def test_real_waits_last_until_their_run_ends(shared_traces: Path) -> None:
     """`jax.block_until_ready` in each of 20 steps, in a program that computes for nearly all of them."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
     rows = np.flatnonzero(has_tag(trace, "blocks")[trace.metadata_index])
-    joined = rows[trace.duration_ps[rows] >= 10**9]
-    assert len(joined) >= 20
+    waits = rows[trace.duration_ps[rows] >= 10**9]
+    assert len(waits) >= 20
     run_ends = trace.devices[0].runs.end_ps
-    after = trace.end_ps[joined] - run_ends[np.searchsorted(run_ends, trace.end_ps[joined]) - 1]
-    assert int(np.median(after)) < 10**9
+    delays_ps = trace.end_ps[waits] - run_ends[np.searchsorted(run_ends, trace.end_ps[waits]) - 1]
+    assert int(np.median(delays_ps)) < 10**9

@@ -32,8 +32,9 @@ DURATIONS = st.integers(5, 400)
 
 @given(st.lists(st.tuples(DURATIONS, DURATIONS, DURATIONS), min_size=1, max_size=5))
 @settings(max_examples=50)
-def test_no_change_gains_nothing(steps: list[tuple[int, int, int]]) -> None:
-    """Whatever the host does, however long the device works, whatever waits for what."""
+def test_a_replay_without_changes_reproduces_the_step(steps: list[tuple[int, int, int]]) -> None:
+    """Whatever the host does, however long the device works, whatever waits for what. A step is no shorter than the
+    device's work for it."""
     tpu, at, device_free = Tpu(), 0.0, 0.0
     for number, (work, device, wait) in enumerate(steps):
         begin = at
@@ -60,7 +61,7 @@ def test_removed_host_time_shortens_steps_until_the_device_is_the_limit() -> Non
     assert us(step_without(trace, Fix(("tracing",)))) == 600
 
 
-def test_only_before_or_after_a_launch_or_in_a_window() -> None:
+def test_a_fix_may_cover_only_the_time_before_some_launches_or_in_windows() -> None:
     trace = loop().trace()
     second = np.array([1])
     assert us(step_without(trace, Fix(("tracing",), before_launches=second))) == pytest.approx(
@@ -85,7 +86,7 @@ def test_work_after_a_wait_moves_with_the_run() -> None:
     trace = waiting_loop()
     runs = np.full(4, 200 * US)
     assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
-    # The host no longer waits: 530 us less, as the device does not need them.
+    # Without the waits of 530 us, the device's 500 us of work are the limit.
     assert us(step_without(trace, Fix(merged_launches=np.arange(4)))) == 500
     # Left are the marker, 30 us until the run begins, the run, and 10 us until the host notices.
     assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
@@ -112,7 +113,7 @@ def test_runs_that_overlap_bound_a_step_once() -> None:
 
 
 def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
-    """Where runs make the steps, the first one was enqueued before its own began."""
+    """Where steps come from runs, the first run was enqueued before its step began."""
     tpu = Tpu()
     for i in range(4):
         tpu.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
@@ -183,8 +184,8 @@ def test_each_wait_follows_the_run_that_ended_it() -> None:
 
 
 def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) -> None:
-    """On a real TPU every execute call waits until all cores have a place in their queues. Without what cores stall
-    (760 of 784 ms a step), the host follows: a step is hardly more than the 28.6 ms of other work."""
+    """On a real TPU every execute call waits until all cores have a place in their queues. Without the cores' stalls
+    (768 of 784 ms a step), the host follows: a step is hardly more than the other work of the busiest core, 30.2 ms."""
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
     runs = find_launches(trace).runs
     work = np.zeros(len(trace.devices), np.int64)

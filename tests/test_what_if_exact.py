@@ -96,11 +96,11 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
         simulation.launch(device, marker=True)
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, device))
-    _, usual = simulate(STEPS, lambda simulation, _: step(simulation, False, device))
+    _, with_unchanged_runs = simulate(STEPS, lambda simulation, _: step(simulation, False, device))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False, 0))
     finding = findings(trace)["recompilation"]
     assert finding.step_if_fixed_ps == mean_step(without)
-    assert finding.step_if_fixed_at_worst_ps == mean_step(usual)
+    assert finding.step_if_fixed_at_worst_ps == mean_step(with_unchanged_runs)
     assert "the time of a later run is unknown" in finding.detail
 
 
@@ -111,21 +111,21 @@ def test_a_step_that_runs_op_by_op(host: int, device: int, device_us: int) -> No
     removed; at best one program fuses their work away, at worst all of it remains. The step's own program runs for
     longer than the device idles before it, so it is not small."""
 
-    def step(simulation: Simulation, apart: bool, device_us: int) -> None:
+    def step(simulation: Simulation, op_by_op: bool, device_us: int) -> None:
         simulation.host("forward", host)
-        simulation.launch(device + (0 if apart else 6 * device_us), marker=True)
-        for _ in range(3 if apart else 0):
+        simulation.launch(device + (0 if op_by_op else 6 * device_us), marker=True)
+        for _ in range(3 if op_by_op else 0):
             simulation.launch(device_us, program="jit_add(8)", op="wrapped_add.1")
             simulation.launch(device_us, program="jit_tanh(9)", op="loop_multiply_tanh_fusion")
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, device_us))
     _, fused = simulate(STEPS, lambda simulation, _: step(simulation, False, 0))
-    _, apart = simulate(STEPS, lambda simulation, _: step(simulation, False, device_us))
+    _, not_fused = simulate(STEPS, lambda simulation, _: step(simulation, False, device_us))
     finding = findings(trace)["many_small_executions"]
     assert (finding.evidence["single_op"], finding.evidence["op_by_op"]) == (6 * STEPS, 6 * STEPS)
     assert finding.step_if_fixed_ps == mean_step(fused)
     assert finding.step_if_fixed_at_worst_ps is not None
-    assert finding.step_if_fixed_at_worst_ps >= mean_step(apart)
+    assert finding.step_if_fixed_at_worst_ps >= mean_step(not_fused)
 
 
 @given(HOST, st.integers(10, 60), st.integers(4, 8), st.booleans())
@@ -183,7 +183,7 @@ def test_stalls_with_a_wait_in_every_step(host: int, device: int, waits: int) ->
 
 @given(HOST, DEVICE)
 @few_examples
-def test_two_mistakes_at_once(host: int, device: int) -> None:
+def test_two_mistakes_together(host: int, device: int) -> None:
     def step(simulation: Simulation, mistakes: bool) -> None:
         simulation.host("next_batch", 1500 if mistakes else 0)
         simulation.host("forward", host)

@@ -48,25 +48,27 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     assert findings(trace)["sync_every_step"].step_if_fixed_ps == mean_step(without)
 
 
-@given(
-    HOST,
-    DEVICE,
-    st.sampled_from([WAIT_EVENT, READ_EVENT]),
-)
+def step_with_wait(simulation: Simulation, host: int, device: int, wait: str | None) -> None:
+    """A step that waits for its launch, in an event of the name `wait`; None: it does not wait."""
+    simulation.host("forward", host)
+    simulation.launch(device, marker=True)
+    if wait:
+        simulation.wait(wait)
+
+
+@given(HOST, DEVICE, st.sampled_from([WAIT_EVENT, READ_EVENT]))
 @few_examples
 def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str) -> None:
-    """Logging every fourth step: the host launches nothing while it waits."""
-
-    def step(simulation: Simulation, waits: bool) -> None:
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        if waits:
-            simulation.wait(name)
-
-    trace, now = simulate(STEPS, lambda simulation, number: step(simulation, number in (1, 4)))
-    _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
+    """Logging every third step: the host launches nothing while it waits."""
+    trace, total_ps = simulate(
+        STEPS,
+        lambda simulation, number: step_with_wait(
+            simulation, host, device, name if number in (1, 4) else None
+        ),
+    )
+    _, without = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, None))
     by_id = findings(trace)
-    gain = (now - without) / now
+    gain = (total_ps - without) / total_ps
     assert ("sync_some_steps" in by_id) == (gain >= 0.03)
     if finding := by_id.get("sync_some_steps"):
         assert finding.step_if_fixed_ps == mean_step(without)
@@ -78,14 +80,8 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
 @given(HOST, DEVICE, st.sampled_from([WAIT_EVENT, "PjRtFuture::Await"]))
 @few_examples
 def test_a_wait_for_the_device_in_every_step(host: int, device: int, name: str) -> None:
-    def step(simulation: Simulation, waits: bool) -> None:
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        if waits:
-            simulation.wait(name)
-
-    trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
-    _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
+    trace, _ = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, name))
+    _, without = simulate(STEPS, lambda simulation, _: step_with_wait(simulation, host, device, None))
     finding = findings(trace)["sync_every_step"]
     assert finding.title == "Every step waits for the device"
     assert finding.step_if_fixed_ps == mean_step(without)
@@ -131,7 +127,7 @@ def step_with_late_wait(
 @few_examples
 def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str) -> None:
     """At best the fix removes the delay with the wait; at worst the host is delayed by as much without it."""
-    trace, now = simulate(
+    trace, total_ps = simulate(
         STEPS, lambda simulation, _: step_with_late_wait(simulation, host, device, delay, name)
     )
     _, without = simulate(STEPS, lambda simulation, _: step_with_late_wait(simulation, host, device, 0, None))
@@ -145,7 +141,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     fix = Fix(("from_device", "wait"), all_reads=True, blocking_waits=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean_step(without)
     sentence = f"They return {brief_time(delay * US)} a step after the runs"
-    assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * now)
+    assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * total_ps)
 
 
 @given(st.integers(100, 900), st.integers(20, 2000))

@@ -1,4 +1,4 @@
-"""What happened in a window: sums that hold to the picosecond."""
+"""The work in a window: sums that hold to the picosecond."""
 
 from __future__ import annotations
 
@@ -182,10 +182,10 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     whole_session = session(trace)
     duration = whole_session.duration_ps
     bounds = [0, duration // 7, duration // 7 + 1, duration // 3, duration - 1, duration]
-    parts = [window(whole_session, start, end) for start, end in pairwise(bounds)]
+    windows = [window(whole_session, start, end) for start, end in pairwise(bounds)]
     whole: Any = window(whole_session, 0, duration)
     answer: Any
-    for answer in [*parts, whole]:
+    for answer in [*windows, whole]:
         assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]
         for row in answer["devices"]:
             assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
@@ -202,16 +202,16 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             assert sum(name["count"] for name in row["top"]) + row["more"]["count"] == row["events"]
     for name, total in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True):
         assert (
-            sum(part["by_class_ps"].get(name, 0) for part in parts)
+            sum(answer["by_class_ps"].get(name, 0) for answer in windows)
             == total
             == whole["by_class_ps"].get(name, 0)
         )
     for key in ("busy_ps", "idle_ps", "stall_ps"):
         assert [
-            sum(values) for values in zip(*(values_of(part, key) for part in parts), strict=True)
+            sum(values) for values in zip(*(values_of(answer, key) for answer in windows), strict=True)
         ] == values_of(whole, key)
         assert values_of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
-    ops = [[sum_op_times(device) for device in answer["devices"]] for answer in parts]
+    ops = [[sum_op_times(device) for device in answer["devices"]] for answer in windows]
     assert [sum(values) for values in zip(*ops, strict=True)] == [
         sum_op_times(device) for device in whole["devices"]
     ]

@@ -39,9 +39,11 @@ def reports() -> list[Any]:
     """The reports of the demo captures, and of the real ones where there are some."""
     shared = Path(os.environ.get(TRACES_VARIABLE) or ROOT.parent / "shared" / "traces")
     folders = [Path(LOGDIR), *(shared / name for name in ("torch_xla", "other", "public"))]
-    runs = [run for folder in folders if folder.is_dir() for run in sorted(folder.iterdir())]
+    logdirs = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
     return [
-        xi.load(str(run)).report() for run in runs if run.is_dir() and next(run.rglob("*.xplane.pb"), None)
+        xi.load(str(path)).report()
+        for path in logdirs
+        if path.is_dir() and next(path.rglob("*.xplane.pb"), None)
     ]
 
 
@@ -51,7 +53,7 @@ def sentences(text: str) -> list[str]:
 
 
 def find_texts(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """All sentences of a report, each with its field."""
+    """The texts of a report that users read, each with its field."""
     yield "verdict", report["verdict"]["text"]
     for diagnostic in report["diagnostics"]:
         yield "diagnostic", diagnostic["message"]
@@ -84,7 +86,7 @@ def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
         assert advice.endswith(".")
 
 
-def test_a_verdict_has_two_lines(reports: list[dict[str, Any]]) -> None:
+def test_a_verdict_fits_two_lines(reports: list[dict[str, Any]]) -> None:
     assert max(len(report["verdict"]["text"]) for report in reports) <= MAX_VERDICT_LENGTH
 
 
@@ -93,7 +95,9 @@ def test_no_number_has_more_decimals_than_are_read(report_texts: list[tuple[str,
 
 
 def test_times_of_a_sentence_have_one_unit(report_texts: list[tuple[str, str, str]]) -> None:
-    rows = [(run, field, sentence) for run, field, text in report_texts for sentence in sentences(text)]
+    rows = [
+        (session, field, sentence) for session, field, text in report_texts for sentence in sentences(text)
+    ]
     assert [row for row in rows if len(set(TIME.findall(row[-1]))) > 1] == []
 
 

@@ -1,5 +1,5 @@
-"""What findings are worth: the gain of what recurs is measured on the usual step, that of what happened once on the
-mean step; mistakes come before limits, and one replay tells what all mistakes cost together."""
+"""The gain of findings: measured on the usual step if a finding recurs, on the mean step if it occurs once. Mistakes
+come before limits, and one replay gives the cost of all mistakes together."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STEPS = 12
 
 
 def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
-    """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us in parallel. One
-    step compiles for 1000 us before it launches. A step takes 700 us plus what is added."""
+    """Steps that load for 100 us, build graphs for 200 us, launch for 20 us, and wait for the device, which works for
+    500 us. One step also compiles for 1000 us before it launches. Without loading and compiling a step takes 721 us."""
     tpu, at, device_free = Tpu(), 0.0, 0.0
     for number in range(STEPS):
         begin = at
@@ -65,19 +65,19 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
 
 def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
     report = findings_report(training())
-    together, rows = report["mistakes"], report["findings"]
+    mistakes, rows = report["mistakes"], report["findings"]
     usual = LOAD_US + BUILD_US + 521
     assert [(row["id"], row["kind"]) for row in rows][:3] == [
         ("input_bound", "mistake"), ("recompilation", "mistake"), ("annotations_not_propagated", "mistake"),
     ]  # fmt: skip
     assert {row["kind"] for row in rows[3:]} == {"limit"}
-    assert together["count"] == 2
-    assert us(together["step_ps"]) == round((usual + COMPILE_US / STEPS) * 10**6) / 10**6
-    assert us(together["usual_step_ps"]) == usual
-    assert us(together["step_if_fixed_ps"]) == usual - LOAD_US
+    assert mistakes["count"] == 2
+    assert us(mistakes["step_ps"]) == round((usual + COMPILE_US / STEPS) * 10**6) / 10**6
+    assert us(mistakes["usual_step_ps"]) == usual
+    assert us(mistakes["step_if_fixed_ps"]) == usual - LOAD_US
     # The rest is the device's work, and its launch.
-    assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD_US - BUILD_US
-    assert {row["step_ps"] for row in rows} == {together["step_ps"]}
+    assert 500 <= (us(mistakes["step_without_limit_ps"]) or 0) <= usual - LOAD_US - BUILD_US
+    assert {row["step_ps"] for row in rows} == {mistakes["step_ps"]}
 
 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
@@ -125,9 +125,9 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
 
 
 def test_without_mistakes_nothing_changes() -> None:
-    together = findings_report(training(load=False, compile_at=None))["mistakes"]
-    assert (together["count"], together["gain"]) == (0, 0.0)
-    assert together["step_ps"] == together["usual_step_ps"] == together["step_if_fixed_ps"]
+    mistakes = findings_report(training(load=False, compile_at=None))["mistakes"]
+    assert (mistakes["count"], mistakes["gain"]) == (0, 0.0)
+    assert mistakes["step_ps"] == mistakes["usual_step_ps"] == mistakes["step_if_fixed_ps"]
 
 
 def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
@@ -162,7 +162,7 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mistake", "limit", "limits"),
+    ("mistake_gain", "limit_gain", "limits_first"),
     [
         (0.062, 0.793, True),  # less than 0.10, and less than a quarter of the limit's
         (0.1, 0.793, False),  # worth a warning
@@ -173,19 +173,17 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
     ],
 )
 def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
-    mistake: float | None, limit: float, limits: bool
+    mistake_gain: float | None, limit_gain: float, limits_first: bool
 ) -> None:
     smaller = [
         finding_with_gain("dispatch_overhead", 0.01, None),
         finding_with_gain("sync_every_step", 0.0, None),
     ]
-    cut = replace(finding_with_gain("early_sync", 0, None), gain=mistake)
-    ordered = [
-        finding.id
-        for finding in sort_findings([cut, *smaller, finding_with_gain("tracing_bound", limit, None)])
-    ]
+    early_sync = replace(finding_with_gain("early_sync", 0, None), gain=mistake_gain)
+    tracing_bound = finding_with_gain("tracing_bound", limit_gain, None)
+    ids = [finding.id for finding in sort_findings([early_sync, *smaller, tracing_bound])]
     # Mistakes and limits each stay in a group.
-    assert [value in LIMITS for value in ordered] == [limits, limits, not limits, not limits]
+    assert [id_ in LIMITS for id_ in ids] == [limits_first] * 2 + [not limits_first] * 2
 
 
 def test_device_bound_requires_that_nothing_gains_much() -> None:
@@ -202,26 +200,26 @@ def test_device_bound_requires_that_nothing_gains_much() -> None:
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))
 @settings(max_examples=30, deadline=None)
 def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
-    load: int, built: int, compiled: int, at: int
+    load_us: int, build_us: int, compile_us: int, compile_at: int
 ) -> None:
     tpu, now = Tpu(), 0.0
     for number in range(STEPS):
         begin = now
-        tpu.on_main("data_loading", now, load)
-        tpu.on_main("forward", now + load, built)
-        now += load + built
-        if number == at:
-            tpu.on_main("XLAGraphExecutor::Compile", now, compiled)
-            now += compiled
+        tpu.on_main("data_loading", now, load_us)
+        tpu.on_main("forward", now + load_us, build_us)
+        now += load_us + build_us
+        if number == compile_at:
+            tpu.on_main("XLAGraphExecutor::Compile", now, compile_us)
+            now += compile_us
         tpu.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
         tpu.step(begin, now - begin, 10 + number)
     report: Any = findings_report(session(tpu.trace()))
-    together = report["mistakes"]
+    mistakes = report["mistakes"]
     separate_gains = [
-        together["step_ps"] - row["step_if_fixed_ps"]
+        mistakes["step_ps"] - row["step_if_fixed_ps"]
         for row in report["findings"]
         if row["kind"] == "mistake" and row["step_if_fixed_ps"] is not None
     ]
-    gained = together["step_ps"] - together["step_if_fixed_ps"]
+    gained = mistakes["step_ps"] - mistakes["step_if_fixed_ps"]
     assert max(separate_gains, default=0) <= gained <= sum(separate_gains) + len(separate_gains)

@@ -19,7 +19,7 @@ from tb_xla_insights.xplane.hlo import program_ranges
 def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
     data = small()
     whole = lines_of(data)
-    planes = _top_ends(data)
+    field_ends = _field_ends(data)
     assert len(whole) == 3
     for end in range(1, len(data)):
         space = read_or_none(data[:end])
@@ -30,7 +30,7 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
         assert read_lines == [without_metadata_names(line) for _, last, line in whole if last <= end], (
             f"cut at {end}"
         )
-        if end in planes:  # a file that happens to end between two fields of its own is whole
+        if end in field_ends:  # a file that ends between two top-level fields is whole
             assert ids(space) == []
         else:
             assert ids(space) == ["truncated_file"], f"cut at {end}"
@@ -39,8 +39,8 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
             trace_of(data[:end])
 
 
-def _top_ends(data: bytes) -> set[int]:
-    """Where the fields of the file itself end."""
+def _field_ends(data: bytes) -> set[int]:
+    """The offsets at which the top-level fields of a file end."""
     at, ends = 0, set()
     while at < len(data):
         at += 1
@@ -57,7 +57,7 @@ def _top_ends(data: bytes) -> set[int]:
 
 def test_whole_planes_before_a_cut_keep_their_names() -> None:
     data = small()
-    first, whole = min(_top_ends(data)), of_space(read(data))
+    first, whole = min(_field_ends(data)), of_space(read(data))
     for end in range(first, len(data), 9):
         assert of_space(read(data[:end]))[0] == whole[0]
 
@@ -70,7 +70,9 @@ def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None
         if space and at % 5 == 0:
             trace_of(broken)
         for diagnostic in space.diagnostics if space else ():
-            if diagnostic.id == "dropped_events":  # a plane that has become the profiler's own complaint
+            if (
+                diagnostic.id == "dropped_events"
+            ):  # the plane's field number became that of the profiler's errors
                 continue
             assert diagnostic.id in ("corrupt_file", "truncated_file"), f"byte {at}"
             (offset,) = re.findall(r"[Bb]yte (\d+)", diagnostic.message)
@@ -98,8 +100,8 @@ def test_a_real_file_with_wrong_bytes_is_handled(shared_traces: Path) -> None:
 
 
 def damage_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[bytes, int]:
-    """A file whose middle line ends with `line`, or whose last event in it ends with `event`; and the offset of
-    that."""
+    """A file whose middle line ends with `before` and then `line` or, if `event` is given, an event that ends with it;
+    and the offset of that end."""
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
     good = block(4, integer(1, 1) + integer(2, 5))
     inner = block(2, "bad") + good + before
@@ -153,8 +155,8 @@ def test_impossible_values_are_reported_by_offset_and_the_rest_is_kept(
 
 def test_unused_stats_may_have_any_content() -> None:
     stat = block(4, integer(1, 99) + varint(5 << 3 | 2) + b"\x7f")
-    for metadata in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
-        space = read(damage_line(b"", stat, metadata)[0])
+    for event_without_metadata in (b"", block(4, integer(1, 77))):
+        space = read(damage_line(b"", stat, event_without_metadata)[0])
         assert ids(space) == []
 
 
@@ -170,12 +172,13 @@ def test_a_line_longer_than_its_plane_loses_only_the_rest_of_the_plane() -> None
 
 
 def test_a_damaged_name_does_not_affect_the_others() -> None:
-    def kind(number: int, name: bytes) -> bytes:
+    def metadata_entry(number: int, name: bytes) -> bytes:
         return block(4, integer(1, number) + block(2, integer(1, number) + name))
 
     line = block(3, b"".join(block(4, integer(1, number)) for number in (1, 2, 3)))
-    bad = kind(2, varint(2 << 3 | 2) + b"\x7f")
-    data = block(1, block(2, "p") + line + kind(1, block(2, "one")) + bad + kind(3, block(2, "three")))
+    bad = metadata_entry(2, varint(2 << 3 | 2) + b"\x7f")
+    one, three = metadata_entry(1, block(2, "one")), metadata_entry(3, block(2, "three"))
+    data = block(1, block(2, "p") + line + one + bad + three)
     space = read(data)
     assert [event.name for event in of_space(space)[0].lines[0].events] == ["one", "event 2", "three"]
     assert ids(space) == ["corrupt_file"]
@@ -199,10 +202,10 @@ def test_a_damaged_program_does_not_affect_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "duration", "read"),
+    ("start", "duration", "expected"),
     [(5, -3, (5, 0)), (5, 1 << 62, (5, 0)), (1 << 62, 3, (0, 3)), (-(1 << 62), 3, (0, 3))],
 )  # fmt: skip
-def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read: tuple[int, int]) -> None:
+def test_an_impossible_time_counts_as_0(start: int, duration: int, expected: tuple[int, int]) -> None:
     space = Space()
     line = space.plane("p").line("l")
     line.event("good", 0, 9)
@@ -210,16 +213,16 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
     data = space.to_bytes()
     trace = trace_of(data)
     assert sorted(zip(trace.start_ps.tolist(), trace.duration_ps.tolist(), strict=True)) == sorted(
-        [(0, 9), read]
+        [(0, 9), expected]
     )
     (diagnostic,) = trace.diagnostics
     assert diagnostic.id == "corrupt_file"
-    verb = "ends" if duration != 3 else "begins"
-    assert f"1 event {verb} at an impossible time, at byte " in diagnostic.message
+    quantity, substitute = ("duration", "0") if duration != 3 else ("start", "the line's start")
+    assert f"1 event has an impossible {quantity}, at byte " in diagnostic.message
+    assert diagnostic.message.endswith(f"; {substitute} is used instead.")
 
 
-def test_impossible_times_are_handled() -> None:
-    """A damaged clock does not change the times of other lines."""
+def test_an_impossible_time_stamp_of_a_line_does_not_change_the_times_of_others() -> None:
     for time in (1 << 62, -(1 << 63), (1 << 63) - 1, 10**16, -(10**16)):
         space = Space()
         plane = space.plane("/host:CPU")
@@ -228,7 +231,7 @@ def test_impossible_times_are_handled() -> None:
         plane.line("bad", timestamp_ns=time).event("c", 0, 10)
         trace = trace_of(space.to_bytes())
         assert trace.start_ps[1] - trace.start_ps[0] == 1000
-        assert [d.id for d in trace.diagnostics] != []
+        assert trace.diagnostics
 
 
 def test_holes_between_lines_close() -> None:

@@ -41,7 +41,7 @@ def capture() -> bytes:
             "was treated as ASCII text, and has lost",
         ),
         (
-            lambda data: bytes(item & 0x7F for item in data),
+            lambda data: bytes(byte & 0x7F for byte in data),
             "was treated as ASCII text, and has lost its bytes above 127",
         ),
         (
@@ -111,7 +111,7 @@ def test_other_file_types_are_named(
 def test_a_file_that_is_cut_short_is_no_text(capture: bytes, tmp_path: Path) -> None:
     file = tmp_path / "vm.xplane.pb"
     file.write_bytes(capture[: len(capture) // 2])
-    assert "truncated_file" in {item["id"] for item in xi.load(str(file)).report()["diagnostics"]}
+    assert "truncated_file" in {row["id"] for row in xi.load(str(file)).report()["diagnostics"]}
 
 
 @pytest.mark.parametrize("text", ["Ein Text mit Ümläuten, äöüßÄÖÜß.\n" * 9, "lines\r\nof text\r\n" * 9])

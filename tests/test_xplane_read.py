@@ -1,4 +1,4 @@
-"""The reader gives what the file says, as protobuf reads it: real files, and whatever the format allows."""
+"""The reader's result equals that of protobuf, on real files and on random files of the format."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class RandomFile:
     def _maybe(self, field: bytes) -> bytes:
         return field if self._pick.random() < 0.8 else b""
 
-    def _some(self, number: int, make: Callable[[], bytes], most: int) -> bytes:
-        return b"".join(block(number, make()) for _ in range(self._pick.randint(0, most)))
+    def _some(self, number: int, make: Callable[[], bytes], max_count: int) -> bytes:
+        return b"".join(block(number, make()) for _ in range(self._pick.randint(0, max_count)))
 
     def _stat(self) -> bytes:
         fields = [
@@ -88,10 +88,10 @@ class RandomFile:
         return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(fields))
 
     def _event(self) -> bytes:
-        place = self._pick.choice([integer(2, self._number()), integer(5, 7), b""])
-        kind = self._pick.choice([*IDS, 90, 91, 92])
+        offset_or_count = self._pick.choice([integer(2, self._number()), integer(5, 7), b""])
+        metadata_id = self._maybe(integer(1, self._pick.choice([*IDS, 90, 91, 92])))
         duration = self._maybe(integer(3, self._number()))
-        return self._message(self._maybe(integer(1, kind)), place, duration, self._some(4, self._stat, 5))
+        return self._message(metadata_id, offset_or_count, duration, self._some(4, self._stat, 5))
 
     def _line(self) -> bytes:
         head = [self._maybe(integer(1, self._number())), self._maybe(block(2, self._text()))]
@@ -102,7 +102,7 @@ class RandomFile:
         ids = self._pick.sample(IDS, self._pick.randint(0, len(IDS)))
         return b"".join(block(number, self._message(integer(1, id_), block(2, make()))) for id_ in ids)
 
-    def _kind(self) -> bytes:
+    def _event_metadata(self) -> bytes:
         return self._message(
             block(2, self._text()), self._maybe(block(4, self._text())), self._some(5, self._stat, 2)
         )
@@ -110,16 +110,16 @@ class RandomFile:
     def _plane(self) -> bytes:
         names = self._entries(5, lambda: block(2, self._pick.choice(STAT_NAMES)))
         lines = self._some(3, self._line, 4)
-        return self._message(
-            block(2, self._text()), lines, self._entries(4, self._kind), names, self._some(6, self._stat, 2)
-        )
+        event_metadata = self._entries(4, self._event_metadata)
+        stats = self._some(6, self._stat, 2)
+        return self._message(block(2, self._text()), lines, event_metadata, names, stats)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.builds(RandomFile, st.integers(0, 2**32)))
 def test_random_files_are_read_like_protobuf_reads_them(file: RandomFile) -> None:
-    ours, theirs = decoded_twice(file.data)
-    assert ours == theirs
+    decoded, expected = decoded_twice(file.data)
+    assert decoded == expected
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -134,51 +134,46 @@ def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piec
         assert of_space(read_space(MemorySource(file.data))) == whole
 
 
-def captures() -> list[str]:
-    demos = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
-    return sorted(demos)
-
-
-@pytest.mark.parametrize("demo", captures())
+@pytest.mark.parametrize("demo", sorted({path.parts[-5] for path in DEMOS.rglob("*.xplane.pb")}))
 def test_the_demo_logs(demo: str) -> None:
-    """Every host of a pod."""
+    """Every host of every demo."""
     for path in (DEMOS / demo).rglob("*.xplane.pb"):
-        ours, theirs = decoded_twice(path.read_bytes())
-        assert ours == theirs
+        decoded, expected = decoded_twice(path.read_bytes())
+        assert decoded == expected
 
 
 def test_real_captures(shared_traces: Path) -> None:
     paths = sorted(shared_traces.rglob("*.xplane.pb"))
     assert len(paths) >= 18
     for path in paths:
-        ours, theirs = decoded_twice(path.read_bytes())
-        assert any(line.events for plane in ours for line in plane.lines), path
-        assert ours == theirs, path
+        decoded, expected = decoded_twice(path.read_bytes())
+        assert any(line.events for plane in decoded for line in plane.lines), path
+        assert decoded == expected, path
 
 
 def test_one_thread_and_several_read_the_same(shared_traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
-    data, read = path.read_bytes(), []
+    data, results = path.read_bytes(), []
     for threads in (1, 2, 5):
         monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda threads=threads: threads)
-        read.append(of_space(read_space(MemorySource(data))))
-    assert read[0] == read[1] == read[2]
+        results.append(of_space(read_space(MemorySource(data))))
+    assert results[0] == results[1] == results[2]
 
 
-def one_value(value: object, stat: str) -> object:
-    """What the column of `stat` holds for an event with that value; None: it holds none."""
+def column_value(value: object, stat: str) -> object:
+    """The value in the column of `stat` for an event that has the stat with `value`; None if the column has none."""
     space = Space()
     space.plane("p").line("l").event("e", 0, 1, {stat: value})  # type: ignore[dict-item]
     read = read_space(MemorySource(space.to_bytes()))
     if stat not in read.stats:
         return None
-    rows, (held,) = read.stats[stat].rows, read.stats[stat].values
+    rows, (number,) = read.stats[stat].rows, read.stats[stat].values
     assert rows.tolist() == [0]
-    return read.strings.texts[held] if stat in TEXT_STATS else int(held)
+    return read.strings.texts[number] if stat in TEXT_STATS else int(number)
 
 
 @pytest.mark.parametrize(
-    ("value", "held"),
+    ("value", "expected"),
     [
         (7, 7), (-7, -7), (Uint(2**64 - 1), -1), (2.9, 2), (-2.9, -2), ("17", 17), (b"-17", -17), (Ref("17"), 17),
         ("many", None), (Ref("many"), None), ("", None), (b"\xff", None), ("9" * 19, None), ("١", None),
@@ -186,22 +181,22 @@ def one_value(value: object, stat: str) -> object:
         (1e300, None), (math.nan, None), (math.inf, None), (2.0**63, None), (-(2.0**63), -(2**63)),
     ],
 )  # fmt: skip
-def test_a_column_of_numbers_accepts_all_number_types(value: object, held: int | None) -> None:
-    assert one_value(value, "run_id") == held
+def test_a_column_of_numbers_accepts_all_number_types(value: object, expected: int | None) -> None:
+    assert column_value(value, "run_id") == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "held"),
+    ("value", "expected"),
     [
         ("dot.1", "dot.1"), (Ref("dot.1"), "dot.1"), (b"dot.1", "dot.1"), (b"\xff", "\ufffd"), ("", ""), (Ref(""), ""),
         (5, "5"), (-5, "-5"), (Uint(2**64 - 1), "18446744073709551615"), (0.5, "0.5"),
     ],
 )  # fmt: skip
-def test_a_column_of_texts_accepts_all_types(value: object, held: str) -> None:
-    assert one_value(value, "hlo_op") == held
+def test_a_column_of_texts_accepts_all_types(value: object, expected: str) -> None:
+    assert column_value(value, "hlo_op") == expected
 
 
-def test_of_a_stat_given_twice_the_first_counts() -> None:
+def test_the_first_value_of_a_repeated_stat_is_used() -> None:
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
     twice = block(4, integer(1, 3) + integer(4, 10)) + block(4, integer(1, 3) + integer(4, 20))
     data = block(1, block(3, block(4, twice) * 2) + names)
@@ -222,17 +217,17 @@ def test_an_event_larger_than_the_window() -> None:
     for number in range(3):
         line.event("small", number, 1, run_id=number)
         line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW_BYTES)})
-    ours, theirs = decoded_twice(space.to_bytes())
-    assert ours == theirs
+    decoded, expected = decoded_twice(space.to_bytes())
+    assert decoded == expected
 
 
-def test_more_odd_values_than_one_call_may_leave() -> None:
+def test_more_values_of_unexpected_types_than_one_kernel_call_may_return() -> None:
     space = Space()
     line = space.plane("p").line("l")
     for number in range(3 * events.MAX_MISMATCHES):
         line.event("e", number, 1, run_id=str(number), step_num=f"not {number}", hlo_op=number)
-    ours, theirs = decoded_twice(space.to_bytes())
-    assert ours == theirs
+    decoded, expected = decoded_twice(space.to_bytes())
+    assert decoded == expected
 
 
 def test_thousands_of_tiny_lines_and_unused_metadata() -> None:
@@ -243,17 +238,17 @@ def test_thousands_of_tiny_lines_and_unused_metadata() -> None:
     plane.metadata.clear()
     for number, line in enumerate(plane.lines):
         line.events[0].metadata_id = number * 7919
-    ours, theirs = decoded_twice(space.to_bytes())
-    assert ours == theirs
+    decoded, expected = decoded_twice(space.to_bytes())
+    assert decoded == expected
 
 
 def test_empty_planes_and_lines_are_kept() -> None:
     space = Space()
     space.plane("empty")
     space.plane("p").line("no events", id=-5, timestamp_ns=12)
-    ours, theirs = decoded_twice(space.to_bytes())
-    assert ours == theirs
-    assert [(plane.name, len(plane.lines)) for plane in ours] == [("empty", 0), ("p", 1)]
+    decoded, expected = decoded_twice(space.to_bytes())
+    assert decoded == expected
+    assert [(plane.name, len(plane.lines)) for plane in decoded] == [("empty", 0), ("p", 1)]
 
 
 def test_a_line_without_a_name_shows_its_display_name() -> None:
@@ -275,9 +270,9 @@ def test_offsets_lead_back_to_the_events() -> None:
     second_line.event("f", 7, 1)
     source = MemorySource(space.to_bytes())
     offsets = read_space(source).event_offsets
-    for row, (kind, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):
+    for row, (metadata_id, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):
         message = wire.message_at(source, offsets.find(source, row))
-        assert message.startswith(integer(1, kind) + integer(2, number))
+        assert message.startswith(integer(1, metadata_id) + integer(2, number))
 
 
 def test_a_stat_is_a_number_or_a_text_never_both() -> None:
@@ -290,7 +285,7 @@ def test_the_profilers_own_errors_and_warnings_are_reported() -> None:
     space.plane("p")
     read = read_space(MemorySource(space.to_bytes()))
     assert (read.hostnames, read.warnings) == (["vm"], ["slow"])
-    assert [(d.id, d.severity, d.message) for d in read.diagnostics] == [
+    assert [(diagnostic.id, diagnostic.severity, diagnostic.message) for diagnostic in read.diagnostics] == [
         ("dropped_events", "warning", "The profiler recorded an error: lost 2 events"),
         ("profiler_warning", "info", "The profiler recorded a warning: slow"),
     ]

@@ -1,4 +1,4 @@
-"""A small capture of PyTorch/XLA on a CPU for tests of the timeline, and how to read what a view answers."""
+"""A small capture of PyTorch/XLA on a CPU for tests of the timeline, and readers of a view's answer."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ STEPS = 3
 
 
 def hand_over(source: Line, at: int, target: Line, taken_up: int, number: int) -> None:
-    """A task that one thread gives to another, as the thread pool marks it."""
+    """Adds a task that one thread hands to another, as the thread pool records it."""
     source.event("ThreadpoolListener::Record", at, 0, _pt=15, _p=number)
     target.event("ThreadpoolListener::StartRegion", taken_up, 0, _ct=15, _c=number)
 
 
 def op(line: Line, name: str, start: int, duration: int, number: int) -> None:
-    """A device op on a host thread with its end, a few nanoseconds long."""
+    """Adds a device op on a host thread, and the event of a few nanoseconds that marks its end."""
     stats: dict[str, Any] = {"hlo_op": name, "hlo_module": "SyncTensorsGraph.7", "program_id": 7}
     line.event(name, start, duration, stats, _pt=0, _p=number)
     line.event(f"end: {name}", start + duration, 5_000, _ct=0, _c=number)
 
 
 def space(steps: int = STEPS) -> Space:
-    """Steps of 20 ms: forward (8) with attention in it, loss, then a StepMarker that launches 4 ms on the device."""
+    """Steps of 20 ms: forward (8 ms) with attention in it, loss, then a StepMarker that launches a program of two
+    ops."""
     space = Space(hostnames=["vm"])
     host = space.plane("/host:CPU")
     python, executor = host.line("python", id=1), host.line("tf_pytorchxla/77", id=2)

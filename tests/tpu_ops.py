@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from programs import read
 from synthetic.wire import block, integer
@@ -55,16 +54,20 @@ Executions = Sequence[tuple[Op, int, int]]
 
 
 def tpu_trace(
-    tmp_path: Path, cores: Sequence[Executions], steps: Sequence[tuple[int, int]] = (), **options: Any
+    tmp_path: Path,
+    cores: Sequence[Executions],
+    steps: Sequence[tuple[int, int]] = (),
+    peaks: Mapping[str, Stat] = PEAKS,
 ) -> Trace:
-    """Cores that run the program `jit_f`: all at once, or by steps (start, length), which are annotations that launch a
-    run on every core of what begins in their time. `peaks` are the stats of the cores' planes."""
+    """Cores that run the program `jit_f`, in one run or in a run for each of the steps. A step (start, length) is an
+    annotation; it launches, on every core, a run of the ops that begin within the annotation. `peaks` are the stats of
+    the cores' planes."""
     space = Space()
     python = space.plane("/host:CPU").line("python", id=1)
     for number, (start, length) in enumerate(steps):
         python.event("Training_Step", start, length, _r=1, step_num=number)
     for number, executions in enumerate(cores):
-        plane = space.plane(f"/device:TPU:{number}", stats=dict(options.get("peaks", PEAKS)))
+        plane = space.plane(f"/device:TPU:{number}", stats=dict(peaks))
         modules, ops = plane.line("XLA Modules"), plane.line("XLA Ops")
         for step, (first, length) in enumerate(steps or [(0, 1 << 60)]):
             inside = [
@@ -89,11 +92,12 @@ def _unsigned(value: int | None) -> Stat | None:
     return None if value is None else Uint(value)
 
 
-def _breakdown(hbm: int, whole: int) -> bytes:
-    """What the stat holds: half of the main memory's bytes read, the rest written, then those of another memory."""
-    halves = [(1, 1, hbm // 2), (2, 1, hbm - hbm // 2), (1, 3, max(whole - hbm, 0))]
+def _breakdown(hbm: int, nbytes: int) -> bytes:
+    """The stat's content: one half of the main memory's bytes is read, the other written; the rest of `nbytes` is in
+    another memory."""
+    parts = [(1, 1, hbm // 2), (2, 1, hbm - hbm // 2), (1, 3, max(nbytes - hbm, 0))]
     return b"".join(
         block(1, integer(1, operation) + integer(2, memory) + integer(3, count))
-        for operation, memory, count in halves
+        for operation, memory, count in parts
         if count
     )

@@ -12,7 +12,7 @@ NO_REPLAY = dict.fromkeys(("step_ps", "step_if_fixed_ps", "step_without_limit_ps
 
 
 def severity_and_text(report: Mapping[str, Any]) -> tuple[str, str]:
-    """Of the report's verdict, with usual spaces."""
+    """The severity and the text of the report's verdict, with plain spaces."""
     result = verdict(report)
     return result["severity"], result["text"].replace("\u202f", " ")
 

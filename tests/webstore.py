@@ -25,7 +25,8 @@ class Request:
 
 @dataclass
 class WebStore:
-    """`files` by path, `faults` by path: what answers a request of the path instead, and returns whether it did."""
+    """`files` by path, and `faults` by path: functions that may answer a request of the path instead, and return
+    whether they did."""
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -33,15 +34,15 @@ class WebStore:
     requests: list[Request] = field(default_factory=list)
 
     def requests_of(self, path: str, method: str = "GET") -> list[Request]:
-        return [item for item in self.requests if (item.method, item.path) == (method, path)]
+        return [request for request in self.requests if (request.method, request.path) == (method, path)]
 
     def request_counts(self, path: str) -> list[int]:
         """How many times each byte of a file was requested."""
-        times = [0] * len(self.files[path])
-        for item in self.requests_of(path):
-            for at in range(item.first or 0, len(times) if item.end is None else item.end):
-                times[at] += 1
-        return times
+        counts = [0] * len(self.files[path])
+        for request in self.requests_of(path):
+            for offset in range(request.first or 0, len(counts) if request.end is None else request.end):
+                counts[offset] += 1
+        return counts
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -73,8 +74,8 @@ class Answer(BaseHTTPRequestHandler):
         elif first is None:
             self.answer(200, content)
         else:
-            told_range = {"Content-Range": f"bytes {first}-{(end or 0) - 1}/{len(content)}"}
-            self.answer(206, content[first:end], told_range)
+            content_range = {"Content-Range": f"bytes {first}-{(end or 0) - 1}/{len(content)}"}
+            self.answer(206, content[first:end], content_range)
 
     def answer(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, tag: str | None = None
@@ -133,9 +134,9 @@ class Answer(BaseHTTPRequestHandler):
 
     def _index(self) -> None:
         """A page with links to a directory's entries."""
-        place = self.path.rstrip("/") + "/"
-        below = {path.removeprefix(place) for path in self.store.files if path.startswith(place)}
-        names = sorted({name.partition("/")[0] + "/" * ("/" in name) for name in below})
+        directory = self.path.rstrip("/") + "/"
+        paths = {path.removeprefix(directory) for path in self.store.files if path.startswith(directory)}
+        names = sorted({path.partition("/")[0] + "/" * ("/" in path) for path in paths})
         if not names:
             self.send_error(404)
             return
@@ -153,7 +154,7 @@ def web_store() -> Iterator[WebStore]:
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that leave are part of the tests
     store.address = f"http://127.0.0.1:{server.server_port}"
-    # The interval in seconds at which it checks whether to stop: half a second unless given.
+    # The server checks every 0.02 s whether to stop; every 0.5 s by default.
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -53,7 +53,7 @@ def two_layers(x: Any, w1: Any, w2: Any) -> Any:
     return jnp.sum(jnp.tanh(x @ w1) @ w2)
 
 
-def scanned(x: Any, w: Any) -> Any:
+def scan_loop(x: Any, w: Any) -> Any:
     return lax.scan(lambda carry, _: (carry @ w, None), x, None, length=TRIPS)[0]
 
 
@@ -108,7 +108,7 @@ PROGRAMS: dict[str, Program] = {
         jax.value_and_grad(jax.checkpoint(two_layers), argnums=(1, 2)), _LAYERS,
         _FIRST_LAYER + _SECOND_LAYER + 2 * _SECOND_LAYER + _FIRST_LAYER, pure=False,
     ),
-    "scan": Program(scanned, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
+    "scan": Program(scan_loop, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
     "while_loop": Program(while_loop, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
     "fori_loop": Program(
         lambda x, w: lax.fori_loop(0, TRIPS, lambda _, value: value @ w, x), ((64, 64), (64, 64)), TRIPS * 2 * 64**3,

@@ -67,8 +67,8 @@ def session_at(path: Path) -> SessionTrace:
 
 
 def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
-    """Yields every answer about a session, computed lazily; without `details` only those about the whole session. An
-    InputError is an answer too."""
+    """Yields every answer about a session, computed lazily; without `details` none about a single device, gap, row or
+    event. An InputError is an answer too."""
     report = session_report(session, all_gaps=True)
     yield "report --json", json_bytes(report)
     yield "report", _printed_text(lambda console: print_report(console, report, "ops"))

@@ -1,4 +1,4 @@
-"""Captures of a size n along one axis each: whatever a file may have many of, has long, or nests deeply."""
+"""Captures of size n along one axis each: n parts of one kind, a part of length n, or n levels of nesting."""
 
 # Importing each module adds its captures.
 from benchmarks.growth import counts, launches, names, programs, recorded, times  # noqa: F401

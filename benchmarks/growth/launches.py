@@ -24,12 +24,12 @@ def flow_chain(n: int) -> Space:
     training = Training()
     lines = [training.host.line(f"tf_pool/{i}", id=20 + i, timestamp_ns=EPOCH) for i in range(2)]
     for i in range(n):
-        line, at = lines[i % 2], 3 * STEP + 100 * i
-        line.event("ThreadpoolListener::StartRegion", at, 0, _ct=15, _c=i)
-        line.event("ThreadpoolListener::Record", at + 5, 1, _pt=15, _p=i + 1)
-        line.event("DoEnqueueProgram", at + 10, 5, _pt=12, _p=1000 + i)
-        line.event("ThreadpoolListener::StopRegion", at + 50, 0)
-        training.modules.event("SyncTensorsGraph.1(7)", at + 60, 20, _ct=12, _c=1000 + i)
+        line, start = lines[i % 2], 3 * STEP + 100 * i
+        line.event("ThreadpoolListener::StartRegion", start, 0, _ct=15, _c=i)
+        line.event("ThreadpoolListener::Record", start + 5, 1, _pt=15, _p=i + 1)
+        line.event("DoEnqueueProgram", start + 10, 5, _pt=12, _p=1000 + i)
+        line.event("ThreadpoolListener::StopRegion", start + 50, 0)
+        training.modules.event("SyncTensorsGraph.1(7)", start + 60, 20, _ct=12, _c=1000 + i)
     return training.space
 
 
@@ -127,7 +127,7 @@ def loaders(n: int) -> Space:
 
 @axis
 def collectives(n: int) -> Space:
-    """Collectives on two cores."""
+    """Collectives on two devices."""
     training = Training()
     second_ops = training.space.plane("/device:TPU:1").line("XLA Ops", timestamp_ns=EPOCH)
     for i in range(n):
@@ -143,11 +143,11 @@ def dynamo_launches(n: int) -> Space:
     """Launches by dynamo, with reads between them."""
     training = Training()
     for i in range(n):
-        at = (3 + i) * STEP
-        training.python.event("ExecuteComputationWithBarrier", at, 50 * US)
-        training.python.event("DoEnqueueProgram", at + 10 * US, 5 * US, _pt=12, _p=5000 + i)
-        training.modules.event("SyncTensorsGraph.1(7)", at + 40 * US, 100 * US, _ct=12, _c=5000 + i)
-        training.python.event("TransferFromDevice", at + 200 * US, 50 * US)
+        start = (3 + i) * STEP
+        training.python.event("ExecuteComputationWithBarrier", start, 50 * US)
+        training.python.event("DoEnqueueProgram", start + 10 * US, 5 * US, _pt=12, _p=5000 + i)
+        training.modules.event("SyncTensorsGraph.1(7)", start + 40 * US, 100 * US, _ct=12, _c=5000 + i)
+        training.python.event("TransferFromDevice", start + 200 * US, 50 * US)
     return training.space
 
 
@@ -182,29 +182,29 @@ def _cpu_space(ops_of_runs: list[int]) -> Space:
     host = space.plane("/host:CPU")
     python, executor = host.line("python", id=1), host.line("tf_pytorchxla/77", id=2)
     client, pool = host.line("tf_XLAPjRtCpuClient/88", id=3), host.line("tf_XLAEigen/99", id=4)
-    at, flow = 0, 0
+    start, flow = 0, 0
     for number, ops in enumerate(ops_of_runs):
         length = (100 + 10 * ops) * US
         flow += 1
-        python.event("Training_Step", at, length, _r=1, step_num=number)
-        python.event("ThreadpoolListener::Record", at + US, 0, _pt=15, _p=flow)
-        executor.event("ThreadpoolListener::StartRegion", at + 2 * US, 0, _ct=15, _c=flow)
-        executor.event("PjRtComputationClient::ExecuteComputation", at + 3 * US, 10 * US)
+        python.event("Training_Step", start, length, _r=1, step_num=number)
+        python.event("ThreadpoolListener::Record", start + US, 0, _pt=15, _p=flow)
+        executor.event("ThreadpoolListener::StartRegion", start + 2 * US, 0, _ct=15, _c=flow)
+        executor.event("PjRtComputationClient::ExecuteComputation", start + 3 * US, 10 * US)
         flow += 1
-        executor.event("ThreadpoolListener::Record", at + 4 * US, 0, _pt=15, _p=flow)
-        executor.event("ThreadpoolListener::StopRegion", at + 20 * US, 0)
-        client.event("ThreadpoolListener::StartRegion", at + 30 * US, 0, _ct=15, _c=flow)
-        client.event("ThunkExecutor::Execute", at + 31 * US, US)
+        executor.event("ThreadpoolListener::Record", start + 4 * US, 0, _pt=15, _p=flow)
+        executor.event("ThreadpoolListener::StopRegion", start + 20 * US, 0)
+        client.event("ThreadpoolListener::StartRegion", start + 30 * US, 0, _ct=15, _c=flow)
+        client.event("ThunkExecutor::Execute", start + 31 * US, US)
         for op in range(ops):
             flow += 1
             stats: dict[str, Stat] = {"hlo_op": Ref(f"dot.{op}"), "hlo_module": Ref("g"), "program_id": 7}
             client.event(
-                shared_metadata(host, f"dot.{op}"), at + (40 + 10 * op) * US, 8 * US, stats, _pt=0, _p=flow
+                shared_metadata(host, f"dot.{op}"), start + (40 + 10 * op) * US, 8 * US, stats, _pt=0, _p=flow
             )
             pool.event(
-                shared_metadata(host, f"end: dot.{op}"), at + (49 + 10 * op) * US, 5_000, _ct=0, _c=flow
+                shared_metadata(host, f"end: dot.{op}"), start + (49 + 10 * op) * US, 5_000, _ct=0, _c=flow
             )
-        client.event("ThunkExecutor::Execute (wait for completion)", at + length - 20 * US, 10 * US)
-        client.event("ThreadpoolListener::StopRegion", at + length - 5 * US, 0)
-        at += length
+        client.event("ThunkExecutor::Execute (wait for completion)", start + length - 20 * US, 10 * US)
+        client.event("ThreadpoolListener::StopRegion", start + length - 5 * US, 0)
+        start += length
     return space

@@ -42,7 +42,7 @@ def slashes_around(n: int) -> Space:
 
 @axis
 def long_name(n: int) -> Space:
-    """A name of 20 n letters around n others, and of n events."""
+    """An annotation with a name of 20 n letters around n others, and n more annotations of this name."""
     training = Training()
     text = "x" * (20 * n)
     training.python.event(shared_metadata(training.host, text), 100 * US, 400 * US)
@@ -54,7 +54,7 @@ def long_name(n: int) -> Space:
 
 @axis
 def long_op(n: int) -> Space:
-    """Ops of one name of 20 n letters, in n runs."""
+    """n ops of one name of about 20 n letters."""
     training = Training(3, ops=False)
     for i in range(n):
         training.op("%fusion = " + "f32[8]," * 3 * n, i * 100_000, 50_000)

@@ -97,7 +97,7 @@ def hlo_deep_scope(n: int) -> Space:
 
 @axis
 def hlo_lowerings(n: int) -> Space:
-    """An op name of n + 1 nested lowerings."""
+    """An op name of n nested lowerings."""
     return _space_of(module([Instruction(1, "dot.1", "dot", "aten__add.1/" * n + "aten__add")]), ["dot.1"])
 
 

@@ -1,4 +1,4 @@
-"""Recorded captures of many programs, repeated until they have n times 20 kB of events."""
+"""The captures of the demo and of the tests, with their events repeated until they have about n times 20 kB of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT_BYTES = 20_000
 
 
 class RepeatedCapture:
-    """A recorded capture with its events repeated until they have this many bytes."""
+    """A capture with its events repeated until they have about this many bytes."""
 
     def __init__(self, file: Path, event_bytes: int) -> None:
         self._file, self._event_bytes = file, event_bytes
@@ -45,5 +45,5 @@ for _file in sorted(
     for folder in (ROOT / "demo_logs", ROOT / "tests" / "recorded")
     for file in folder.rglob("plugins/profile/*/*.xplane.pb")
 ):
-    _program = _file.parents[3].relative_to(ROOT)
-    AXES.setdefault(f"{_program.parent.name}/{_program.name}", partial(_repeated_capture, _file))
+    _logdir = _file.parents[3].relative_to(ROOT)
+    AXES.setdefault(f"{_logdir.parent.name}/{_logdir.name}", partial(_repeated_capture, _file))

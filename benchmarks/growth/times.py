@@ -73,12 +73,12 @@ def steps_at_once(n: int) -> Space:
 
 @axis
 def many_gaps(n: int) -> Space:
-    """Pauses of the device, all different."""
+    """Gaps of the device, no two of the same length."""
     training = Training()
-    at = 3 * STEP
+    start = 3 * STEP
     for i in range(n):
-        at += 20 * US + i
-        training.op(f"fusion.{i % 7}", at, US)
+        start += 20 * US + i
+        training.op(f"fusion.{i % 7}", start, US)
     return training.space
 
 

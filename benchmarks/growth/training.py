@@ -47,21 +47,21 @@ class Training:
             metadata = self.space.plane("/host:metadata")
             metadata.event_metadata("SyncTensorsGraph.1(7)", 7, stats={"Hlo Proto": program})
         for step in range(steps):
-            at = step * STEP
-            self.python.event("Training_Step", at, STEP, _r=1, step_num=step)
-            self.launch(at + 700 * US, step + 1, ops)
+            start = step * STEP
+            self.python.event("Training_Step", start, STEP, _r=1, step_num=step)
+            self.launch(start + 700 * US, step + 1, ops)
 
-    def launch(self, at: int, flow: int, ops: bool = True, module: str = "SyncTensorsGraph.1(7)") -> None:
-        self.python.event("StepMarker", at, 50 * US)
-        self.python.event("DoEnqueueProgram", at + 10 * US, 20 * US, _pt=12, _p=flow)
-        self.modules.event(module, at + 40 * US, 200 * US, _ct=12, _c=flow)
+    def launch(self, start: int, flow: int, ops: bool = True, module: str = "SyncTensorsGraph.1(7)") -> None:
+        self.python.event("StepMarker", start, 50 * US)
+        self.python.event("DoEnqueueProgram", start + 10 * US, 20 * US, _pt=12, _p=flow)
+        self.modules.event(module, start + 40 * US, 200 * US, _ct=12, _c=flow)
         if ops:
             for number, name in enumerate(("fusion.1", "dot.2", "copy.3")):
-                self.op(name, at + (45 + 60 * number) * US, 50 * US)
+                self.op(name, start + (45 + 60 * number) * US, 50 * US)
 
-    def op(self, name: str, at: int, duration: int, **stats: Stat) -> None:
+    def op(self, name: str, start: int, duration: int, **stats: Stat) -> None:
         metadata = shared_metadata(self.device, name, {"program_id": 7, **stats})
-        self.ops.event(metadata, at, duration)
+        self.ops.event(metadata, start, duration)
 
 
 def shared_metadata(plane: Plane, name: str, stats: dict[str, Stat] | None = None) -> Any:

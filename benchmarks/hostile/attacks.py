@@ -47,7 +47,7 @@ class Request:
 
 @dataclass
 class ValidRequests:
-    """The content of the logdir: valid arguments of each GET, and names of sessions."""
+    """Valid arguments of each GET, and names of the logdir's sessions and of some that it does not have."""
 
     arguments: dict[str, dict[str, str]]
     sessions: list[str]

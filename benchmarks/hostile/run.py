@@ -63,7 +63,7 @@ REQUIRED_HEADERS = {
 }
 WAIT_SECONDS = 30.0
 SLOW_SECONDS = 0.5
-"""The client closes its side of an incomplete request after this time."""
+"""If the response is not complete after this time, the client closes its side of the connection."""
 MAX_SHOWN = 20
 MAX_SLOW_SHOWN = 5
 MAX_MESSAGE_LENGTH = 5_001

@@ -61,7 +61,7 @@ PATHS = (
     "\u202e", "x" * 30_000, "a/" * 3_000, " ", "%20", "", "/", "//", "///", "con", "nul", "index.js?x=1",
     "index.js#x", "?", "INDEX.JS",
 )  # fmt: skip
-"""Ends of addresses."""
+"""Ends of paths in URLs."""
 
 BODIES = (
     b"", b"{", b"}", b"[]", b"null", b"1", b'"x"', b"{}{}", b"[" * 30_000, b'{"a":' * 10_000,

@@ -32,6 +32,8 @@ MISSED_STEPS = 2
 before the first run."""
 
 LOADER_SHARE = 0.1
+"""The tolerance of the class `input`, as a share of the loader's time."""
+
 MIN_LOADER_MS = 100.0
 """The loader's time from which on it is compared with the class `input`."""
 

@@ -23,7 +23,7 @@ MAX_STEP_RATIO = 4.0
 @dataclass(frozen=True)
 class Case:
     """One program. `finding`: the id of the report's finding for its mistake; `besides`: the ids of those for its
-    consequences. `devices`: their number, None if XLA has none. `collectives`: whether the capture may contain them.
+    consequences. `devices`: their number, None if XLA has none. `collectives`: whether it has any.
     `asynchronous`: the host runs ahead of the device, so that a step's time on the host differs from the device's.
     `annotated`: its steps have annotations. `change`: what is new in its recompiled graphs."""
 
@@ -88,8 +88,9 @@ def record(
     run: Callable[[], None],
     stop: Callable[[], None],
 ) -> None:
-    """Records `run` below `logdir`, with its `truth.json`; a disturbed capture is repeated, and the less disturbed one
-    is kept. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework, version, program, …"""
+    """Records `run` below `logdir`, with its `truth.json`; a disturbed capture is repeated once, and the undisturbed
+    one is kept, else the shorter one. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework,
+    version, program, …"""
     best: tuple[bool, float] | None = None
     for number in range(1, MAX_TRIES + 1):
         folder = logdir / f"try{number}"

@@ -32,7 +32,7 @@ from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
 _MIN_SLACK_PS = 50_000_000
-"""A collective may end at least this long before the last arrival, because clocks are not exact."""
+"""The least tolerance for a collective that ends before the last arrival: clocks are not exact."""
 
 _MAX_IMPOSSIBLE_SHARE = 0.05
 """The share of instances that may end before the last arrival. If more do, the matched ops are not one collective."""

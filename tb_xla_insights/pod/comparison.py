@@ -89,8 +89,8 @@ class HostComparison:
         return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
 
     def late_ps(self, position: int) -> int:
-        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in the steps in
-        which it is last; of a class of late parties, relative to the median of the others."""
+        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
+        `late_hosts.steps` (none: in all steps); of a class of late parties, relative to the median of the others."""
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
         if self.late_hosts.is_class:
             return self._late_after_others_ps(party)
@@ -131,8 +131,8 @@ class HostComparison:
         return min(step, step - min(self.late_hosts.saved_ps, self._max_saving_ps()))
 
     def _max_saving_ps(self) -> int:
-        """Returns how much shorter the mean step of all hosts can be. The step of the hosts that share collectives with
-        the late ones is never shorter than the work of one of them that is not late, on the host or its devices."""
+        """Returns how much shorter the mean step of all hosts can be. Hosts that share collectives with the late ones
+        take at least as long for a step as each of them that is on time works, on the host or its devices."""
         table, present = self.table, self.table.present
         if self.core_arrivals:
             return self._idle_ps(0, int(table.mean_step_ps or 0))

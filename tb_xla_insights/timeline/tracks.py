@@ -125,7 +125,8 @@ class RowEvent:
 
 @dataclass(frozen=True)
 class HiddenEvent:
-    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event."""
+    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event or, without
+    one, the first."""
 
     track: Track
     depth: int

@@ -1,4 +1,4 @@
-"""Devices of captures without a device plane: PyTorch/XLA on a CPU records its ops on host threads.
+"""Devices of captures without a device plane: XLA on a CPU records its ops on host threads.
 
 A *run* begins with the region (`regions.LineRegions`) around a `ThunkExecutor::Execute (wait for completion)`: a region
 of a client thread, or `ExecuteHelper` itself for small programs, which run inline. It ends when the `(wait for

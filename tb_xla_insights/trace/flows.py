@@ -64,14 +64,13 @@ def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         is_repeated[first_producer[first_producer != np.arange(len(first_producer))]] = True
         paired = np.flatnonzero(producer >= 0)
         repeated_consumers = paired[is_repeated[producer[paired]]]
-        latest = _latest(
+        producer[repeated_consumers] = _latest_producers(
             first_producer,
             is_repeated,
             start_ps[producer_row],
             producer[repeated_consumers],
             start_ps[consumer_row[repeated_consumers]],
         )
-        producer[repeated_consumers] = latest
     (consumer,) = empty_columns(len(producer), np.int32)
     return Flows(
         *trim_columns(
@@ -80,7 +79,7 @@ def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     )
 
 
-def _latest(
+def _latest_producers(
     first_producer: Int32,
     is_repeated: NDArray[np.bool_],
     producer_start: Int64,

@@ -1,7 +1,7 @@
 """The data model: one host's trace as columns over its events, and a session of such hosts.
 
-Analyses and the timeline read these columns. The model depends neither on the file's encoding nor on the meaning of
-event names. All times are integer picoseconds from the session's start.
+Analyses and the timeline read these columns, and nothing of the file's encoding. All times are integer picoseconds from
+the session's start; until `build_session` has shifted a trace, from its first event.
 """
 
 from __future__ import annotations

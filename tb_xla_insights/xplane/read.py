@@ -294,8 +294,8 @@ class _Reader:
         tables = PlaneTables(
             metadata=IdIndex([metadata.id for metadata in event_metadata]),
             stat_columns=IdIndex(stat_ids, [self.requested_stats.index(names[id_]) for id_ in stat_ids]),
-            texts=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
-            missing=self.strings.intern(MISSING) if ranges[3] else -1,
+            string_indices=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
+            missing_string=self.strings.intern(MISSING) if ranges[3] else -1,
             names=names,
         )
         self.planes.append(XPlane(name, stats, names, event_metadata, lines))

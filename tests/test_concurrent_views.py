@@ -17,30 +17,30 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
     ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
 ]  # fmt: skip
-"""Views of each kind, with the slow ones. None is computed before all are requested at once."""
+"""Views of each kind, with the slow ones."""
 
 
-@pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
-def test_concurrent_views_answer_like_sequential_ones(run: str) -> None:
-    logdir = str(Path(LOGDIR) / run)
-    [session] = (folder.name for folder in (Path(LOGDIR) / run / "plugins/profile").iterdir())
+@pytest.mark.parametrize("demo", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
+def test_concurrent_views_answer_like_sequential_ones(demo: str) -> None:
+    logdir = str(Path(LOGDIR) / demo)
+    [session] = (folder.name for folder in (Path(LOGDIR) / demo / "plugins/profile").iterdir())
 
-    alone = tensorboard("--logdir", logdir)
-    assert opened(alone, session)["state"] == "ready"
+    first_server = tensorboard("--logdir", logdir)
+    assert opened(first_server, session)["state"] == "ready"
     expected = {
-        route: get(alone, f"data/{route}", session=session, **arguments) for route, arguments in VIEWS
+        route: get(first_server, f"data/{route}", session=session, **arguments) for route, arguments in VIEWS
     }
     assert {answer.status_code for answer in expected.values()} == {200}
 
-    several = tensorboard("--logdir", logdir)
-    assert opened(several, session)["state"] == "ready"
-    together = threading.Barrier(2 * len(VIEWS), timeout=60)
+    second_server = tensorboard("--logdir", logdir)  # it has computed none of the views
+    assert opened(second_server, session)["state"] == "ready"
+    barrier = threading.Barrier(2 * len(VIEWS), timeout=60)
 
     def request(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:
         route, arguments = view
-        together.wait()
-        return route, get(several, f"data/{route}", session=session, **arguments).data
+        barrier.wait()
+        return route, get(second_server, f"data/{route}", session=session, **arguments).data
 
-    with ThreadPoolExecutor(together.parties) as pool:
+    with ThreadPoolExecutor(barrier.parties) as pool:
         answers = list(pool.map(request, 2 * VIEWS))
     assert [route for route, data in answers if data != expected[route].data] == []
