@@ -29,7 +29,7 @@ class NoDeviceError(InputError):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """A limit of the analysis that the input causes: damage, missing data.
+    """A note about a limitation of the analysis that the input causes: damage, missing data.
 
     `id` is one of the documented diagnostic ids; `message` is one line of one or two sentences, with control characters
     escaped; `host` is the host whose file is affected, None for the whole session.

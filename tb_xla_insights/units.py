@@ -109,7 +109,8 @@ def column_unit(times_ps: Sequence[int]) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `100.0 %` only if it is exactly 1."""
+    """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `0.0 %` and `100.0 %` only if it is exactly
+    0 or 1."""
     if value is None:
         return MISSING
     if 0 < value < _MIN_SHARE:

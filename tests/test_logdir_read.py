@@ -88,7 +88,7 @@ def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
 
 def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> None:
     with pytest.raises(InputError, match="not read, because reading was stopped"):
-        read_session(session, load_catalog(), stop=lambda: True)
+        read_session(session, load_catalog(), should_stop=lambda: True)
 
 
 def test_a_bug_in_the_reader_is_a_one_line_error(

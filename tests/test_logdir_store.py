@@ -44,7 +44,7 @@ class Opener:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         trace: Any = SimpleNamespace()
-        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
+        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.is_stopped}
         return LoadedHosts(load.files, trace, trace, report)
 
 

@@ -258,4 +258,7 @@ def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[
     assert cells["fusion.1"] == ["0.300", "forward", "50.0", "%,", "update", "50.0", "%", "model.py:3"]
     assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
     (line,) = (line for line in lines if line[:1] == ["Of"])
-    assert " ".join(line[5:]) == "all cores: 84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."
+    assert " ".join(line[5:]) == (
+        "all cores: 84.9 % with a scope in their metadata (direct), 0.0 % with one from their parts or neighbours "
+        "(recovered), 12.1 % with an op name but no scope (bare), 3.0 % with neither (none)."
+    )

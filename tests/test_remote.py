@@ -305,7 +305,7 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
     stall, requested, may_go_on = stall_at_third_block()
     store.faults[HOSTS[1]] = stall
     try:
-        trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), stop=requested.is_set)
+        trace = read_session(resolve(f"{store.address}/logs"), load_catalog(), should_stop=requested.is_set)
     except InputError as error:
         assert "reading was stopped" in str(error)  # noqa: PT017  it depends on timing whether another host was read
     else:

@@ -70,9 +70,8 @@ def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None
         if space and at % 5 == 0:
             trace_of(broken)
         for diagnostic in space.diagnostics if space else ():
-            if (
-                diagnostic.id == "dropped_events"
-            ):  # the plane's field number became that of the profiler's errors
+            # The field number of a plane may have become that of the profiler's errors.
+            if diagnostic.id == "dropped_events":
                 continue
             assert diagnostic.id in ("corrupt_file", "truncated_file"), f"byte {at}"
             (offset,) = re.findall(r"[Bb]yte (\d+)", diagnostic.message)
@@ -217,8 +216,9 @@ def test_an_impossible_time_counts_as_0(start: int, duration: int, expected: tup
     )
     (diagnostic,) = trace.diagnostics
     assert diagnostic.id == "corrupt_file"
-    verb = "ends" if duration != 3 else "begins"
-    assert f"1 event {verb} at an impossible time, at byte " in diagnostic.message
+    quantity, substitute = ("duration", "0") if duration != 3 else ("start", "the line's start")
+    assert f"1 event has an impossible {quantity}, at byte " in diagnostic.message
+    assert diagnostic.message.endswith(f"; {substitute} is used instead.")
 
 
 def test_an_impossible_time_stamp_of_a_line_does_not_change_the_times_of_others() -> None:

@@ -81,8 +81,8 @@ class Metrics:
         }
 
     def since(self, before: Metrics) -> Metrics | None:
-        """Returns the difference to an earlier report of the same process; None if something decreased, because the
-        reports are of different processes or the metrics were cleared.
+        """Returns the difference to an earlier report of the same process; None if something decreased or is missing,
+        because the reports are of different processes or the metrics were cleared.
 
         Totals of rounded numbers (bytes) are differences of rounded numbers; percentiles are left out. If torch.compile
         cleared counters in between, only PRESERVED_COUNTERS remain.

@@ -153,6 +153,7 @@ def _print_longest_gaps(out: Console, document: Document) -> None:
     def whole_host_text(gap: Document) -> str:
         return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
 
+    longest_note = f"; the {elements.MAX_ROWS} longest" if gaps["count"] > elements.MAX_ROWS else ""
     table = elements.table(
         GAPS.without("before", "after"),
         gaps["items"][: elements.MAX_ROWS],
@@ -162,7 +163,7 @@ def _print_longest_gaps(out: Console, document: Document) -> None:
             "all_cores_idle_ps": whole_host_text,
             "cause": cause_text,
         },
-        title=f"{GAPS.title} ({units.count(gaps['count'])} on all cores, the longest)",
+        title=f"{GAPS.title} ({units.count(gaps['count'])} on all cores{longest_note})",
     )
     out.print(table)
 

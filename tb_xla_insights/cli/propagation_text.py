@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import elements
+from tb_xla_insights.report.origins_text import origins_text
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 
@@ -34,20 +35,12 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     shown_rows.append({"path": "no annotation", "device_ps": unannotated_ps})
     out.print(elements.table(ANNOTATIONS, shown_rows, sums={"path": "all ops", "device_ps": total_ps}))
     if total_ps:
-        _print_origins(out, propagation)
+        elements.print_paragraph(out, origins_text(propagation))
+        out.print()
         _print_order(out, [program for program in propagation["programs"] if program["phases"]])
         _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"])
         _print_ops(out, SHARED_OPS, propagation["shared_ops"])
     _print_lost(out, rows)
-
-
-def _print_origins(out: Console, propagation: Document) -> None:
-    total_ps = propagation["device_ps"]
-    names = ("direct", "recovered", "bare", "none")
-    shares = units.shares([propagation[f"{name}_ps"] for name in names], total_ps)
-    parts = [f"{share} {name}" for share, name in zip(shares, names, strict=True)]
-    elements.print_paragraph(out, f"Of {units.time_text(total_ps)} in ops, all cores: {', '.join(parts)}.")
-    out.print()
 
 
 def _print_order(out: Console, programs: Sequence[Document]) -> None:

@@ -61,7 +61,7 @@ def ignore_signals() -> None:
 
 
 def _set_handlers(handler: Callable[[int, object], object] | signal.Handlers) -> None:
-    """Sets the handler of all signals, except those that the parent process made it ignore (`nohup`, `&`)."""
+    """Sets the handler of all signals, except those that this process inherited as ignored (`nohup`, `&`)."""
     for name in _NAMES:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:

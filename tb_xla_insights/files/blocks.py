@@ -20,8 +20,8 @@ MAX_PREFETCH_BYTES = 1 << 30
 """A file up to this size is prefetched whole if its reader wants all of it."""
 
 STALL_TIMEOUT_S = 300.0
-"""A store that sends no block, or no answer to another request, for this long has stalled. File systems with timeouts
-of their own give up earlier."""
+"""A store that sends no block, or does not answer another kind of request, for this long has stalled. File systems with
+timeouts of their own give up earlier."""
 
 MAX_CACHE_BYTES = 128 << 20
 """The size limit of the cache for blocks of closed files, which later readers of these files use."""

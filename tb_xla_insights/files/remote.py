@@ -50,9 +50,8 @@ class RemoteFile(Source):
             raise InputError(f"{url}: is a directory; specify a .xplane.pb file")
         self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
         self.fingerprint = f"{self.size}-{self._identity[1]}"
-        on_block = (
-            on_bytes if content is None else lambda _: None
-        )  # `on_bytes` knows all bytes of the content
+        # All bytes of the content were reported as it was fetched.
+        on_block = on_bytes if content is None else lambda _: None
         self._blocks = Blocks(self.size, self._fetch, on_block, should_stop, whole=whole)
         self._blocks.put(cached.blocks if cached else split_into_blocks(content or b""))
 
@@ -67,9 +66,8 @@ class RemoteFile(Source):
     def check_unchanged(self) -> None:
         try:
             info = call_with_timeout(self._info)
-        except (
-            Exception
-        ):  # removed meanwhile, or the store fails: all bytes have been read, but cannot be checked
+        except Exception:
+            # Removed meanwhile, or the store fails: all bytes have been read, but cannot be checked.
             return
         if _identity(info) != self._identity:
             raise InputError(CHANGED_MESSAGE.format(self.path))

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from tb_xla_insights import units
 from tb_xla_insights.html.markup import Column, Row, card, defined_table, element, table
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
+from tb_xla_insights.report.origins_text import origins_text
 from tb_xla_insights.tables.annotations import ANNOTATIONS
 from tb_xla_insights.tables.devices import COLLECTIVES
 from tb_xla_insights.tables.launches import COMPILES, EXECUTIONS, TRANSFERS
@@ -49,17 +50,9 @@ def annotations_card(document: Row) -> Markup | None:
         return None
     cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
     annotations = defined_table(ANNOTATIONS, rows, cells)
-    origins = _origins(document["propagation"])
+    propagation = document["propagation"]
+    origins = element("p", origins_text(propagation), class_="note") if propagation["device_ps"] else None
     return card(ANNOTATIONS.title, ANNOTATIONS.note, annotations, origins, wide=True)
-
-
-def _origins(propagation: Row) -> Markup | None:
-    total, names = propagation["device_ps"], ("direct", "recovered", "bare", "none")
-    if not total:
-        return None
-    shares = units.shares([propagation[f"{name}_ps"] for name in names], total)
-    parts = ", ".join(f"{share} {name}" for share, name in zip(shares, names, strict=True))
-    return element("p", f"Of {units.time_text(total)} in ops, all cores: {parts}.", class_="note")
 
 
 def _annotation(row: Row) -> Markup:

@@ -52,7 +52,8 @@ def unshifted_window_task(
     trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
 ) -> tuple[list[str], Excerpt | HostWindow]:
     """The ids of a host's devices, and the events that may be in the window if the host starts at most
-    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window either way."""
+    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window whenever it
+    starts."""
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS

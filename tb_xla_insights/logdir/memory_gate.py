@@ -20,8 +20,8 @@ class MemoryGate:
 
     @contextmanager
     def acquire(self, needed_bytes: int, is_stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits until `needed_bytes` are free, no other read is in progress, or `is_stopped()`; holds them during the
-        block."""
+        """Waits for its turn, and until `needed_bytes` are free or no other read is in progress; waits no longer once
+        `is_stopped` returns True. Holds the bytes during the block."""
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)

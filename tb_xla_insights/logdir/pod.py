@@ -52,7 +52,7 @@ class Pod:
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._hosts: OrderedDict[int, HostTimeline] = OrderedDict()
-        self._unread: dict[int, str] = {}
+        self._read_errors: dict[int, str] = {}
         """Why hosts of the report cannot be read again, by index; their reading is not retried."""
         self._selections: dict[tuple[int, ...], LoadedHosts] = {}
 
@@ -70,11 +70,11 @@ class Pod:
             indices |= set(chosen_hosts(items or DEFAULT_CHOICE, self.report))
         selection = self._select(tuple(sorted(indices)))
         if selection.timeline.hosts:
-            unreadable = [index for index in needed if index in self._unread]
+            unreadable = [index for index in needed if index in self._read_errors]
         else:
             unreadable = sorted(indices)
         if strict and unreadable:
-            raise InputError(self._unread[unreadable[0]])
+            raise InputError(self._read_errors[unreadable[0]])
         return selection
 
     @property
@@ -132,7 +132,7 @@ class Pod:
 
     def _unread_diagnostic(self, index: int) -> DiagnosticRow:
         row: DiagnosticRow = Diagnostic(
-            "unread_trace", "warning", self._unread[index], self._captures[index].name
+            "unread_trace", "warning", self._read_errors[index], self._captures[index].name
         ).as_json()
         return row
 
@@ -142,7 +142,9 @@ class Pod:
         if len(hosts) < len(indices):
             with self._read_lock:  # requests for cached hosts do not wait for it
                 hosts = self._cached(indices)
-                missing = [index for index in indices if index not in hosts and index not in self._unread]
+                missing = [
+                    index for index in indices if index not in hosts and index not in self._read_errors
+                ]
                 tasks = [partial(self._try_read, index) for index in missing]
                 timelines = run_parallel(tasks, min(os.cpu_count() or 1, 4))
                 hosts |= {index: host for index, host in zip(missing, timelines, strict=True) if host}
@@ -164,7 +166,7 @@ class Pod:
         try:
             return self._read(index)
         except InputError as error:
-            self._unread[index] = f"in the report, but its trace cannot be shown: {error}"
+            self._read_errors[index] = f"in the report, but its trace cannot be shown: {error}"
             return None
 
     def _read(self, index: int) -> HostTimeline:

@@ -83,18 +83,18 @@ def read_session(
     session: SessionFiles,
     catalog: Catalog,
     readings: list[Reading] | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> SessionTrace:
     """Reads all hosts of a session; those that fail are left out, with a `skipped_host` diagnostic each.
 
-    `readings`, one per host, show the progress. Once `stop()` is true, hosts not read yet are left out.
-    Raises InputError if no host can be read.
+    `readings`, one per host, show the progress. Once `should_stop` returns True, the hosts being read end with the
+    events read so far, and later ones are left out. Raises InputError if no host can be read.
     """
     readings = readings or initial_readings(session)
     traces: list[Trace | None] = [None] * len(readings)
 
     def read_host_at(index: int) -> None:
-        traces[index] = _try_host(session.hosts[index], catalog, readings[index], stop)
+        traces[index] = _try_host(session.hosts[index], catalog, readings[index], should_stop)
 
     # Local reads are bound by processors, remote reads by the network.
     threads = _MAX_REMOTE_READS if is_url(session.path) else min(os.cpu_count() or 1, 4)
@@ -114,17 +114,19 @@ def read_session(
     return build_session(session.name, session.path, traces_read, [*missing, *skipped])
 
 
-def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
+def _try_host(
+    host: HostFile, catalog: Catalog, reading: Reading, should_stop: Callable[[], bool]
+) -> Trace | None:
     def progress(bytes_read: int, size: int) -> None:
         reading.update(bytes_read, size)
 
     path = host.file.path
-    if stop():
+    if should_stop():
         reading.fail(STOPPED_MESSAGE.format(path))
         return None
     reading.update()
     try:
-        trace = read_host(path, host.name, catalog, progress, stop)
+        trace = read_host(path, host.name, catalog, progress, should_stop)
     except InputError as error:
         reading.fail(str(error))
         return None

@@ -61,15 +61,15 @@ class HostExtras(Generic[Result]):
 @dataclass
 class SessionHosts:
     """Reads the hosts of a session with the workers of the Dask scheduler at an address, or without one on this machine
-    within `memory` bytes (see `tasks.run`). `readings` show the progress; once `stop()` is true, no more hosts are
-    read."""
+    within `memory` bytes (see `tasks.run`). `readings` show the progress; once `should_stop` returns True, no more
+    hosts are read."""
 
     files: SessionFiles
     catalog: Catalog
     scheduler: str | None = None
     memory: int | None = None
     readings: list[Reading] = field(default_factory=list)
-    stop: Callable[[], bool] = lambda: False
+    should_stop: Callable[[], bool] = lambda: False
 
     diagnostics: list[Diagnostic] = field(default_factory=list, init=False)
     """Diagnostics of the last pass over the hosts: hosts left out, unrelated clocks, damaged files."""
@@ -148,7 +148,7 @@ class SessionHosts:
         in_order: bool,
         on_idle: Callable[[], None],
     ) -> Iterator[HostResult[Result] | Failure]:
-        """Yields the results of `tasks.run`, then a failure for each host that was not read because of `stop`."""
+        """Yields the results of `tasks.run`, then a failure for each host that `should_stop` left out."""
         remaining = {host.path: host for host in hosts}
         readings = self._readings()
         with shared_progress(len(readings)) as progress:
@@ -162,7 +162,7 @@ class SessionHosts:
                     elif position == 0:  # a cluster's workers report no progress
                         readings[host.path].update()
                 on_idle()
-                return not self.stop()
+                return not self.should_stop()
 
             outcomes = run(
                 hosts,

@@ -36,7 +36,7 @@ class HostFile:
 class SessionFiles:
     """A session: one capture per host, in natural order of the host names.
 
-    Two instances are equal if no file has changed between them.
+    Two values are equal if no file has changed between them.
     """
 
     name: str

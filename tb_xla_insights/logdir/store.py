@@ -116,7 +116,7 @@ class Load:
         return {"hosts_read": hosts_read, "hosts_total": len(self.readings)}
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         return self._stop.is_set()
 
     def measure_memory(self) -> int:
@@ -145,8 +145,8 @@ Opener = Callable[[Load], LoadedHosts | Pod]
 def session_opener(
     catalog_file: str | None = None, scheduler: str | None = None, budget: int | None = None
 ) -> Opener:
-    """Returns the function that reads a session's captures, with the event names of `catalog_file`, and prepares the
-    timeline.
+    """Returns the function that reads a session's captures, with the additional event names of `catalog_file`, and
+    prepares the timeline.
 
     Sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); only the traces on
     display are cached, within `budget` bytes.
@@ -159,14 +159,16 @@ def session_opener(
         catalog = load_catalog(catalog_file)
         if len(load.files.hosts) > 1 and (scheduler or not fits_in_memory(load.files, budget)):
             fetch_missing_sizes(load.files, load.readings)
-            reader = SessionHosts(load.files, catalog, scheduler, budget, load.readings, lambda: load.stopped)
+            reader = SessionHosts(
+                load.files, catalog, scheduler, budget, load.readings, lambda: load.is_stopped
+            )
             loaded: LoadedHosts | Pod = _open_pod(load, reader, budget)
             load.stage_progress.begin_drawing()
             displayed = loaded.choose(None)
         else:
             from tb_xla_insights.timeline import Timeline
 
-            trace = read_session(load.files, catalog, load.readings, lambda: load.stopped)
+            trace = read_session(load.files, catalog, load.readings, lambda: load.is_stopped)
             load.stage_progress.begin_drawing()
             loaded = displayed = LoadedHosts(load.files, trace, Timeline(trace))
         _ = displayed.head  # computed here, before a request waits for it
@@ -275,7 +277,7 @@ class Store:
             threading.Thread(target=self._evict, args=(load,), daemon=True).start()
 
     def _run(self, load: Load) -> None:
-        with self._memory_gate.acquire(estimate_memory(load.files), lambda: load.stopped):
+        with self._memory_gate.acquire(estimate_memory(load.files), lambda: load.is_stopped):
             self._evict(load)
             load.run(self._open)
         self._evict(load)

@@ -67,7 +67,8 @@ class Captures:
         return self.progress(arguments)
 
     def progress(self, _: Arguments) -> CaptureAnswer:
-        """The capture's progress (see `SessionCapture.progress`); `session` is its name once the page can open it."""
+        """The capture's progress (see `SessionCapture.progress`); `session` is the name of the session once the page
+        can open it, else None."""
         with self._lock:
             capture, thread = self._capture, self._thread
             has_ended = thread is None or not thread.is_alive()

@@ -32,7 +32,7 @@ from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
 _MIN_SLACK_PS = 50_000_000
-"""A collective may end at least this long before the last arrival, because clocks are not exact."""
+"""The least tolerance for a collective that ends before the last arrival: clocks are not exact."""
 
 _MAX_IMPOSSIBLE_SHARE = 0.05
 """The share of instances that may end before the last arrival. If more do, the matched ops are not one collective."""
@@ -270,9 +270,9 @@ def lower_medians(values: Int64, valid: NDArray[np.bool_]) -> Int64:
     """Returns the lower median of the valid values of each row, 0 without any."""
     if not len(values):
         return np.zeros(0, np.int64)
-    ordered = np.sort(np.where(valid, values, INT64_MAX), axis=1)
+    ascending = np.sort(np.where(valid, values, INT64_MAX), axis=1)
     middle = np.maximum(valid.sum(axis=1) - 1, 0) // 2
-    medians: Int64 = ordered[np.arange(len(values)), middle]
+    medians: Int64 = ascending[np.arange(len(values)), middle]
     return np.where(valid.any(axis=1), medians, 0)
 
 

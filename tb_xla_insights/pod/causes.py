@@ -51,22 +51,22 @@ def find_cause(
     )
     if not len(compared_steps):
         return None
-    host_parts, median_parts = table.parts_ps[host, compared_steps], table.parts_ps[median, compared_steps]
+    host_times, median_times = table.times_ps[host, compared_steps], table.times_ps[median, compared_steps]
     if steps is not None:
         # A host may run ahead of its devices: what delays a step's work may be in the step before.
         before = np.maximum(compared_steps - 1, 0)
-        host_before, median_before = table.parts_ps[host, before], table.parts_ps[median, before]
-        differs_more = (host_before - median_before > host_parts - median_parts) & in_both[before, None]
-        host_parts = np.where(differs_more, host_before, host_parts)
-        median_parts = np.where(differs_more, median_before, median_parts)
-    host_ps, median_ps = (parts.sum(axis=0) // len(compared_steps) for parts in (host_parts, median_parts))
+        host_before, median_before = table.times_ps[host, before], table.times_ps[median, before]
+        differs_more = (host_before - median_before > host_times - median_times) & in_both[before, None]
+        host_times = np.where(differs_more, host_before, host_times)
+        median_times = np.where(differs_more, median_before, median_times)
+    host_ps, median_ps = (times.sum(axis=0) // len(compared_steps) for times in (host_times, median_times))
     longer_ps, name = max(
         (
             (int(host_ps[column] - median_ps[column]), name)
             for column, name in enumerate(COLUMNS)
             if name not in WAITING_CLASSES
         ),
-        key=lambda part: part[0],
+        key=lambda difference: difference[0],
     )
     if longer_ps <= 0 or longer_ps < MIN_EXPLAINED_SHARE * late_ps or name == "unrecorded":
         return None

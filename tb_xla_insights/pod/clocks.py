@@ -200,7 +200,8 @@ def _spread(values: Floats) -> float:
 
 
 def _disagreement(deviations: Floats, instruction: Int32) -> float:
-    """Returns how far the clock is off by one collective alone, relative to all of them: the largest of the medians."""
+    """Returns how far the clock is off, relative to all collectives, by the one collective that deviates most (by its
+    median); 0 with a single collective."""
     is_present = ~np.isnan(deviations)
     medians = [
         np.median(deviations[is_present & (instruction == number)])

@@ -84,13 +84,13 @@ class HostComparison:
     @property
     def sampled_share(self) -> float:
         """An upper bound of the share of the recorded collectives that is compared."""
-        recorded = sum(host.collectives.recorded_count for host in self.hosts)
-        collected = sum(len(host.collectives) for host in self.hosts)
-        return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
+        recorded_rows = sum(host.collectives.recorded_count for host in self.hosts)
+        rows = sum(len(host.collectives) for host in self.hosts)
+        return rows / recorded_rows * self.party_arrivals.instances.share if recorded_rows else 1.0
 
     def late_ps(self, position: int) -> int:
-        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in the steps in
-        which it is last; of a class of late parties, relative to the median of the others."""
+        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
+        `late_hosts.steps` (none: in all steps); of a class of late parties, relative to the median of the others."""
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
         if self.late_hosts.is_class:
             return self._late_after_others_ps(party)
@@ -131,8 +131,8 @@ class HostComparison:
         return min(step, step - min(self.late_hosts.saved_ps, self._max_saving_ps()))
 
     def _max_saving_ps(self) -> int:
-        """Returns how much shorter the mean step of all hosts can be. The step of the hosts that share collectives with
-        the late ones is never shorter than the work of one of them that is not late, on the host or its devices."""
+        """Returns how much shorter the mean step of all hosts can be. Hosts that share collectives with the late ones
+        take at least as long for a step as each of them that is on time works, on the host or its devices."""
         table, present = self.table, self.table.present
         if self.core_arrivals:
             return self._idle_ps(0, int(table.mean_step_ps or 0))
@@ -243,11 +243,11 @@ def _state(hosts: Sequence[HostCollectives], arrivals: Arrivals) -> HostsState:
 def _note(arrivals: Arrivals) -> str | None:
     if len(arrivals.parties) < 2 or not len(arrivals.instances):
         return None
-    unrelated = int((~arrivals.clocks.is_known).sum())
-    if unrelated:
-        if unrelated == 1:
+    unknown_clocks = int((~arrivals.clocks.is_known).sum())
+    if unknown_clocks:
+        if unknown_clocks == 1:
             return "The clock of 1 host is not related to the others': its arrivals are not compared."
-        return f"The clocks of {unrelated} hosts are not related to the others': their arrivals are not compared."
+        return f"The clocks of {unknown_clocks} hosts are not related to the others': their arrivals are not compared."
     components = len(set(arrivals.component.tolist()))
     return (
         f"The hosts form {components} groups without a common collective: each is compared by itself."

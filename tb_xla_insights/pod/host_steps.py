@@ -19,7 +19,7 @@ from tb_xla_insights.trace.model import Int64
 
 DEVICE: Final = "device"
 COLUMNS: tuple[ClassName | Literal["device"], ...] = (*CLASSES, DEVICE)
-"""The parts of a step that are compared: the classes of host time, and how long the busiest core computed."""
+"""The times of a step that are compared: those of the classes of host time, and how long the busiest core computed."""
 
 WAITING_CLASSES = frozenset(("wait", "from_device"))
 """Classes in which a host only waits for its devices, and so for other hosts: never a cause."""
@@ -51,14 +51,14 @@ class HostInput:
 @dataclass(frozen=True)
 class StepTable:
     """Per host and common step: `present` (the host has the step), `step_ps` (its length), `start_ps` (its start on
-    the session's common clock), and `parts_ps` (its time by COLUMNS). Per step: `number` (None: not recorded) and
+    the session's common clock), and `times_ps` (its time by COLUMNS). Per step: `number` (None: not recorded) and
     `name`."""
 
     hosts: tuple[HostInput, ...]
     present: NDArray[np.bool_]
     step_ps: Int64
     start_ps: Int64
-    parts_ps: Int64
+    times_ps: Int64
     number: list[int | None]
     name: list[str]
 
@@ -66,14 +66,14 @@ class StepTable:
     def means_ps(self) -> Int64:
         """Per host and column, the time in its mean step; 0 without steps."""
         count = np.maximum(self.present.sum(axis=1), 1)
-        means: Int64 = self.parts_ps.sum(axis=1) // count[:, None]
+        means: Int64 = self.times_ps.sum(axis=1) // count[:, None]
         return means
 
     @cached_property
     def own_work_ps(self) -> Int64:
         """Per host and step, a lower bound of its own work without waiting; 0 if it does not have the step."""
         work, may_wait = (
-            self.parts_ps[:, :, [CLASS_INDEX[name] for name in names]]
+            self.times_ps[:, :, [CLASS_INDEX[name] for name in names]]
             for names in (_WORK_CLASSES, _MAY_WAIT_CLASSES)
         )
         present, absent_ps = self.present[:, :, None], np.iinfo(np.int64).max
@@ -110,7 +110,7 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
     shape = len(hosts), arrivals.step_count
     present = np.zeros(shape, np.bool_)
     step_ps, start_ps = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    parts = np.zeros((*shape, len(COLUMNS)), np.int64)
+    times_ps = np.zeros((*shape, len(COLUMNS)), np.int64)
     number: list[int | None] = [None] * arrivals.step_count
     name = [""] * arrivals.step_count
     for index, (host, common_step) in enumerate(zip(hosts, arrivals.common_step, strict=True)):
@@ -121,16 +121,16 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
             present[index, step] = True
             step_ps[index, step], start_ps[index, step] = row["duration_ps"], start
             for class_name, time in row["host_ps"].items():
-                parts[index, step, CLASS_INDEX[class_name]] = time
+                times_ps[index, step, CLASS_INDEX[class_name]] = time
             number[step] = row["number"] if number[step] is None else number[step]
             name[step] = name[step] or row["name"]
         work = host.collectives.step_work_ps
         if work.size:
-            parts[index, common_step[common_step != NO_STEP], len(CLASSES)] = work.max(axis=1)
+            times_ps[index, common_step[common_step != NO_STEP], len(CLASSES)] = work.max(axis=1)
     is_disconnected = np.unique(arrivals.component).size > 1 or (arrivals.component == UNALIGNED).any()
     if is_disconnected and not _numbers_agree(hosts, arrivals, number):
         number = [None] * arrivals.step_count
-    return StepTable(tuple(hosts), present, step_ps, start_ps, parts, number, name)
+    return StepTable(tuple(hosts), present, step_ps, start_ps, times_ps, number, name)
 
 
 def _numbers_agree(hosts: Sequence[HostInput], arrivals: Arrivals, number: Sequence[int | None]) -> bool:

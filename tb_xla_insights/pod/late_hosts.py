@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import LateKind
 
 MIN_SHARE_FACTOR = 2
-"""A host stands out if it is last in more steps than this many times those of an even distribution over the hosts."""
+"""A host stands out if it is last in more than this many times the steps that each host would have by an even
+distribution."""
 
 MAX_NEEDED_SHARE = 0.75
-"""The share of the steps beyond which a host stands out in any case: among two or three hosts, MIN_SHARE_FACTOR would
-demand more."""
+"""The largest share of the steps that is demanded of a host that stands out: among two or three hosts, MIN_SHARE_FACTOR
+would demand more."""
 
 SIGNIFICANCE = 0.01
-"""The probability that chance makes a host stand out in a session without late hosts."""
+"""The highest probability that chance makes a host stand out in a session without late hosts."""
 
 MIN_COST_SHARE = 0.01
 """The share of a step that a host must cost the others to be reported. Waiting is measured, not a mean of varying runs,
@@ -44,7 +45,7 @@ MIN_CLASS_GAIN_FACTOR = 1.25
 that stand out one by one."""
 
 MIN_CLASS_STEPS = 5
-"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all of it must arrive after all others."""
+"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all its hosts must arrive after all others."""
 
 MAX_LATE_HOSTS = 8
 """The most late hosts that are searched for one by one."""
@@ -55,8 +56,8 @@ class LateHosts:
     """The parties that hold up the others.
 
     `kind`: `late` (`parties` do, the worst first), `changing` (a different one each time), `none`, or `unknown`
-    (nothing could be compared). `steps`: per late party, the steps in which most waiting is charged to it, once the
-    parties before it in the list arrive on time. `is_class`: the parties are late together, as a class. `waits_ps`: how
+    (nothing could be compared). `steps`: per late party, the steps in which it holds up the others, once the parties
+    before it in the list arrive on time. `is_class`: the parties are late together, as a class. `waits_ps`: how
     long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without late parties.
     """
 
@@ -254,6 +255,6 @@ def _binomial_tail(count: int, trials: int, probability: float) -> float:
 
 
 def is_late_every_step(late_hosts: LateHosts, step_count: int) -> bool:
-    """Whether some party is late in nearly all of the session's steps."""
+    """Whether nearly every step of the session has a late party."""
     steps = np.unique(np.concatenate(late_hosts.steps)) if late_hosts.steps else np.zeros(0)
     return len(steps) >= EVERY_STEP_SHARE * step_count

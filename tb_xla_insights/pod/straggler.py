@@ -92,7 +92,8 @@ def _title(comparison: HostComparison) -> str:
 
 
 def waiting_hosts_text(comparison: HostComparison) -> str:
-    """Returns who waits for the late hosts: `the others`, or how many do if some share no collectives with them."""
+    """Returns who waits for the late hosts: `the others`; if some of those hardly wait, how many do, or the name of the
+    only one."""
     if comparison.core_arrivals or comparison.late_hosts.kind != "late":
         return "the other cores" if comparison.core_arrivals else "the others"
     arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
@@ -244,8 +245,8 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
 
 
 def _windows(comparison: HostComparison) -> list[Window]:
-    """Returns where late hosts keep the others waiting: from the median arrival to the late host's, on the late host's
-    own clock as in its file."""
+    """Returns the intervals in which the last host keeps the others waiting, only of late hosts if there are any: from
+    the median arrival to the last host's, on the last host's own clock as in its file."""
     arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
     windows = []
     for row, party in enumerate(arrivals.last_party.tolist()):

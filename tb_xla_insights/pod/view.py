@@ -78,7 +78,7 @@ def step_class_times(comparison: HostComparison, host: int) -> list[list[int] | 
     """Returns, per step and class of the document, the time of a host in microseconds; None: it has no such step."""
     table, columns = comparison.table, _present_columns(comparison)
     return [
-        _us(table.parts_ps[host, step][columns]) if is_present else None
+        _us(table.times_ps[host, step][columns]) if is_present else None
         for step, is_present in enumerate(table.present[host].tolist())
     ]
 
@@ -99,7 +99,7 @@ def host_steps_view(comparison: HostComparison, host: int, steps: Sequence[Step]
 
 def _present_columns(comparison: HostComparison) -> list[int]:
     """Returns the columns (indices into COLUMNS) with any time: the document's `classes`."""
-    return np.flatnonzero(comparison.table.parts_ps.any(axis=(0, 1))).tolist()
+    return np.flatnonzero(comparison.table.times_ps.any(axis=(0, 1))).tolist()
 
 
 def _us(times_ps: Int64) -> list[int]:
@@ -108,6 +108,7 @@ def _us(times_ps: Int64) -> list[int]:
 
 
 def _order(comparison: HostComparison) -> list[int]:
+    """Returns the hosts, those that others wait for longest first."""
     waits = comparison.arrivals.others_wait_ps.tolist()
     return sorted(range(len(comparison.hosts)), key=lambda host: -waits[host])
 

@@ -109,7 +109,7 @@ def _is_in_one_step(comparison: HostComparison, host: int) -> bool:
         return False
     column = COLUMNS.index(difference["class"])
     in_both = table.present[host] & table.present[median]
-    by_step = table.parts_ps[host, in_both, column] - table.parts_ps[median, in_both, column]
+    by_step = table.times_ps[host, in_both, column] - table.times_ps[median, in_both, column]
     by_step *= np.sign(difference["longer_ps"])
     return bool(by_step.size and 2 * by_step.max() > np.maximum(by_step, 0).sum())
 

@@ -99,7 +99,7 @@ def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:
     median_differs = abs(step - median) > INFO_SHARE * max(step, median)
     median_note = f" (median {units.time_in(median, unit, 1)})" if median_differs else ""
     step_counts = [row["steps"] for row in hosts if row["steps"]]
-    if sum(step_counts) != step_idle["steps"]:
+    if sum(step_counts) != step_idle["steps"]:  # the mean step leaves out hosts that have steps
         step_counts = [step_idle["steps"]]
     return f"mean step, {step_count_text(step_counts)}{median_note}"
 

@@ -60,10 +60,10 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     if outside_ps < _MAX_USUAL_EDGE_STEPS * _mean_step(report):
         return _verdict_inside_span(report, _MAX_CHARS)
     sentence = _outside_sentence(outside, _host_activities(report))
-    inside = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
+    inside_verdict = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
     outside_first = outside["share"] > 0.5 and not _relevant_straggler(report)
-    texts = (sentence, inside["text"]) if outside_first else (inside["text"], sentence)
-    severity = "info" if inside["severity"] == "good" else inside["severity"]
+    texts = (sentence, inside_verdict["text"]) if outside_first else (inside_verdict["text"], sentence)
+    severity = "info" if inside_verdict["severity"] == "good" else inside_verdict["severity"]
     return {"text": " ".join(texts), "severity": severity}
 
 
@@ -202,10 +202,10 @@ def _device_bound_verdict(
     report: Mapping[str, Any], text: str, mistakes: Sequence[Mapping[str, Any]], max_chars: int
 ) -> Verdict:
     """The verdict, which begins with `text`, if the device is the bottleneck: its longest work, and the mistakes."""
-    leads, clause = bottleneck_texts(report), ""
+    clause = ""
     if mistakes:
         clause = f" {mistakes_clause(mistakes, report['mistakes'], mean_steps_per_host(report))}."
-    texts = [*(text + lead + clause for lead in leads), text + clause]
+    texts = [*(text + work_text + clause for work_text in bottleneck_texts(report)), text + clause]
     severities = [
         row["severity"] for row in report["findings"] if row["id"] == BELOW_ROOFLINE or row in mistakes
     ]
@@ -303,8 +303,8 @@ def _is_relevant(finding: Mapping[str, Any]) -> bool:
 
 def _limit_remains(totals: Mapping[str, Any]) -> bool:
     """Whether the largest limit is still relevant without the mistakes."""
-    step, without = totals["step_if_fixed_ps"], totals["step_without_limit_ps"]
-    return not step or without is None or step - without >= INFO_SHARE * step
+    step_ps, without_limit_ps = totals["step_if_fixed_ps"], totals["step_without_limit_ps"]
+    return not step_ps or without_limit_ps is None or step_ps - without_limit_ps >= INFO_SHARE * step_ps
 
 
 def _why_host_unknown(report: Mapping[str, Any]) -> str | None:

@@ -1,5 +1,5 @@
 """The timeline's loops over events, compiled: assigning lanes, merging narrow neighbours, counting, and finding the op
-that a device shows at each instant.
+of a device to show at each instant.
 
 Arrays are those of one lane or one row, sorted by start.
 """
@@ -374,11 +374,11 @@ def covered_ps(start: Int64, end: Int64) -> int:
 
 
 def find_matches(
-    event: Int32, start: Int64, end: Int64, name: Int32, class_index: Int8, metadata_index: Int32, names: Bools,
-    metadata: Bools, home: Int16, home_row: int64_t, limit: int64_t, count: OutInt64, total: OutInt64,
-    first_class: OutInt8,
+    event: Int32, start: Int64, end: Int64, name: Int32, class_index: Int8, metadata_index: Int32,
+    is_searched_name: Bools, is_searched_metadata: Bools, home: Int16, home_row: int64_t, limit: int64_t,
+    count: OutInt64, total: OutInt64, first_class: OutInt8,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """The indices of the first `limit` events with a searched name or metadata (masks `names`, `metadata`).
+    """The indices of the first `limit` events with a searched name or searched metadata.
 
     Adds the number and time of all matches to `count` and `total`, by name, and sets `first_class` of each name, where
     it is -1, to the class of the name's first match. `metadata_index` and `home` are per event of the trace; with
@@ -389,7 +389,7 @@ def find_matches(
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(event)):
-            matches = names[name[i]] or metadata[metadata_index[event[i]]]
+            matches = is_searched_name[name[i]] or is_searched_metadata[metadata_index[event[i]]]
             if matches and (home_row < 0 or home[event[i]] == home_row):
                 count[name[i]] += 1
                 total[name[i]] += end[i] - start[i]

@@ -100,14 +100,14 @@ class Lane:
 
     def view(self, start_ps: int, end_ps: int, level: int) -> Slices:
         """The slices of a level that touch [start_ps, end_ps)."""
-        first, stop = window(self.start, self.latest_end, start_ps, end_ps)
+        first, stop = range_in_window(self.start, self.latest_end, start_ps, end_ps)
         cached = self._cached_level(level) if stop - first > _MAX_UNCACHED_EVENTS else None
         if cached is None:
             slices = self._merge(first, stop, level)
             first, stop = 0, len(slices.start)
         else:
             slices, latest_end = cached
-            first, stop = window(slices.start, latest_end, start_ps, end_ps)
+            first, stop = range_in_window(slices.start, latest_end, start_ps, end_ps)
         start, end, name, class_index, events, busy, event = kernels.group_slices(
             *slices, first, stop, start_ps, level, self.name_count
         )
@@ -140,7 +140,7 @@ class Lane:
         return _LevelSlices(*kernels.merge_slices(*columns, first, stop, level, self.name_count))
 
 
-def window(start: Int64, latest_end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
+def range_in_window(start: Int64, latest_end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
     """The range (first, stop) of intervals that may touch the window: from the first whose latest end reaches the
     window's start, up to the last that starts before its end."""
     first = int(np.searchsorted(latest_end, start_ps, "left"))

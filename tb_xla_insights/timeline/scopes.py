@@ -99,8 +99,8 @@ class ScopeTrack(Track):
 
 
 def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
-    """The facts that the panel lists about an op (index into the device's ops): its annotations with their source, and
-    the Python stack in which it was traced, the innermost frame first."""
+    """The facts that the panel lists about an op (index into the device's ops): its annotations with the op's state
+    (one of STATES), and the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     key = int(ops.devices[device].key[op])
     parts = range(int(ops.first_part[key]), int(ops.first_part[key + 1]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
-from tb_xla_insights.timeline.pyramid import window
+from tb_xla_insights.timeline.pyramid import range_in_window
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.trace.model import Int8, Int32, Int64
@@ -189,7 +189,7 @@ def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tu
     earliest: list[tuple[int, int, RowEvent]] = []  # start, index of the row, event
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
-            begin, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
+            begin, stop = range_in_window(lane.start, lane.latest_end, start_ps, end_ps)
             overlaps = (lane.end[begin:stop] > start_ps) | (lane.start[begin:stop] >= start_ps)
             indices = np.flatnonzero(overlaps) + begin
             count += len(indices)

@@ -103,8 +103,8 @@ class Timeline:
         return self.hosts[row_event.track.host_number].details.full(row_event)
 
     def annotation_at(self, row_id: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
-        """The annotation of an event in a row of annotations or scopes: `path` (None: no annotation), `step` (index
-        over all hosts' steps, None: unknown) and `device` (None: unknown)."""
+        """The annotation of an event in a row of annotations, scopes or steps: `path` (None: no annotation), `step`
+        (index over all hosts' steps, None: unknown) and `device` (None: unknown)."""
         row_event = self._event_at(row_id, start_ps, depth)
         track = row_event.track
         step_offset = next(

@@ -134,16 +134,22 @@ def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
 def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
     """Sets impossible offsets and durations to 0, in place, and returns diagnostics about them."""
     diagnostics = []
-    for times, min_ps, verb in ((space.offset_ps, -MAX_DISTANCE_PS, "begin"), (space.duration_ps, 0, "end")):
+    columns = (
+        (space.offset_ps, -MAX_DISTANCE_PS, "start", "the line's start"),
+        (space.duration_ps, 0, "duration", "0"),
+    )
+    for times, min_ps, quantity, substitute in columns:
         if times.size and (times.min() < min_ps or times.max() > MAX_DISTANCE_PS):
             invalid = (times < min_ps) | (times > MAX_DISTANCE_PS)
             count, byte = invalid.sum(), space.event_offsets.find(source, int(invalid.argmax()))
-            text = (
-                f"1 event {verb}s at an impossible time, at byte {byte}; that time counts as 0."
+            events = (
+                f"1 event has an impossible {quantity}, at byte {byte}"
                 if count == 1
-                else f"{count} events {verb} at impossible times, the first at byte {byte}; these times count as 0."
+                else f"{count} events have impossible {quantity}s, the first at byte {byte}"
             )
-            diagnostics.append(Diagnostic("corrupt_file", "warning", text))
+            diagnostics.append(
+                Diagnostic("corrupt_file", "warning", f"{events}; {substitute} is used instead.")
+            )
             times[invalid] = 0
     return diagnostics
 

@@ -1,4 +1,4 @@
-"""One time base for lines that count from the profile's start and lines that count from the epoch."""
+"""One time base for lines that count from the profile's start and lines that count from the epoch, and for hosts."""
 
 from __future__ import annotations
 

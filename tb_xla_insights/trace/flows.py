@@ -64,14 +64,13 @@ def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         is_repeated[first_producer[first_producer != np.arange(len(first_producer))]] = True
         paired = np.flatnonzero(producer >= 0)
         repeated_consumers = paired[is_repeated[producer[paired]]]
-        latest = _latest(
+        producer[repeated_consumers] = _latest_producers(
             first_producer,
             is_repeated,
             start_ps[producer_row],
             producer[repeated_consumers],
             start_ps[consumer_row[repeated_consumers]],
         )
-        producer[repeated_consumers] = latest
     (consumer,) = empty_columns(len(producer), np.int32)
     return Flows(
         *trim_columns(
@@ -80,7 +79,7 @@ def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     )
 
 
-def _latest(
+def _latest_producers(
     first_producer: Int32,
     is_repeated: NDArray[np.bool_],
     producer_start: Int64,
@@ -97,12 +96,12 @@ def _latest(
     position = np.where(is_consumer[order], -1, np.arange(len(order)))
     last = np.maximum.accumulate(position)
     consumers = np.flatnonzero(is_consumer[order])
-    before = order[np.maximum(last[consumers], 0)]
-    chosen = np.where(
-        (last[consumers] >= 0) & (flow[before] == flow[order[consumers]]),
-        candidates[np.minimum(before, len(candidates) - 1)],
+    preceding = order[np.maximum(last[consumers], 0)]
+    latest = np.where(
+        (last[consumers] >= 0) & (flow[preceding] == flow[order[consumers]]),
+        candidates[np.minimum(preceding, len(candidates) - 1)],
         producer[order[consumers] - len(candidates)],
     )
     result = np.empty(len(producer), np.int64)
-    result[order[consumers] - len(candidates)] = chosen
+    result[order[consumers] - len(candidates)] = latest
     return result

@@ -76,12 +76,12 @@ def nest(
             open_rows += 1
 
 
-def find_nearest_members(parent: Int32, member: Bools, result: OutInt32) -> None:
+def find_nearest_members(parent: Int32, is_member: Bools, result: OutInt32) -> None:
     """For each row: itself if it is a member, else its nearest ancestor that is; -1: none. Parents precede their
     children."""
     with cython.nogil:
         for row in range(len(parent)):
-            if member[row]:
+            if is_member[row]:
                 result[row] = row
             else:
                 result[row] = result[parent[row]] if parent[row] >= 0 else -1
@@ -257,8 +257,8 @@ def find_regions(
                 begin = last_execute if last_execute >= 0 else event
                 row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
                 outer[regions], has_run[regions], complete[regions] = -1, True, end
-                for inside in range(begin, event):
-                    of_row[inside] = regions
+                for inner in range(begin, event):
+                    of_row[inner] = regions
                 stack[depth] = regions
                 depth += 1
                 regions += 1
@@ -373,12 +373,12 @@ def time_ops(
 
 
 def find_launches(
-    region_of_run: Int32, calls: Bools, inner: cython.bint, metadata_index: Int32, parent: Int32, row: Int32,
+    region_of_run: Int32, is_call: Bools, innermost: cython.bint, metadata_index: Int32, parent: Int32, row: Int32,
     outer: Int32, source: Int32, of_row: Int32, has_run: Bools, visited_by: OutInt32, result: OutInt32,
 ) -> None:  # fmt: skip
-    """Finds the outermost execute call on the way back from each run along flows; with `inner` the innermost. The way
-    ends at another run: a queued run is released by the run before it. `visited_by` is scratch memory: the run for
-    which each region was visited last, initially -1."""
+    """Finds the outermost call (`is_call`, by event metadata) on the way back from each run along flows; with
+    `innermost` the innermost. The way ends at another run: a queued run is released by the run before it. `visited_by`
+    is scratch memory: the run for which each region was visited last, initially -1."""
     with cython.nogil:
         for i in range(len(region_of_run)):
             region = region_of_run[i]
@@ -391,7 +391,7 @@ def find_launches(
                 producer = source[region]
                 event = producer if producer >= 0 else row[region]
                 while event >= 0:
-                    if calls[metadata_index[event]] and not (inner and result[i] >= 0):
+                    if is_call[metadata_index[event]] and not (innermost and result[i] >= 0):
                         result[i] = event
                     event = parent[event]
                 region = of_row[producer] if producer >= 0 else outer[region]

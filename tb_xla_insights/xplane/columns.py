@@ -20,19 +20,21 @@ from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
 @dataclass
 class PlaneTables:
     """The tables that decoding a plane's events needs: `metadata`, the index of each event metadata id (unknown ids
-    are added); `stat_columns`, the column of each requested stat's id; `texts`, the string index of each stat metadata
-    id. `missing` is the string index for an unknown stat metadata id, `names` the texts by stat metadata id."""
+    are added); `stat_columns`, the column of each requested stat's id; `string_indices`, the string index of each stat
+    metadata's name, by its id, with `missing_string` for an unknown id; and `names`, these names themselves."""
 
     metadata: IdIndex
     stat_columns: IdIndex
-    texts: IdIndex
-    missing: int
+    string_indices: IdIndex
+    missing_string: int
     names: dict[int, str]
     lock: Lock = field(default_factory=Lock)
 
     def kernel_tables(self) -> EventTables:
         """The tables as the kernels take them."""
-        return EventTables(self.metadata.table, self.stat_columns.table, self.texts.table, self.missing)
+        return EventTables(
+            self.metadata.table, self.stat_columns.table, self.string_indices.table, self.missing_string
+        )
 
     def add_metadata(self, id_: int) -> None:
         """Adds an event metadata id unless another thread has added it."""

@@ -269,8 +269,8 @@ def _size(shape: Shape) -> int:
     return _ELEMENT_BYTES[shape.element_type] * prod(shape.dimensions)
 
 
-def _dot(left: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:
-    return 2 * prod(result_dims) * prod(left[dimension] for dimension in contracting_dims)
+def _dot(left_dims: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:
+    return 2 * prod(result_dims) * prod(left_dims[dimension] for dimension in contracting_dims)
 
 
 def _convolution(
@@ -303,9 +303,8 @@ def count_window_pairs(outputs: int, inputs: int, window: Window.Dimension) -> i
     ):
         raise ValueError("not the sizes of a convolution")
     total = 0
-    for first in range(
-        min(input_dilation, window.size)
-    ):  # every `input_dilation`-th window position from `first` on
+    # Each round counts every `input_dilation`-th window position, from `first` on.
+    for first in range(min(input_dilation, window.size)):
         position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * window_dilation
         position = position[position % input_dilation == 0]
         stride = input_dilation * window_dilation

@@ -129,7 +129,7 @@ def _field(
         return BAD, tag, value, end
     if end > size:
         return MORE, tag, value, end
-    # Checked last: of a tag that the window cuts, only the first byte may be in the window.
+    # Checked last: in a field that the window cuts, tag and value are arbitrary, except for the wire type.
     if tag < 8 or (wire == LENGTH and (value < 0 or value > limit - end)):
         return BAD, tag, value, end
     return DONE, tag, value, end
@@ -246,15 +246,18 @@ class IdTable:
 @cython.cclass
 class EventTables:
     """The tables that a plane's events refer to: the index of each event metadata id; the column of each requested
-    stat's id; the string index of each stat metadata id, `missing` for an unknown one."""
+    stat's id; the string index of each stat metadata's name, by its id, `missing_string` for an unknown id."""
 
     metadata: IdTable
     stat_columns: IdTable
-    texts: IdTable
-    missing: int32_t
+    string_indices: IdTable
+    missing_string: int32_t
 
-    def __init__(self, metadata: IdTable, stat_columns: IdTable, texts: IdTable, missing: int32_t) -> None:
-        self.metadata, self.stat_columns, self.texts, self.missing = metadata, stat_columns, texts, missing
+    def __init__(
+        self, metadata: IdTable, stat_columns: IdTable, string_indices: IdTable, missing_string: int32_t
+    ) -> None:
+        self.metadata, self.stat_columns = metadata, stat_columns
+        self.string_indices, self.missing_string = string_indices, missing_string
 
 
 @cython.final
@@ -312,8 +315,8 @@ class EventColumns:
             expected = value_type == NUMBER or value_type == UNSIGNED
         else:
             expected = value_type == REF
-            text: int32_t = tables.texts.find(value) if expected else -1
-            self.texts[index] = text if text >= 0 else tables.missing
+            string_index: int32_t = tables.string_indices.find(value) if expected else -1
+            self.texts[index] = string_index if string_index >= 0 else tables.missing_string
         if not expected:
             count = self.mismatch_count
             self.mismatches[count, 0], self.mismatches[count, 1] = column, index

@@ -55,10 +55,10 @@ def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> li
 def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
     for finder in _FINDERS:
-        left_before = facts.ledger.left.sum(axis=1)
+        remaining_before_ps = facts.ledger.remaining_ps.sum(axis=1)
         if (finding := finder(facts)) is not None:
             drafts.append(finding)
-            facts.ledger.explained[finding.id] = left_before - facts.ledger.left.sum(axis=1)
+            facts.ledger.explained[finding.id] = remaining_before_ps - facts.ledger.remaining_ps.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}
     facts.ledger.explained = {id_: ps for id_, ps in facts.ledger.explained.items() if id_ in ids}

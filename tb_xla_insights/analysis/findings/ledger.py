@@ -17,9 +17,9 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 class Ledger:
     """The starved gaps of one host. In these nothing was queued, so the device idled because of the host's work.
 
-    `by_class_ps`: a row per gap, a column per class; `left`: the part of it that no finding has taken. `before` and
-    `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if unknown.
-    `explained`: by a finding's id, the time it took from each gap.
+    `by_class_ps`: a row per gap, a column per class; `remaining_ps`: the part of it that no finding has taken. `before`
+    and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
+    unknown. `explained`: by a finding's id, the time it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -30,7 +30,7 @@ class Ledger:
         self.device = gaps.device[starved]
         self.step: Int32 = gaps.step[starved]
         self.by_class_ps = gaps.by_class_ps[starved]
-        self.left = self.by_class_ps.copy()
+        self.remaining_ps = self.by_class_ps.copy()
         self.explained: dict[str, Int64] = {}
         launch_of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = launch_of_run[gaps.before_run[starved]]
@@ -39,22 +39,22 @@ class Ledger:
     def __len__(self) -> int:
         return len(self.start_ps)
 
-    def take(self, classes: tuple[str, ...], gaps: NDArray[np.bool_] | None = None) -> Int64:
-        """Takes the remaining time of some classes, in all gaps or those of a mask. Returns the time in ps taken per
-        gap."""
+    def take(self, classes: tuple[str, ...], is_selected: NDArray[np.bool_] | None = None) -> Int64:
+        """Takes the remaining time of some classes, in all gaps or in the selected ones. Returns the time in ps taken
+        per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        rows = np.arange(len(self)) if gaps is None else np.flatnonzero(gaps)
+        rows = np.arange(len(self)) if is_selected is None else np.flatnonzero(is_selected)
         taken_ps = np.zeros(len(self), np.int64)
-        taken_ps[rows] = self.left[rows[:, None], columns].sum(axis=1)
-        self.left[rows[:, None], columns] = 0
+        taken_ps[rows] = self.remaining_ps[rows[:, None], columns].sum(axis=1)
+        self.remaining_ps[rows[:, None], columns] = 0
         return taken_ps
 
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
-        taken_by_class = np.minimum(inside[:, columns], self.left[:, columns])
-        self.left[:, columns] -= taken_by_class
+        taken_by_class = np.minimum(inside[:, columns], self.remaining_ps[:, columns])
+        self.remaining_ps[:, columns] -= taken_by_class
         taken_ps: Int64 = taken_by_class.sum(axis=1)
         return taken_ps
 

@@ -32,12 +32,12 @@ _CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
 
 @dataclass(frozen=True)
 class _SmallLaunches:
-    """The small launches of one host: the device worked for less time than it had idled before or than the launch took
-    on the host, or it ran a single element-wise op.
+    """The small launches of one host: the device worked for less time than it had idled before or than the launch's
+    overhead, or it ran a single element-wise op.
 
-    Indices of launches: `in_steps`, all in steps except early executions; `small`; `small_by_work`, those that are
-    small regardless of the idle time before them; `single_op`, those of a single op; `chained`, those of a single op
-    next to a launch of another such program. The times are sums over `small`.
+    Indices of launches: `in_steps`, all of known programs in steps, except early executions; `small`; `small_by_work`,
+    those that are small regardless of the idle time before them; `single_op`, those of a single op; `chained`, those of
+    a single op next to a launch of another such program. The times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]

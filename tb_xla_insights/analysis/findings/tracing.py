@@ -48,7 +48,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host builds graphs or runs other Python code. Includes idle time in which the host records
     nothing, as between annotations without the Python tracer, if that is longer."""
     by_class = {name: facts.ledger.take((name,)) for name in ("tracing", "python")}
-    unrecorded_ps = int(facts.ledger.left[:, CLASS_INDEX["unrecorded"]].sum())
+    unrecorded_ps = int(facts.ledger.remaining_ps[:, CLASS_INDEX["unrecorded"]].sum())
     if unrecorded_ps > sum(int(class_taken_ps.sum()) for class_taken_ps in by_class.values()):
         by_class["unrecorded"] = facts.ledger.take(("unrecorded",))
     costs = {name: int(class_taken_ps.sum()) for name, class_taken_ps in by_class.items()}

@@ -39,7 +39,7 @@ def take_waiting(facts: Facts) -> tuple[Waiting, Waiting]:
     program is in flight but none of its ops runs. Takes nothing of a kind whose time is insignificant.
     (docs/definitions.md, "Why a gap ended")"""
     in_flight_ps = _in_flight_ps(facts.ledger)
-    unqueued_ps = facts.ledger.left[:, WAIT] - in_flight_ps
+    unqueued_ps = facts.ledger.remaining_ps[:, WAIT] - in_flight_ps
     return _take(facts, unqueued_ps, in_flight=False), _take(facts, in_flight_ps, in_flight=True)
 
 
@@ -48,7 +48,7 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
     if severity_of(facts.share(int(taken_ps.sum()))) is None:
         return Waiting(np.zeros_like(taken_ps), None)
     names = Counter[str]()
-    facts.ledger.left[:, WAIT] -= taken_ps
+    facts.ledger.remaining_ps[:, WAIT] -= taken_ps
     for _, idle, flight in _by_device(facts.ledger):
         names.update(_wait_times(facts.trace, idle.within(flight) if in_flight else idle.without(flight)))
     longest = names.most_common(1)
@@ -63,7 +63,7 @@ def _in_flight_ps(ledger: Ledger) -> Int64:
             host_class_segments(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps]
         )
         waits_ps[gaps] = inside[:, WAIT]
-    return np.minimum(waits_ps, ledger.left[:, WAIT])
+    return np.minimum(waits_ps, ledger.remaining_ps[:, WAIT])
 
 
 def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, Intervals]]:

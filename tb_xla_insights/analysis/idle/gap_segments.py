@@ -45,8 +45,7 @@ def find_gap_segments(trace: Trace, gap_indices: NDArray[np.int64]) -> GapSegmen
       until it hands over in turn, or until the end of its outermost event.
     - The launch enqueued, until the run begins.
     - The run, if its first op began later than the run.
-    In a queued gap, or one whose run or enqueuing is unknown, the whole gap is one segment of the driving
-    thread.
+    In a queued gap, or one whose run or enqueuing is unknown, the whole gap is one segment of the driving thread.
     """
     gaps, launches = find_gaps(trace), find_launches(trace)
     start, end, run = gaps.start_ps[gap_indices], gaps.end_ps[gap_indices], gaps.run[gap_indices]

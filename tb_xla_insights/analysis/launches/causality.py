@@ -52,11 +52,14 @@ _TAGS = {
     DISPATCH_END: "ends_dispatch",
     SCHEDULE: "schedule",
 }
+"""The tag of the catalogue that gives a name each flag."""
+
 _NAMES = {
     "ThreadpoolListener::StartRegion": REGION_BEGINS,
     "ThreadpoolListener::StopRegion": REGION_ENDS,
     "SyncLiveTensorsGraph": MARKER,  # the work of a step marker; the only trace of it if the marker has another name
 }
+"""Flags of names that have no such tag."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,10 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     return rows, flags[trace.metadata_index[rows]]
 
 
-def rows_flagged(trace: Trace, flag: int) -> Int32:
-    """Returns the events that have at least one of the flags, in row order."""
+def rows_flagged(trace: Trace, mask: int) -> Int32:
+    """Returns the events that have at least one flag of the mask, in row order."""
     rows, flags = _flagged(trace)
-    is_flagged: NDArray[np.bool_] = flags & flag != 0
+    is_flagged: NDArray[np.bool_] = flags & mask != 0
     return rows[is_flagged]
 
 

@@ -42,9 +42,9 @@ def handed_over_times(
     before its annotation. If no time were left to it, it starts with its work. Steps at the capture's end without
     recorded work are not whole. (docs/definitions.md, "Step")
     """
-    launched = step_of_run >= 0
+    is_launched = step_of_run >= 0
     work_end = np.full(len(start_ps), -1, np.int64)
-    np.maximum.at(work_end, step_of_run[launched], run_end_ps[launched])
+    np.maximum.at(work_end, step_of_run[is_launched], run_end_ps[is_launched])
     with_work = np.flatnonzero(work_end >= 0)
     if len(with_work) < 2:
         return None
@@ -59,15 +59,15 @@ def handed_over_times(
         return None
     starts = np.append(start_ps[:1], ends[:-1])
     first_run = ends.copy()
-    launched &= step_of_run < count
-    np.minimum.at(first_run, step_of_run[launched], run_start_ps[launched])
+    is_launched &= step_of_run < count
+    np.minimum.at(first_run, step_of_run[is_launched], run_start_ps[is_launched])
     starts = _after_other_work(
         starts, ends, first_run, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
     )
     # Negative if cores begin a step before others have ended the previous one.
-    time_to_work = np.median((first_run - starts)[1:]).astype(np.int64)
-    first_start = first_run[0] - time_to_work
-    starts[0] = max(starts[0], first_start if first_start < ends[0] else first_run[0])
+    time_to_work_ps = np.median((first_run - starts)[1:]).astype(np.int64)
+    first_start_ps = first_run[0] - time_to_work_ps
+    starts[0] = max(starts[0], first_start_ps if first_start_ps < ends[0] else first_run[0])
     return starts, ends
 
 

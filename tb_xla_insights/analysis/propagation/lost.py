@@ -48,7 +48,7 @@ class UnannotatedTime:
     """Device time without an annotation, of one operation, source line (empty if not recorded) and state; and the
     number of ops."""
 
-    op: str
+    operation: str
     source: str
     state: Literal["bare", "none"]
     device_ps: int
@@ -152,7 +152,7 @@ def group_unannotated(ops: Ops, time: Int64, count: Int64) -> list[UnannotatedTi
         total[0] += int(time[key])
         total[1] += int(count[key])
     rows = [UnannotatedTime(*group, *total) for group, total in sums.items()]
-    return sorted(rows, key=lambda row: (-row.device_ps, row.op, row.source))
+    return sorted(rows, key=lambda row: (-row.device_ps, row.operation, row.source))
 
 
 def operation_of(ops: Ops, op: int) -> str:
