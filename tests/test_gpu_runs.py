@@ -295,9 +295,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
             (execution,) = [
                 (begin, until) for begin, until in executions if begin <= call_start and call_end <= until
             ]
-            kernels_of_run[execution].append(
-                (start - first_kernel_ps + first_run_ps, end - first_kernel_ps + first_run_ps)
-            )
+            kernels_of_run[execution].append((start + shift_ps, end + shift_ps))
         expected = [
             (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())
         ]
