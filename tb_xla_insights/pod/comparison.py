@@ -39,9 +39,10 @@ _MIN_CORE_DIFFERENCE = 0.01
 class HostComparison:
     """The comparison of a session's hosts.
 
-    `note`: a sentence about hosts that are not compared with the others. `arrivals`: those of the hosts; `core_arrivals`: those of
-    the cores, in a session of one host. `late_hosts`: the hosts that hold up the others, or the cores if there are
-    `core_arrivals`. `causes`: one per late host; a single one for all if a different host is late each time.
+    `note`: a sentence about hosts that are not compared with the others. `arrivals`: those of the hosts;
+    `core_arrivals`: those of the cores, in a session of one host. `late_hosts`: the hosts that hold up the others, or
+    the cores if there are `core_arrivals`. `causes`: one per late host; a single one for all if a different host is
+    late each time.
     """
 
     hosts: tuple[HostInput, ...]
