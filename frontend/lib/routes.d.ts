@@ -1508,7 +1508,7 @@ export interface HostReading {
   bytes: number;
   /** Number of bytes read. */
   bytes_read: number;
-  /** What is being done. */
+  /** What is being done with the host's file, or `error`. */
   state: ReadingState;
   /** Why it could not be read; `null` without an error. */
   message: string | null;
@@ -2274,7 +2274,7 @@ export interface PartialCounts {
 
 /** `data/session` while the session is being read, if the views cover more hosts than the page has seen. */
 export interface PartialSession {
-  /** What is being done: `drawing` prepares the timeline. */
+  /** What the server does: it reads the files, builds the traces, or prepares the timeline (`drawing`). */
   stage: LoadStage;
   /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
@@ -2652,7 +2652,7 @@ export interface SessionList {
 
 /** `data/session` while the session is being read. */
 export interface SessionLoading {
-  /** What is being done: `drawing` prepares the timeline. */
+  /** What the server does: it reads the files, builds the traces, or prepares the timeline (`drawing`). */
   stage: LoadStage;
   /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
