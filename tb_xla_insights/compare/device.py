@@ -127,7 +127,7 @@ class _SessionWork:
             summed_ops = {("", "", path): step_times for path, step_times in host.rest.items()}
             for (program, op, path), step_times in (host.ops | summed_ops).items():
                 total = times.setdefault((self._common_name(program), op, path), self.no_time.copy())
-                total[first : first + steps] += step_times / max(1, host.cores)
+                total[first : first + steps] += step_times / max(1, host.device_count)
             first += steps
         return times
 
