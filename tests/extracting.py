@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from captures import CATALOG, Event
 
 from tb_xla_insights.catalog import CLASSES
@@ -32,8 +34,18 @@ def _tags(trace: Trace, row: int) -> frozenset[str]:
     return CATALOG.tags(trace.name(row))
 
 
-def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, int]]:
-    """Line, start, end, first and last event of each extraction, by "Extraction" in docs/definitions.md."""
+class Extraction(NamedTuple):
+    """An extraction on a line: its times, and its first and last event."""
+
+    line: int
+    start_ps: int
+    end_ps: int
+    first: int
+    last: int
+
+
+def extractions_by_definition(trace: Trace) -> list[Extraction]:
+    """The extractions by "Extraction" in docs/definitions.md."""
     driving_lines = trace.lines_with("driving", "autograd")
     annotations = set(trace.annotations.tolist())
     extractions = []
@@ -75,9 +87,8 @@ def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, in
                         for instant in (start, end)
                         if instant >= until and (is_edge or instant == start)
                     ]
-            extractions.append(
-                (line, max(edges_before, default=since), min(edges_after, default=until), first, last)
-            )
+            start_ps, end_ps = max(edges_before, default=since), min(edges_after, default=until)
+            extractions.append(Extraction(line, start_ps, end_ps, first, last))
     return extractions
 
 

@@ -80,16 +80,19 @@ def class_of_annotation(trace: Trace, row: int) -> str:
 
 def is_extracting(trace: Trace, t: int, line: int | None = None) -> bool:
     """Whether torch.compile extracts a graph at t, on one thread or on any."""
-    extractions = extractions_by_definition(trace)
     return any(
-        start <= t < end for extraction_line, start, end, *_ in extractions if line in (None, extraction_line)
+        extraction.start_ps <= t < extraction.end_ps
+        for extraction in extractions_by_definition(trace)
+        if line in (None, extraction.line)
     )
 
 
 def is_recorded_by_bridge(trace: Trace, row: int) -> bool:
-    extractions = extractions_by_definition(trace)
-    on_line = [(first, last) for line, _, _, first, last in extractions if trace.line_of(row).index == line]
-    return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in on_line)
+    return any(
+        extraction.first <= row and trace.start_ps[row] < trace.end_ps[extraction.last]
+        for extraction in extractions_by_definition(trace)
+        if extraction.line == trace.line_of(row).index
+    )
 
 
 def class_of_event(trace: Trace, row: int, t: int) -> str | None:

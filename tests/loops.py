@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import Trace
 
 STEP = 1000
+"""The duration of a step, in us."""
 LAUNCH = 700
 """The start of the marker, in us from the step's start; the run begins 50 us later."""
 

@@ -41,6 +41,7 @@ SCOPES = [
 
 
 def sums(report: Any) -> tuple[int, int]:
+    """The time of all ops, and the sum of their times by what is known of their scopes."""
     propagation = report["propagation"]
     return propagation["device_ps"], sum(
         propagation[f"{kind}_ps"] for kind in ("direct", "recovered", "bare", "none")
@@ -103,11 +104,11 @@ def test_annotations_of_a_cut_step_have_the_path_of_whole_steps() -> None:
 
 
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
-    parts = [
+    fused = [
         Instruction(n, f"add.{n}", "add", FORWARD.split(":")[0] if n < 3 else ATTENTION.split(":")[0])
         for n in range(4)
     ]
-    hlo = module([Instruction(9, "fusion.1", "fusion", calls=[5])], {5: parts})
+    hlo = module([Instruction(9, "fusion.1", "fusion", calls=[5])], {5: fused})
     loaded = training(
         tmp_path, [Step(PHASES, [(950_000, [("fusion.1", 101, ""), ("fusion.1", 3, "")])])], hlo
     )
@@ -160,14 +161,17 @@ def test_the_parts_of_an_op_add_up_to_it(parts: list[list[int]], data: st.DataOb
     first = np.cumsum([0, *map(len, parts)]).astype(np.int32)
     cumulative = np.concatenate([np.cumsum(weights_of_op) for weights_of_op in parts]).astype(np.int64)
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
-    key, own_ps = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
+    key, own_ps = (
+        np.array([number for number, _ in ops], np.int32),
+        np.array([time for _, time in ops], np.int64),
+    )
     time, count = np.zeros(len(cumulative), np.int64), np.zeros(len(parts), np.int64)
     sum_by_part(key, own_ps, first, cumulative, time, count)
-    for k, parts_of_op in enumerate(parts):
-        total = sum(duration for number, duration in ops if number == k)
-        shares = time[first[k] : first[k + 1]]
+    for op_number, parts_of_op in enumerate(parts):
+        total = sum(duration for number, duration in ops if number == op_number)
+        shares = time[first[op_number] : first[op_number + 1]]
         assert shares.sum() == total
-        assert count[k] == sum(number == k for number, _ in ops)
+        assert count[op_number] == sum(number == op_number for number, _ in ops)
         for share, weight in zip(shares.tolist(), parts_of_op, strict=True):
             assert abs(share - total * weight / sum(parts_of_op)) <= len(ops) + total * 1e-9
 
@@ -259,16 +263,16 @@ def test_an_empty_session_has_an_empty_view() -> None:
 
 
 def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> None:
-    deep = [(f"level_{at}", at, 1000 - 2 * at) for at in range(MAX_LEVELS + 3)]
+    deep = [(f"level_{level}", level, 1000 - 2 * level) for level in range(MAX_LEVELS + 3)]
     op = (
         "dot",
         2000,
         10,
-        {"tf_op": "/".join(f"level_{at}.1" for at in range(MAX_LEVELS + 3)) + "/aten__mm:"},
+        {"tf_op": "/".join(f"level_{level}.1" for level in range(MAX_LEVELS + 3)) + "/aten__mm:"},
     )
     loaded = session(capture(thread("python", *deep), Core([op])))
     table = rows(loaded)
-    innermost = "/".join(f"level_{at}" for at in range(MAX_LEVELS))
+    innermost = "/".join(f"level_{level}" for level in range(MAX_LEVELS))
     assert max(table, key=len) == innermost
     assert table[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
     assert [

@@ -29,7 +29,7 @@ def test_unknown_names_on_the_driving_thread_are_annotations() -> None:
     assert names(trace) == ["Training_Step", "forward", "attention"]
 
 
-def test_below_a_runtime_event_an_unknown_name_is_the_runtimes() -> None:
+def test_inside_a_runtime_event_an_unknown_name_is_the_runtimes() -> None:
     trace = capture(
         thread(
             "python", ("forward", 0, 40), ("StepMarker", 10, 20), ("something new", 12, 5), ("part", 13, 2)

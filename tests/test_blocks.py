@@ -58,6 +58,7 @@ def test_sequential_readers_get_read_ahead_and_random_ones_do_not() -> None:
     for number in (40, 7, 20, 3):
         file.read(number * BLOCK, 4)
     assert sorted(file.requests) == [(number * BLOCK, (number + 1) * BLOCK) for number in (3, 7, 20, 40)]
+    # As many blocks are read ahead as were read in sequence before: after blocks 0 to 5, blocks 6 to 10.
     expected = {(number * BLOCK, (number + 1) * BLOCK) for number in range(11)}
     all_requested = threading.Event()
 

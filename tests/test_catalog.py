@@ -41,7 +41,7 @@ def test_the_classes_and_their_order() -> None:
         ("localservice:XRTExecute", "dispatch"),
         ("TpuExecuteOp::LookupProto", "program_load"),
         ("RunExecutable", "dispatch"),
-        # on PJRT, with both clients
+        # PyTorch/XLA on PJRT, with both clients
         ("SyncTensorsGraphInternal", "sync_prepare"),
         ("TensorCollectionBarrier", "wait"),
         ("PjRtComputationClient::Compile", "compile"),

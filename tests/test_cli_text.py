@@ -32,7 +32,7 @@ MS = 10**9
 Capsys = pytest.CaptureFixture[str]
 
 
-def test_a_synthetic_session_is_called_so() -> None:
+def test_a_synthetic_session_is_labelled_synthetic() -> None:
     assert "System    PyTorch/XLA · XRT · 8 TPU v3 cores · synthetic\n" in text_of(CASE_STUDY)
     assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
 
@@ -139,8 +139,8 @@ def test_ops_that_only_wait_over_all_devices() -> None:
     cores = [Core(name=f"TPU:{n}", ops=ops) for n in range(2)]
     devices = device_summaries(session(capture(host, *cores)))
     text = printed(report(CASE_STUDY) | {"devices": [*report(CASE_STUDY)["devices"], *devices]})
-    head, _, *rows = section(text, "Ops that only wait")[1:]
-    assert (head, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])
+    headings, _, *rows = section(text, "Ops that only wait")[1:]
+    assert (headings, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])
     assert "Ops that only wait" not in text_of(CASE_STUDY)
 
 
@@ -219,8 +219,7 @@ def test_gaps_show_whether_the_other_cores_are_idle() -> None:
 
 
 def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
-    run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
-    assert main(["window", run, "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
+    assert main(["window", str(LOGDIR / CASE_STUDY), "--start-ms", "1000.0001", "--end-ms", "1100"]) == 0
     _, _, _, *rows, total = section(capsys.readouterr().out, "Device ops by annotation")
     numbers = [re.findall(r"\d+\.\d+", row)[:2] for row in rows]
     times, shares = (sum(map(Decimal, column)) for column in zip(*numbers, strict=True))
@@ -240,8 +239,8 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
         [early_executions[0], early_executions[1] | {"host": "other"}],
         report("torch_xla_early_item")["steps"],
     )
-    [compiled] = report(CASE_STUDY)["compiles"]
-    host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
+    [compilation] = report(CASE_STUDY)["compiles"]
+    host_text.print_compiles(out, [compilation, compilation | {"host": "other"}])
     assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
         1,
         1,

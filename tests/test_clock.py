@@ -94,31 +94,33 @@ def test_hosts_start_at_their_clocks_times() -> None:
         host((EPOCH + 9, 0), name="late"),
         host((2, 0), (5, 0), profile_start=EPOCH, name="early"),
     )
-    joined = session(late_host, early_host)
-    assert [(trace.host, starts(trace)) for trace in joined.traces] == [
+    session_trace = session(late_host, early_host)
+    assert [(trace.host, starts(trace)) for trace in session_trace.traces] == [
         ("early", [0, 3000]),
         ("late", [7000]),
     ]
-    assert joined.start_unix_ns == EPOCH + 2
-    assert {trace.base_unix_ns for trace in joined.traces} == {EPOCH + 2}
-    assert joined.duration_ps == 7005
-    assert joined.diagnostics == []
+    assert session_trace.start_unix_ns == EPOCH + 2
+    assert {trace.base_unix_ns for trace in session_trace.traces} == {EPOCH + 2}
+    assert session_trace.duration_ps == 7005
+    assert session_trace.diagnostics == []
 
 
 def test_a_host_without_a_clock_starts_with_the_session_and_is_reported() -> None:
-    joined = session(host((EPOCH, 0), name="a"), host((700, 0), name="b"))
-    assert [starts(trace) for trace in joined.traces] == [[0], [0]]
-    assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [("clock_unknown", "b")]
+    session_trace = session(host((EPOCH, 0), name="a"), host((700, 0), name="b"))
+    assert [starts(trace) for trace in session_trace.traces] == [[0], [0]]
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in session_trace.diagnostics] == [
+        ("clock_unknown", "b")
+    ]
     assert session(host((700, 0), name="b")).diagnostics == []  # a single host needs no clock
 
 
 def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> None:
     year = 365 * 86_400 * 10**9
-    joined = session(*(host((EPOCH + shift, 0), name=f"{shift}") for shift in (1, 0, -30 * year)))
-    assert {trace.host: starts(trace) for trace in joined.traces} == {
+    session_trace = session(*(host((EPOCH + shift, 0), name=f"{shift}") for shift in (1, 0, -30 * year)))
+    assert {trace.host: starts(trace) for trace in session_trace.traces} == {
         "1": [1000], "0": [0], f"{-30 * year}": [0],
     }  # fmt: skip
-    assert [(diagnostic.id, diagnostic.host) for diagnostic in joined.diagnostics] == [
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in session_trace.diagnostics] == [
         ("clock_unknown", f"{-30 * year}")
     ]
     first_in_order = host((EPOCH - 30 * year, 0), name="a")
@@ -128,9 +130,9 @@ def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> Non
 def test_devices_move_with_their_host() -> None:
     space = Space()
     space.plane("/device:TPU:0").line("XLA Ops", timestamp_ns=EPOCH + 5).event("dot", 0, 8)
-    device = read_trace(MemorySource(space.to_bytes()), CATALOG, host="a")
-    assert device.end_ps[:].tolist() == [8]
-    session(device, host((EPOCH, 0), name="b"))
-    (moved,) = device.devices
-    assert moved.ops.start_ps.tolist() == starts(device) == [5000]
-    assert moved.ops.end_ps.tolist() == device.end_ps[:].tolist() == [5008]
+    trace = read_trace(MemorySource(space.to_bytes()), CATALOG, host="a")
+    assert trace.end_ps[:].tolist() == [8]
+    session(trace, host((EPOCH, 0), name="b"))
+    (device,) = trace.devices
+    assert device.ops.start_ps.tolist() == starts(trace) == [5000]
+    assert device.ops.end_ps.tolist() == trace.end_ps[:].tolist() == [5008]

@@ -1,4 +1,5 @@
-"""Contradictions between host and device clocks, shown by the host's record of a run's end."""
+"""Contradictions between host and device clocks: a run before it was enqueued, or after the host knew of its end, and
+recordings that are far apart."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import distributed
 import pytest
 from helpers import refusing_port, write_session
 from host_tasks import count, die, die_once
-from test_plugin import data, opened, tensorboard
+from test_plugin import data, open_session, tensorboard
 
 import tb_xla_insights as xi
 from tb_xla_insights.catalog import load_catalog
@@ -113,7 +113,7 @@ def test_workers_read_the_hosts_of_the_tab(scheduler: str, session: Path, tmp_pa
     answers = []
     for flags in ([], ["--xla_insights_scheduler", scheduler]):
         client = tensorboard("--logdir", str(tmp_path), *flags)
-        ready = opened(client, session.name)
+        ready = open_session(client, session.name)
         overview, gaps = (data(client, view, session=session.name) for view in ("overview", "gaps"))
         answers.append(
             (ready["session"], ready["devices"], overview["verdict"], overview["devices"], gaps["items"])

@@ -151,28 +151,28 @@ SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=6)
 
 def without_overlaps(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans of one stream, without those that overlap an earlier one."""
-    out: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for start, length in sorted(spans):
-        if not out or start >= out[-1][0] + out[-1][1]:
-            out.append((start, length))
-    return out
+        if not disjoint or start >= disjoint[-1][0] + disjoint[-1][1]:
+            disjoint.append((start, length))
+    return disjoint
 
 
 @given(st.lists(SPANS, min_size=1, max_size=3), SPANS)
 def test_exposed_time_instant_by_instant(
-    computing: list[list[tuple[int, int]]], collective: list[tuple[int, int]]
+    spans_by_stream: list[list[tuple[int, int]]], collective: list[tuple[int, int]]
 ) -> None:
     """Each list of ops has its own stream, so that nothing nests."""
     lines = {
         f"Stream #{n}(Kernel)": [("gemm", *interval) for interval in without_overlaps(spans)]
-        for n, spans in enumerate(computing)
+        for n, spans in enumerate(spans_by_stream)
     }
     lines["Stream #9(Kernel)"] = [
         ("ncclDevKernel_AllReduce_Sum", *interval) for interval in without_overlaps(collective)
     ]
     trace: Trace = capture(Core(name="GPU:0", lines=lines))
     busy = np.zeros(100, np.bool_)
-    for spans in computing:
+    for spans in spans_by_stream:
         for start, length in without_overlaps(spans):
             busy[start : start + length] = True
     expected = sum(

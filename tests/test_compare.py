@@ -139,8 +139,8 @@ class TestSums:
     def test_idle_time_adds_up(self, early_item: dict[str, Any]) -> None:
         gaps = early_item["gaps"]
         for key in ("a_ps", "b_ps"):
-            parts = sum(row[key] for row in gaps["classes"]) + gaps["small"][key]
-            assert abs(parts - gaps["idle"][key]) <= len(gaps["classes"])  # picoseconds, from rounding
+            total = sum(row[key] for row in gaps["classes"]) + gaps["small"][key]
+            assert abs(total - gaps["idle"][key]) <= len(gaps["classes"])  # picoseconds, from rounding
 
     def test_programs_have_the_totals_of_the_report(self, early_item: dict[str, Any]) -> None:
         for letter, name in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
@@ -178,17 +178,17 @@ def test_a_single_compilation_is_reported_but_does_not_decide_the_verdict() -> N
 
 def test_work_of_cut_steps_belongs_to_no_step() -> None:
     """The same loop, but the capture of B continues after the last step and contains another launch."""
-    whole, cut = loop(), loop()
-    cut.on_main("forward", 4 * STEP, 100)
-    cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
-    document = comparison_document(session(whole.trace()), session(cut.trace()))
+    shorter, longer = loop(), loop()
+    longer.on_main("forward", 4 * STEP, 100)
+    longer.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))
+    document = comparison_document(session(shorter.trace()), session(longer.trace()))
     assert document["b"]["totals"]["executions"]["launches"] == 5
     executions = measure(document, "executions_per_step")
     assert (executions["a"], executions["b"]) == (1, 1)
 
 
 def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> None:
-    def runs(*programs: str) -> SessionTrace:
+    def session_of(*programs: str) -> SessionTrace:
         tpu = Tpu()
         for number, program in enumerate(programs):
             at = number * 100
@@ -196,7 +196,7 @@ def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> No
         return session(tpu.trace())
 
     document = comparison_document(
-        runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same")
+        session_of("train.12", "eval.7", "same"), session_of("train.13", "eval.8", "eval.9", "same")
     )
     matches = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
     assert matches == {

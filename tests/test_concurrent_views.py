@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from synthetic.__main__ import LOGDIR
-from test_plugin import get, opened, tensorboard
+from test_plugin import get, open_session, tensorboard
 
 WINDOW = {"start_ps": 10**10, "end_ps": 10**11}
 VIEWS: list[tuple[str, dict[str, Any]]] = [
@@ -26,14 +26,14 @@ def test_concurrent_views_answer_like_sequential_ones(demo: str) -> None:
     [session] = (folder.name for folder in (Path(LOGDIR) / demo / "plugins/profile").iterdir())
 
     first_server = tensorboard("--logdir", logdir)
-    assert opened(first_server, session)["state"] == "ready"
+    assert open_session(first_server, session)["state"] == "ready"
     expected = {
         route: get(first_server, f"data/{route}", session=session, **arguments) for route, arguments in VIEWS
     }
     assert {answer.status_code for answer in expected.values()} == {200}
 
     second_server = tensorboard("--logdir", logdir)  # it has computed none of the views
-    assert opened(second_server, session)["state"] == "ready"
+    assert open_session(second_server, session)["state"] == "ready"
     barrier = threading.Barrier(2 * len(VIEWS), timeout=60)
 
     def request(view: tuple[str, dict[str, Any]]) -> tuple[str, bytes]:

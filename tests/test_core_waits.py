@@ -13,7 +13,7 @@ from pods import compare_pod
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Exchange, Pod, schedule
 from synthetic.times import MS, US
-from test_plugin import data, opened, tensorboard
+from test_plugin import data, open_session, tensorboard
 from test_pod_clocks import AHEAD_PS
 from werkzeug.test import Client
 
@@ -128,7 +128,7 @@ def client(logdir: Path) -> Iterator[Client]:
     client = tensorboard("--logdir", str(logdir))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 1)
-        opened(client, "s")
+        open_session(client, "s")
         yield client
 
 
@@ -137,7 +137,9 @@ ALL = {"start_ps": "0", "end_ps": "1000000000000"}
 
 def test_waits_of_a_window_are_within_ops(client: Client) -> None:
     rows = {
-        row["device"]: row["id"] for row in opened(client, "s", hosts="1-3")["rows"] if row["kind"] == "ops"
+        row["device"]: row["id"]
+        for row in open_session(client, "s", hosts="1-3")["rows"]
+        if row["kind"] == "ops"
     }
     answer = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
     columns = {key: column for key, column in answer.items() if key not in ("count", "names")}
@@ -189,7 +191,7 @@ def test_a_gap_and_an_op_show_the_same_collective(client: Client) -> None:
 
 def test_waits_do_not_depend_on_the_hosts_in_memory(client: Client, logdir: Path) -> None:
     whole = tensorboard("--logdir", str(logdir))
-    opened(whole, "s")
+    open_session(whole, "s")
     arguments = {"session": "s", "hosts": "all", "px": "20000", **ALL}
     answer = data(whole, "waits", **arguments)
     assert answer["count"] > 0

@@ -21,10 +21,10 @@ from tb_xla_insights.trace.model import SessionTrace
 STEP = "Training_Step.1"
 DOT = Op("dot.1", f"{STEP}/mlp.1", flops=60_000, nbytes=200, category="convolution", source="train.py:7")
 ADD = Op("add.2", f"{STEP}/mlp.1/act.1", flops=100, nbytes=900)
-BARE = Op("copy.3", flops=0, nbytes=100)
+COPY = Op("copy.3", flops=0, nbytes=100)
 CALL = Op("custom-call.4", f"{STEP}/attention.2", category="custom-call")
 REDUCE = Op("all-reduce.5", f"{STEP}/mlp.1", category="all-reduce")
-FIRST = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (BARE, 2_010, 1_000), (CALL, 3_010, 1_000)]
+FIRST = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
 SECOND = [(op, start + 10_000, length) for op, start, length in FIRST]
 STEPS = [(0, 10_000), (10_000, 12_000), (22_000, 9_000)]
 

@@ -126,8 +126,8 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "other" / "mi355_te_fused_attn")
     ops = only_device(trace).ops
     assert len(ops) == 150
-    named = np.array([trace.strings[index] for index in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
-    is_fill = np.char.startswith(named, "te_fused_attn_backward_ffi.")
+    op_names = np.array([trace.strings[index] for index in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
+    is_fill = np.char.startswith(op_names, "te_fused_attn_backward_ffi.")
     assert int((ops.end_ps - ops.start_ps)[is_fill].sum()) == 4_645_760_000
     assert idle_ps(trace, only_device(trace)) == 823_624_000
 
@@ -145,7 +145,7 @@ def test_device_planes_take_precedence_over_ops_on_threads() -> None:
     assert only_device(trace).name == "TPU:0"
 
 
-def test_the_tpu_capture(shared_traces: Path) -> None:
+def test_ops_and_runs_of_the_tpu_capture(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "public" / "tpu_v6e_jax")
     planes = {plane.name: plane for plane in parse(Path(trace.path).read_bytes())}
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:1", "TPU:2", "TPU:3"]
@@ -160,7 +160,7 @@ def test_the_tpu_capture(shared_traces: Path) -> None:
     assert sum(len(device.runs) for device in trace.devices) == 414
 
 
-def test_the_gpu_captures(shared_traces: Path) -> None:
+def test_kernels_of_the_gpu_captures(shared_traces: Path) -> None:
     for folder, names in (
         ("gpu_v100_tf", ["GPU:4", "GPU:6"]),
         ("gpu_mi300_jax", [f"GPU:{n}" for n in range(8)]),

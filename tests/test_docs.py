@@ -1,4 +1,5 @@
-"""The documentation names every command, option, route and key, and no others."""
+"""The documentation names every command, option, flag, route, class, extra and make target, and no other commands,
+flags and routes. Its links have targets, and the README's commands and code run."""
 
 from __future__ import annotations
 

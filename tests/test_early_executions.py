@@ -175,8 +175,8 @@ def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     executions = find_early_executions(trace)
     assert [enclosing_path(trace, int(row)) for row in executions.annotation] == [truth.early_annotation]
-    steps = [truth.early_step == step.number for step in truth.steps]
-    assert per_step(trace) == [steps, [0] * len(steps), steps]
+    is_early_step = [truth.early_step == step.number for step in truth.steps]
+    assert per_step(trace) == [is_early_step, [0] * len(is_early_step), is_early_step]
     (row,) = early_executions_report(session(trace))
     assert (row["trigger"], row["program"]) == ("step_marker", "SyncTensorsGraph.41102")
 

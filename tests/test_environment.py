@@ -44,7 +44,7 @@ def test_label_of_devices_of_an_unknown_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "framework", "runtime"),
+    ("host_thread", "framework", "runtime"),
     [
         (thread("python", ("PjRtComputationClient::TransferToDevice", 0, 9)), "torch_xla", "pjrt"),
         (thread("python", ("IfrtComputationClient::Compile", 0, 9)), "torch_xla", "pjrt"),
@@ -61,8 +61,10 @@ def test_label_of_devices_of_an_unknown_kind() -> None:
         (thread("python", ("forward", 0, 9)), "unknown", "unknown"),
     ],
 )
-def test_framework_and_runtime_follow_from_names(row: HostThread, framework: str, runtime: str) -> None:
-    result = environment(session(capture(row)))
+def test_framework_and_runtime_follow_from_names(
+    host_thread: HostThread, framework: str, runtime: str
+) -> None:
+    result = environment(session(capture(host_thread)))
     assert (result["framework"], result["runtime"]) == (framework, runtime)
 
 

@@ -83,7 +83,7 @@ class TestEscapeText:
 
 def test_only_the_printing_module_writes_to_the_terminal() -> None:
     """In the command line, only the module `printing` writes to a stream."""
-    printing = set()
+    writing_modules = set()
     for path in (PACKAGE / "cli").glob("*.py"):
         calls = [
             ast.unparse(node.func)
@@ -91,8 +91,8 @@ def test_only_the_printing_module_writes_to_the_terminal() -> None:
             if isinstance(node, ast.Call)
         ]
         if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", call) for call in calls):
-            printing.add(path.name)
-    assert printing == {"printing.py"}
+            writing_modules.add(path.name)
+    assert writing_modules == {"printing.py"}
 
 
 def test_a_console_escapes_all_control_characters(capsys: Capsys) -> None:
@@ -119,7 +119,7 @@ def hostile_session(folder: Path, names: Iterator[str]) -> Path:
             line.event("Training_Step", at, 9 * MS, _r=1, step_num=step + 2)
             line.event(name(), at + MS, 3 * MS, _r=1)
             line.event(name(), at + 5 * MS, 3 * MS)
-            if not thread:
+            if thread == 0:
                 program = name("(1)")
                 modules.event(program, at + 4 * MS, 5 * MS, run_id=step)
                 metadata = device.event_metadata(

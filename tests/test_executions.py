@@ -102,9 +102,9 @@ def test_queue_time_microsecond_by_microsecond(calls: list[tuple[int, int, int, 
     times = find_run_times(loop.trace())
     for i, (call, length, run_start, duration) in enumerate(calls):
         earlier_ends = [earlier_start + earlier_us for _, _, earlier_start, earlier_us in calls[:i]]
-        queued = sum(any(end > instant for end in earlier_ends) for instant in range(call, run_start))
-        host = max(call + length, run_start + duration) - call
-        expected = [host, duration, queued, host - duration - queued]
+        queue_us = sum(any(end > instant for end in earlier_ends) for instant in range(call, run_start))
+        host_us = max(call + length, run_start + duration) - call
+        expected = [host_us, duration, queue_us, host_us - duration - queue_us]
         assert [int(getattr(times, column)[i]) for column in COLUMNS] == [value * US for value in expected]
 
 

@@ -47,12 +47,13 @@ def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
 
 
 def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
-    """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
+    """40 ms of one step are 20 ms of the mean of two steps: a share would depend on the number of steps in the
+    capture."""
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
     assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
     two_hosts = report(row)
-    two_hosts["steps"] += [step | {"host": "w-1"} for step in STEPS]
+    two_hosts["steps"] = STEPS + [step | {"host": "w-1"} for step in STEPS]
     assert gain_of(row, two_hosts).basis == gain_of(finding(recurs="once"), report()).basis == "once"
     assert gain_of(row, two_hosts).share.startswith("−40.0")
 
@@ -140,11 +141,11 @@ def test_percent_and_times_of_real_findings_agree() -> None:
     assert len(shown) == 3
     assert [" to " in gain.share for gain in shown] == [False, True, True]
     once, *shown = shown
-    before, left = once.change.removeprefix("mean step ").removesuffix("\u202fms").split(" → ")
+    before, after = once.change.removeprefix("mean step ").removesuffix("\u202fms").split(" → ")
     lost = float(once.share.replace("\u2212", "").replace("\u202f", "").removesuffix("ms"))
-    assert lost == pytest.approx(6 * (float(before) - float(left)), abs=6 * 0.1)
+    assert lost == pytest.approx(6 * (float(before) - float(after)), abs=6 * 0.1)
     for gain in shown:
-        before, left = gain.change.removesuffix("\u202fms").split(" → ")
+        before, after_fixes = gain.change.removesuffix("\u202fms").split(" → ")
         parts = gain.share.replace("\u2212", "").removesuffix("\u202f%").split(" to ")
-        for part, after in zip(parts, left.split(" to "), strict=True):
+        for part, after in zip(parts, after_fixes.split(" to "), strict=True):
             assert float(part) == pytest.approx(100 * (1 - float(after) / float(before)), abs=0.7)

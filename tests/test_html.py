@@ -75,6 +75,7 @@ def plain(text: str) -> str:
 
 
 def page(demo: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
+    """The parsed page of a demo session, its report, and the page's text."""
     report = xi.load(str(LOGDIR / demo)).report(all_gaps)
     text = report_html(report)
     return Page(text), report, text

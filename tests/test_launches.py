@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Flows, Trace
 
 
-def joins(launches: Launches) -> dict[str, int]:
+def join_counts(launches: Launches) -> dict[str, int]:
     return {
         name: int((launches.runs.join == join).sum())
         for join, name in enumerate(JOINS)
@@ -58,7 +58,7 @@ def test_call_sync_and_step_of_each_run(flows: bool, key: bool) -> None:
     assert launches.runs.launch.tolist() == [0, 1, 2, 3]
     names = [launches.programs[program] for program in launches.program]
     assert names == [("train", "7"), ("inputs", "3"), ("forward", "4"), ("train", "7")]
-    assert joins(launches) == {"exact" if flows else "ordered": 4}
+    assert join_counts(launches) == {"exact" if flows else "ordered": 4}
     assert [trace.name(row) for row in launches.runs.enqueue_row] == ["DoEnqueueProgram"] * 4
     assert (launches.runs.enqueue_ps == trace.end_ps[launches.runs.enqueue_row]).all()
 
@@ -105,7 +105,7 @@ def test_each_core_takes_all_calls_if_cores_are_unknown(enqueues: bool) -> None:
     trace = loop.trace()
     launches = find_launches(trace)
     assert launches.runs.launch.tolist() == [0, 1, 0, 1]
-    assert joins(launches) == {"ordered": 4}
+    assert join_counts(launches) == {"ordered": 4}
     # The call outlasts the run, but the run was enqueued before it began.
     assert (launches.runs.enqueue_ps // US).tolist() == [30, 130, 30, 130]
 
@@ -122,7 +122,7 @@ def test_run_whose_call_is_before_the_capture_has_no_launch() -> None:
     loop.runs[0].insert(0, ("train(7)", 0, 5 * US, {"run_id": 99, "queue_id": 0, "core_type": 0}))
     launches = find_launches(loop.trace())
     assert launches.runs.launch.tolist() == [-1, 0, 1, 2, 3]
-    assert joins(launches) == {"exact": 4, "none": 1}
+    assert join_counts(launches) == {"exact": 4, "none": 1}
 
 
 def test_steps_from_markers_contain_their_markers_launches() -> None:
@@ -207,7 +207,7 @@ def test_order_agrees_with_flows(name: str) -> None:
         assert getattr(by_order, column).tolist() == getattr(by_flow, column).tolist(), column
     assert by_order.runs.launch.tolist() == by_flow.runs.launch.tolist()
     assert by_order.runs.enqueue_row.tolist() == by_flow.runs.enqueue_row.tolist()
-    assert joins(by_order) == {"ordered": len(by_flow.runs)}
+    assert join_counts(by_order) == {"ordered": len(by_flow.runs)}
 
 
 def test_order_agrees_with_flows_on_a_tpu(shared_traces: Path) -> None:
@@ -219,7 +219,7 @@ def test_order_agrees_with_flows_on_a_tpu(shared_traces: Path) -> None:
 def test_case_study_over_xrt() -> None:
     trace = demo("synthetic_case_study_8_tpu_cores")
     launches = find_launches(trace)
-    assert joins(launches) == {"exact": 96}
+    assert join_counts(launches) == {"exact": 96}
     assert {trace.name(row) for row in launches.row} == {"ExecuteReplicated"}
     assert {trace.name(row) for row in launches.runs.enqueue_row} == {"TPUExecute"}
     # The first launch's marker is before the capture.
@@ -242,7 +242,7 @@ def test_case_study_over_xrt() -> None:
 
 def test_every_run_of_a_real_tpu_is_joined(shared_traces: Path) -> None:
     launches = find_launches(real_trace(shared_traces / "public/tpu_v6e_jax"))
-    assert (joins(launches), len(launches)) == ({"exact": 414}, 105)
+    assert (join_counts(launches), len(launches)) == ({"exact": 414}, 105)
 
 
 LAUNCHES_PER_STEP = {
@@ -266,7 +266,7 @@ def test_queued_runs_take_their_calls_in_order(shared_traces: Path) -> None:
     """Each step runs the same four programs, and no run begins before its call."""
     trace = real_trace(shared_traces / "torch_xla/dynamo_train_session")
     launches = find_launches(trace)
-    assert joins(launches) == {"exact": 19, "ordered": 29}
+    assert join_counts(launches) == {"exact": 19, "ordered": 29}
     names = [
         launches.programs[program].name.removeprefix("SyncTensorsGraph.") for program in launches.program
     ]

@@ -56,7 +56,7 @@ def post(client: Client, route: str, headers: dict[str, str] = PAGE_HEADERS, **b
     return client.post(f"{BASE}/data/{route}", headers=headers, json=body)
 
 
-def opened(client: Client, name: str, reload: bool = False, **arguments: Any) -> dict[str, Any]:
+def open_session(client: Client, name: str, reload: bool = False, **arguments: Any) -> dict[str, Any]:
     """Polls until a session is in memory or cannot be read; the server delays each answer a little."""
     if reload:
         assert post(client, "reload", session=name).status_code == 200
@@ -130,7 +130,7 @@ def test_a_path_prefix_works(logdir: Path) -> None:
 
 
 def test_a_session_opens(client: Client) -> None:
-    ready = opened(client, NEW)
+    ready = open_session(client, NEW)
     assert ready["state"] == "ready"
     assert ready["changed"] is False
     assert [host["name"] for host in ready["session"]["hosts"]] == ["a", "b"]
@@ -142,7 +142,7 @@ def test_a_session_opens(client: Client) -> None:
 def test_one_bad_host_does_not_hide_the_others(logdir: Path) -> None:
     write_session(logdir / "plugins/profile/mixed", "good")
     (logdir / "plugins/profile/mixed/bad.xplane.pb").write_bytes(b"\xff" * 100)
-    ready = opened(tensorboard("--logdir", str(logdir)), "mixed")
+    ready = open_session(tensorboard("--logdir", str(logdir)), "mixed")
     assert [host["name"] for host in ready["session"]["hosts"]] == ["good"]
     [skipped] = [row for row in ready["diagnostics"] if row["id"] == "skipped_host"]
     assert skipped["host"] == "bad"
@@ -153,7 +153,7 @@ def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
     directory = logdir / "plugins/profile/bad"
     directory.mkdir()
     (directory / "vm.xplane.pb").write_text("<html>not a capture</html>")
-    failed = opened(tensorboard("--logdir", str(logdir)), "bad")
+    failed = open_session(tensorboard("--logdir", str(logdir)), "bad")
     assert failed["state"] == "error"
     assert "vm.xplane.pb" in failed["message"]
     assert "\n" not in failed["message"]
@@ -161,20 +161,20 @@ def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
 
 
 def test_a_new_capture_is_read_on_reload(client: Client, logdir: Path) -> None:
-    assert [host["name"] for host in opened(client, OLD)["session"]["hosts"]] == ["vm"]
+    assert [host["name"] for host in open_session(client, OLD)["session"]["hosts"]] == ["vm"]
     write_session(logdir / "plugins/profile" / OLD, "another")
-    reloaded = opened(client, OLD, reload=True)
+    reloaded = open_session(client, OLD, reload=True)
     assert [host["name"] for host in reloaded["session"]["hosts"]] == ["another", "vm"]
 
 
 def test_a_cut_capture_opens_with_a_diagnostic(logdir: Path) -> None:
     write_cut_session(logdir / "plugins/profile/cut", "vm")
-    ready = opened(tensorboard("--logdir", str(logdir)), "cut")
+    ready = open_session(tensorboard("--logdir", str(logdir)), "cut")
     assert "truncated_file" in [row["id"] for row in ready["diagnostics"]]
 
 
 def test_the_views_answer(client: Client) -> None:
-    ready = opened(client, OLD)
+    ready = open_session(client, OLD)
     window = {"session": OLD, "start_ps": 0, "end_ps": ready["session"]["duration_ps"]}
     rows = ",".join(row["id"] for row in ready["rows"])
     view = data(client, "timeline", **window, px=1000, rows=rows)
@@ -204,7 +204,7 @@ def test_sessions_with_names_that_are_not_utf_8_are_listed_and_open(logdir: Path
         for session in data(client, "sessions")["sessions"]
         if session["name"] not in (OLD, NEW)
     ]
-    ready = opened(client, name)
+    ready = open_session(client, name)
     assert ready["state"] == "ready"
     [device, *_] = (
         f"{host}/{device_name}"
@@ -213,7 +213,7 @@ def test_sessions_with_names_that_are_not_utf_8_are_listed_and_open(logdir: Path
     window = {"session": name, "start_ps": 0, "end_ps": 10, "device": device}
     assert data(client, "window", **window)["duration_ps"] == 10
     (directory / os.fsdecode(b"vm\xff.xplane.pb")).write_bytes(b"\xff")
-    assert "vm" in opened(client, name, reload=True)["message"]
+    assert "vm" in open_session(client, name, reload=True)["message"]
 
 
 def test_repeated_items_of_a_list_are_answered_once() -> None:
@@ -319,6 +319,6 @@ def test_wrong_flags_are_refused(flag: str, logdir: Path) -> None:
 def test_the_catalogue_of_the_user_is_read(logdir: Path, tmp_path: Path) -> None:
     missing = tmp_path / "nowhere.json"
     client = tensorboard("--logdir", str(logdir), "--xla_insights_catalog", str(missing))
-    failed = opened(client, OLD)
+    failed = open_session(client, OLD)
     assert failed["state"] == "error"
     assert str(missing) in failed["message"]

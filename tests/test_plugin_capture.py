@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers import refusing_port
-from test_plugin import BASE, PAGE_HEADERS, data, document, opened, post, tensorboard
+from test_plugin import BASE, PAGE_HEADERS, data, document, open_session, post, tensorboard
 from werkzeug.test import Client
 
 from tb_xla_insights.errors import InputError
@@ -43,7 +43,7 @@ def test_a_capture_is_a_session_that_the_page_can_open(
     assert (progress["state"], progress["message"]) == ("done", None)
     assert (logdir / "plugins/profile" / progress["session"]).is_dir()
     assert progress["session"] in [session["name"] for session in data(client, "sessions")["sessions"]]
-    assert opened(client, progress["session"])["environment"]["framework"] == "jax"
+    assert open_session(client, progress["session"])["environment"]["framework"] == "jax"
 
 
 def test_the_page_knows_the_directory_of_captures(client: Client, logdir: Path) -> None:

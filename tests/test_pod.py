@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers import MS, small_space
-from test_plugin import data, document, get, opened, post, tensorboard
+from test_plugin import data, document, get, open_session, post, tensorboard
 from webstore import Answer, Request, web_store
 from werkzeug.test import Client
 
@@ -51,13 +51,13 @@ def loaded_client(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A client of the same session with all hosts in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", HOSTS)
     client = tensorboard("--logdir", str(pod))
-    opened(client, "s")
+    open_session(client, "s")
     monkeypatch.undo()
     return client
 
 
 def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
-    ready = opened(client, "s")
+    ready = open_session(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(HOSTS)]
     assert len(ready["devices"]["host"]) == HOSTS
     assert (ready["hosts_read"], ready["hosts_total"]) == (HOSTS, HOSTS)
@@ -67,7 +67,7 @@ def test_two_hosts_are_in_memory_and_all_in_the_report(client: Client) -> None:
 
 
 def test_hosts_are_chosen_by_index_range_and_word(client: Client) -> None:
-    default_hosts = opened(client, "s")["chosen_hosts"]
+    default_hosts = open_session(client, "s")["chosen_hosts"]
     assert data(client, "session", session="s", hosts="slowest,median")["chosen_hosts"] == default_hosts
     assert data(client, "session", session="s", hosts="11,1-3")["chosen_hosts"] == [1, 2, 3, 11]
     assert data(client, "session", session="s", hosts="all")["chosen_hosts"] == list(range(HOSTS))
@@ -80,7 +80,7 @@ def test_hosts_are_chosen_by_index_range_and_word(client: Client) -> None:
 def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
     client: Client, loaded_client: Client
 ) -> None:
-    opened(client, "s")
+    open_session(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
         answer, expected = data(client, route, session="s"), data(loaded_client, route, session="s")
         for view in (answer, expected):
@@ -91,7 +91,7 @@ def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
 
 
 def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Client) -> None:
-    chosen_hosts = opened(client, "s")["chosen_hosts"]
+    chosen_hosts = open_session(client, "s")["chosen_hosts"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
     assert set(columns["host"]) == {f"w-{host}" for host in chosen_hosts}
     all_steps = data(loaded_client, "overview", session="s")["steps"]["columns"]
@@ -111,7 +111,7 @@ def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Cl
 def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None:
     client = tensorboard("--logdir", str(DEMO))
     name = data(client, "sessions")["sessions"][0]["name"]
-    slowest, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
+    slowest, median = (open_session(client, name)["ranks"][word] for word in ("slowest", "median"))
     gaps = data(client, "gaps", session=name)["items"]
     gap = next(gap for gap in gaps if gap["host"].endswith(f"-{slowest}"))
     arguments = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
@@ -133,7 +133,7 @@ def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None
 def test_requests_for_rows_events_gaps_and_steps_load_their_host(
     client: Client, loaded_client: Client
 ) -> None:
-    opened(client, "s")
+    open_session(client, "s")
     window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
     assert data(client, "timeline", session="s", **window) == data(
         loaded_client, "timeline", session="s", **window
@@ -210,12 +210,12 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     assert data(client, "executions", session="s")["runs"] is None
     assert document(post(client, "stop", session="s")) == {"stopped": True}
     may_go_on.set()
-    ready = opened(client, "s")
+    ready = open_session(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
     skipped = [diagnostic for diagnostic in ready["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert len(skipped) == HOSTS - 6
     assert all("reading was stopped" in diagnostic["message"] for diagnostic in skipped)
-    opened(client, "s", reload=True)
+    open_session(client, "s", reload=True)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
     assert len(overview["devices"]["host"]) == HOSTS
@@ -254,7 +254,7 @@ def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown
 
         store.faults = dict.fromkeys(store.files, fail_later)
         client = tensorboard("--logdir", f"{store.address}/logs")
-        ready = opened(client, "s")
+        ready = open_session(client, "s")
         hosts_by_id: dict[str, list[str]] = {name: [] for name in ("skipped_host", "unread_trace")}
         for diagnostic in ready["diagnostics"]:
             if diagnostic["id"] in hosts_by_id:

@@ -52,8 +52,8 @@ def test_no_late_host() -> None:
 
 
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
-    """It arrives at the common collective 18 ms after the first host, because it waited that long for the host's
-    data."""
+    """Its hosts arrive at the common collective 18 ms after those of the first stage, because they waited that long for
+    the first stage's data."""
     comparison = compare_pod(replace(POD, groups=HALVES, is_pipeline=True))
     assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
     assert comparison.late_hosts.kind == "none"

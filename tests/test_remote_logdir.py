@@ -32,7 +32,7 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
         ["a", "b", "c", "d"],
     )
     paths = [request.path for request in store.requests]
-    # /logs/, three directories each below run and other down to profile, and the sessions.
+    # The logdir, `run` and `other` with their `plugins` and `profile`, and the sessions.
     assert len(paths) == len(set(paths)) == 1 + 2 * 3 + 31
     assert not [path for path in paths if path.endswith(".pb") or "deep" in path]
 

@@ -159,11 +159,10 @@ def any_gpu_hosts(pick: random.Random) -> list[Planes]:
 @pytest.mark.parametrize("make", [any_session, any_gpus])
 @pytest.mark.parametrize("seed", range(150))
 def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> None:
-    traced = make(random.Random(seed))
-    report = session_report(traced)
+    random_session = make(random.Random(seed))
+    report = session_report(random_session)
     check_sums(report)
-    if traced.duration_ps:
-        answer = window(
-            traced, traced.duration_ps // 3, traced.duration_ps // 3 + 1 + traced.duration_ps // 5
-        )
+    if random_session.duration_ps:
+        start_ps, duration_ps = random_session.duration_ps // 3, 1 + random_session.duration_ps // 5
+        answer = window(random_session, start_ps, start_ps + duration_ps)
         assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]

@@ -39,7 +39,7 @@ def client(number: int, *regions: list[Event]) -> HostThread:
     return thread(f"tf_XLAPjRtCpuClient/{number}", *(event for events in regions for event in events))
 
 
-def traced(*rows: HostThread, main: tuple[Event, ...] = ()) -> Trace:
+def trace_of_threads(*rows: HostThread, main: tuple[Event, ...] = ()) -> Trace:
     steps: list[Event] = [("train", 0, 400, {"_r": 1, "step_num": 4}), *main, ("train", 400, 400, {"_r": 1})]
     return capture(thread("python", *steps, role="driving"), *rows)
 
@@ -57,7 +57,7 @@ def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
 
 def test_ops_record_their_core() -> None:
     """Two launches of two runs each. Each thread runs the first launch on one core, and the second on the other."""
-    trace = traced(
+    trace = trace_of_threads(
         client(2, region(50, 80, 1, op("a.1", 55, 9, 7, 1), completion(80, 7, 1)),
                region(90, 120, 3, op("b.0", 95, 9, 8, 0), completion(120, 8, 0))),
         client(3, region(60, 85, 2, op("a.0", 65, 9, 7, 0), completion(85, 7, 0)),
@@ -67,7 +67,7 @@ def test_ops_record_their_core() -> None:
 
 
 def test_cores_keep_their_numbers() -> None:
-    trace = traced(
+    trace = trace_of_threads(
         client(2, region(50, 80, 1, op("a", 55, 9, 7, 3), completion(80, 7, 3)), [op("cut", 90, 5, 8, 6)])
     )
     assert cores(trace) == {"CPU:3": ([50], ["a"]), "CPU:6": ([], ["cut"])}
@@ -75,7 +75,7 @@ def test_cores_keep_their_numbers() -> None:
 
 def test_op_without_flow_belongs_to_the_run_with_its_run_id() -> None:
     """The capture begins inside the run, so the region around its ops is not recorded."""
-    trace = traced(
+    trace = trace_of_threads(
         client(2, [op("a", 20, 9, 7, 0), op("late", 30, 900, 7, 0)]),
         client(3, [completion(80, 7, 0)]),
         client(4, region(90, 120, 3, op("b", 95, 9, 8, 0), completion(120, 8, 0))),
@@ -97,7 +97,7 @@ def test_run_id_joins_a_run_with_its_call_if_another_event_released_it(by: str) 
         ("PjRtCpuExecutable::Execute", 10, 10), record(11, 1), record(12, 2),
         ("PjRtCpuExecutable::Execute", 30, 10), record(31, 3), record(32, 4),
     )  # fmt: skip
-    trace = traced(
+    trace = trace_of_threads(
         client(2, region(14, 16, 1, helper(15, 7, **{by: 0})), region(34, 36, 3, helper(35, 8, **{by: 0}))),
         client(3, region(17, 19, 2, helper(18, 7, **{by: 1})), region(37, 39, 4, helper(38, 8, **{by: 1}))),
         client(4, region(50, 80, 99, op("a", 55, 9, 7, 0), record(70, 12), completion(80, 7, 0)),
@@ -119,7 +119,7 @@ def test_parts_of_a_call_for_several_cores_record_their_core() -> None:
         return f"[{core}] {CALL}", at, 4, stats
 
     call: Event = (CALL, 10, 90, {"run_id": 7, "_pt": 5, "_p": 77})
-    trace = traced(
+    trace = trace_of_threads(
         client(
             2, region(20, 26, 1, part(21, 1)), region(30, 60, 98, op("a", 31, 9, 7, 1), completion(60, 7, 1))
         ),
@@ -136,7 +136,7 @@ def test_parts_of_a_call_for_several_cores_record_their_core() -> None:
 
 
 def test_a_run_is_enqueued_by_the_last_event_with_its_run_id_before_it() -> None:
-    trace = traced(
+    trace = trace_of_threads(
         client(2, region(34, 38, 1, helper(35, 7)), region(94, 98, 2, helper(95, 7))),
         client(3, region(14, 18, 3, helper(15, 7)),
                region(50, 80, 4, op("a", 55, 9, 7, 0), completion(80, 7, 0))),
@@ -146,7 +146,7 @@ def test_a_run_is_enqueued_by_the_last_event_with_its_run_id_before_it() -> None
 
 
 def test_run_with_an_unknown_run_id_is_joined_by_flow_or_order() -> None:
-    trace = traced(
+    trace = trace_of_threads(
         client(2, region(14, 16, 1, (HELPER, 15, 1)),
                region(50, 80, 99, op("a", 55, 9, 7, 0), completion(80, 7, 0))),
         main=(("PjRtCpuExecutable::Execute", 10, 10), record(11, 1)),

@@ -147,10 +147,10 @@ def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
-def test_the_stock_plugin_has_no_duty_cycle_of_gpus_and_idle_time_of_all_streams(
+def test_the_stock_plugin_has_idle_time_of_all_streams_of_a_gpu_and_no_duty_cycle(
     shared_traces: Path, tmp_path: Path, name: str
 ) -> None:
-    """Its spans include copies. Its work is without kernels that name no operation."""
+    """The stock plugin's spans include copies; its work excludes kernels that name no operation."""
     capture = shared_traces / "public" / name
     overview = run_tool(tmp_path, capture, "overview_page")
     assert not [table for table in overview if "device_duty_cycle_percent" in table.get("p", {})]

@@ -330,7 +330,7 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
         f"The device is 50.0 % busy; why is not known, as {reason}.",
     )
     report["findings"] = [finding("mistake", "a compile", 0.15)]
-    sentence = "A mistake costs 15.0 % of the devices' time: a compile"
+    sentence = "A mistake costs 15.0 % of the devices' spans: a compile"
     assert severity_and_text(report) == (
         "warning",
         f"The device is 50.0 % busy. {sentence}; other causes are not known, as {reason}.",
@@ -342,6 +342,6 @@ def test_the_activity_of_an_unread_host_is_unknown() -> None:
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = verdict_of(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
-        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); other "
+        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' spans); other "
         "causes are not known, as the launches are not recorded."
     )

@@ -36,8 +36,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} selection the names of the hosts and the ids of the devices
  *   that the link selects; all hosts if it names none, and all of their devices if it names none of these
- * @property {() => {hosts: string[], devices: string[]}} tracedSelection the hosts with timeline rows, and their
- *   selected devices
+ * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same; if only some hosts have timeline
+ *   rows, those hosts and their selected devices
  * @property {(hosts: number[]) => void} requestHosts loads the rows of hosts, given by index, that a selection needs
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty if it has none
  * @property {(anchor: HTMLElement) => void} pickHosts opens the host picker under an element
@@ -89,7 +89,7 @@ export function createApp() {
   const views = new Map();
   /** The state that each view has set; it applies while the view is in front. @type {Map<string, State>} */
   const states = new Map();
-  /** The hosts and devices that each view shows. @type {Map<string, string>} */
+  /** The link's hosts and devices when each view was last shown. @type {Map<string, string>} */
   const choices = new Map();
 
   const hostSelection = createHostSelection(link, applySelection);
@@ -100,9 +100,9 @@ export function createApp() {
     setState: () => {},
     open(changes) {
       link.set(changes, 'push');
-      if (session && linkedName() !== session.session.name) return void open(linkedName());
+      if (session && linkedName() !== session.session.name) return void openSession(linkedName());
       if ('h' in changes) applySelection();
-      else show();
+      else showView();
       views.get(frontView)?.followLink?.();
     },
     captureAction: () => (list?.capture ? () => captureButton.click() : null),
@@ -117,7 +117,7 @@ export function createApp() {
     tracedSelection: hostSelection.tracedSelection,
     firstDevice: hostSelection.firstDevice,
     selectedDevices: hostSelection.selectedDevices,
-    requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void open(session.session.name); },
+    requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void openSession(session.session.name); },
     pickHosts: (anchor) => void pickHosts(anchor),
     async copy(text, subject) {
       try {
@@ -137,27 +137,27 @@ export function createApp() {
   };
 
   /** Opens a session without any selection. @param {string} name */
-  function choose(name) {
+  function chooseSession(name) {
     link.set({ ...NO_SELECTION, s: name === newest() ? '' : name }, 'push');
-    void open(name);
+    void openSession(name);
   }
 
   const captureButton = createCapture(
     live.announce,
     (name) => {
-      void refreshSessions().then(() => choose(name));
+      void refreshSessions().then(() => chooseSession(name));
     },
     () => list?.capture_logdir ?? '',
   );
   const header = createHeader({
-    session: choose,
+    session: chooseSession,
     hosts: app.pickHosts,
     devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); applySelection(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
   }, diagnostics.infoMenu, captureButton);
-  const tabs = createTabs(VIEWS, go);
+  const tabs = createTabs(VIEWS, goToView);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
   const loader = createLoader({
@@ -174,7 +174,7 @@ export function createApp() {
       live.announce(loadingText(shownLoading));
     },
     ready: showSession,
-    error: (message) => showError(message, () => { void open(linkedName(), true); }),
+    error: (message) => showError(message, () => { void openSession(linkedName(), true); }),
     refused: (error) => app.reportError('stop', error),
   });
 
@@ -207,12 +207,12 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void open(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
     views.forEach((view, id) => { if (!next.partial || REPORT_VIEWS.includes(id)) view.open(next); });
-    show();
+    showView();
     live.announce(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
   }
 
@@ -220,7 +220,7 @@ export function createApp() {
   const listNotes = () => (list?.note ? [{ id: 'list', severity: 'warning', message: list.note }] : []);
 
   /** Brings the view of the link to the front. */
-  function show() {
+  function showView() {
     const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     main.dataset.testid = `view-${id}`;
@@ -268,22 +268,22 @@ export function createApp() {
   }
 
   /** @param {string} id */
-  function go(id) {
+  function goToView(id) {
     link.set({ v: id === VIEWS[0].id ? '' : id }, 'push');
-    show();
+    showView();
   }
 
   /** @param {HTMLElement} anchor */
   async function pickHosts(anchor) {
-    const openSession = session;
-    if (!openSession) return;
+    if (!session) return;
+    const { session: { name, hosts: files }, rows } = session;
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: openSession.session.name,
-        hosts: openSession.session.hosts.map(({ name }) => name),
+        session: name,
+        hosts: files.map((file) => file.name),
         linked: link.state.h,
-        rows: openSession.rows.length / openSession.session.hosts.length,
+        rows: rows.length / files.length,
         anchor,
         apply(hosts) {
           link.set({ h: hosts }, 'push');
@@ -300,19 +300,19 @@ export function createApp() {
 
   function applySelection() {
     if (session?.chosen_hosts && hostSelection.hostsArgument(session.session) !== session.query.hosts) {
-      void open(session.session.name);
-    } else show();
+      void openSession(session.session.name);
+    } else showView();
   }
 
   /** @param {string} name @param {boolean} [reload] */
-  async function open(name, reload) {
+  async function openSession(name, reload) {
     header.setSessions(list?.sessions ?? [], name);
     const files =
       session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
     await loader.load(name, hostSelection.hostsArgument(files ?? { name, hosts: [] }), reload);
   }
 
-  onSessionReread((name) => { if (name === session?.session.name) void open(name); });
+  onSessionReread((name) => { if (name === session?.session.name) void openSession(name); });
 
   async function copyLink() {
     if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.showCopied();
@@ -345,22 +345,27 @@ export function createApp() {
     if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
-      await open(newest());
+      await openSession(newest());
       return app.addNote({ id: 'stale', message });
     }
-    await open(linkedName());
+    await openSession(linkedName());
   }
 
   link.onNavigation(() => {
     if (!list) return;
-    if (session && linkedName() !== session.session.name) return void open(linkedName());
+    if (session && linkedName() !== session.session.name) return void openSession(linkedName());
     void hostSelection.resolveRanks();
     applySelection();
     views.get(frontView)?.followLink?.();
   });
   keys.add([
     ...VIEWS.map(({ id, key }, index) => ({
-      code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
+      code: `Digit${key ?? index + 1}`,
+      shift: false,
+      label: index ? '' : '1…9',
+      does: 'views',
+      run: () => goToView(id),
+    })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
     { character: '?', label: '?', does: 'this list', run: () => help() },
   ]);
@@ -382,7 +387,7 @@ export function createApp() {
     live.elements,
     createTermTips(document.body),
   );
-  show();
+  showView();
   return {
     start: refreshSessions,
     recolor() { views.forEach((view) => view.recolor?.()); },

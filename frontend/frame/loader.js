@@ -28,7 +28,7 @@ export function createLoader(on) {
     async load(session, hosts, reload = false) {
       const request = ++lastRequest;
       const endActivity = beginActivity();
-      const started = performance.now();
+      const startTime = performance.now();
       let hostsShown = 0;
       name = session;
       try {
@@ -43,7 +43,7 @@ export function createLoader(on) {
               ...answer,
               devices: deviceRows(answer.devices),
               query: { session, hosts: answer.chosen_hosts ? hosts : null },
-              loaded_ms: performance.now() - started,
+              loaded_ms: performance.now() - startTime,
             });
           }
           if (answer.state === 'error') return on.error(answer.message);
@@ -60,7 +60,7 @@ export function createLoader(on) {
               loading: answer,
             });
           }
-          on.progress(answer, performance.now() - started);
+          on.progress(answer, performance.now() - startTime);
           await delay(POLL_MS);
         }
       } catch (error) {

@@ -54,11 +54,11 @@ export function createHostSelection(link, onRanks) {
   return {
     selection,
     resolveRanks,
-    /** The hosts with rows in the timeline, and their selected devices. */
+    /** The selection; if only some hosts have rows in the timeline, those hosts and their selected devices. */
     tracedSelection() {
-      const open = session;
-      if (!open?.chosen_hosts) return selection();
-      const hosts = open.chosen_hosts.map((at) => open.session.hosts[at].name);
+      if (!session?.chosen_hosts) return selection();
+      const { chosen_hosts: chosen, session: { hosts: files } } = session;
+      const hosts = chosen.map((at) => files[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
     /** Filters devices by the selection. @template {{id: string}} T @param {T[]} candidates */
@@ -73,10 +73,8 @@ export function createHostSelection(link, onRanks) {
      * @param {number[]} hosts
      */
     addNeeded(hosts) {
-      const open = session;
-      const addedHosts = hosts.filter(
-        (at) => open?.chosen_hosts && open.session.hosts[at] && !open.chosen_hosts.includes(at) && !needed.has(at),
-      );
+      const { chosen_hosts: chosen, session: head } = session ?? {};
+      const addedHosts = hosts.filter((at) => chosen && head?.hosts[at] && !chosen.includes(at) && !needed.has(at));
       addedHosts.forEach((at) => needed.add(at));
       return addedHosts.length > 0;
     },

@@ -168,11 +168,11 @@ const REDRAW_MS = 200;
 export function analysisCard({ session: { hosts }, loaded_ms = 0 }, showTimeline) {
   const events = total(hosts, 'events');
   const expectedMs = Math.max(loaded_ms / OPENING_SHARE * (1 - OPENING_SHARE), events * MS_PER_EVENT, 1);
-  const started = performance.now();
+  const startTime = performance.now();
   const bar = h('div', null);
   // The bar approaches its end but never reaches it: at the expected time, 22 % of the analysis remains.
   const draw = () => {
-    const remaining = (1 - OPENING_SHARE) * Math.exp((-1.5 * (performance.now() - started)) / expectedMs);
+    const remaining = (1 - OPENING_SHARE) * Math.exp((-1.5 * (performance.now() - startTime)) / expectedMs);
     fill(bar, meter(Math.min(0.99, 1 - remaining), 'Analysing'));
   };
   draw();

@@ -113,8 +113,14 @@ export function shiftColumns(columns, segments, nameOffset = 0) {
     busy: pick(columns.busy),
     event: pick(columns.event),
     real: { start: pick(columns.start), end: pick(columns.end) },
-    ...(columns.fill
-      ? { fill: { ...columns.fill, at: pick(columns.fill.at), shift: movedSlices.map(({ shift }) => shift) } }
+    ...(columns.buckets
+      ? {
+          buckets: {
+            ...columns.buckets,
+            firstDigit: pick(columns.buckets.firstDigit),
+            shift: movedSlices.map(({ shift }) => shift),
+          },
+        }
       : {}),
   };
 }

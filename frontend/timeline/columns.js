@@ -14,14 +14,14 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number[]} busy ps that the events of a merged slice cover
  * @property {number[]} event number of the event, or of the first one, on its host; -1: none
  * @property {{start: number[], end: number[]}} [real] true times, if the slices are drawn at other times
- * @property {Fill} [fill] coverage of merged slices
+ * @property {Buckets} [buckets] coverage of merged slices
  */
 /**
  * How much of merged slices their events cover, by buckets of the session's time.
- * @typedef {object} Fill
- * @property {number} bucket length of a bucket, ps
+ * @typedef {object} Buckets
+ * @property {number} bucket_ps length of a bucket
  * @property {string} digits a digit from 0 to f per bucket of a merged slice, slice after slice
- * @property {number[]} at index of each slice's first digit
+ * @property {number[]} firstDigit index of each slice's first digit
  * @property {number[]} [shift] ps by which each slice is drawn earlier
  */
 /**
@@ -38,46 +38,52 @@ export const STALL = OP_CLASSES.indexOf('stall');
 export const repeat = (length, value) => Array(length).fill(value);
 
 /**
- * The slices of one depth; the server sends starts and event ids as differences.
+ * The slices of one depth; the server sends starts and numbers of events as differences.
  * @param {import('../lib/routes').LaneSlices} wire
  * @param {number} origin the time from which the first start counts, ps
  * @returns {Columns}
  */
-function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
-  const { length } = s;
-  let at = origin;
-  let id = 0;
-  const start = s.map((difference) => (at += difference));
-  const end = start.map((ps, i) => ps + d[i]);
+function decodeDepth(
+  { s: starts, d: durations, n: name, c: classIndex, k: counts, b: busy, e: events, r: bucketExponent = 0, f: digits },
+  origin,
+) {
+  const { length } = starts;
+  let ps = origin;
+  let eventNumber = 0;
+  const start = starts.map((difference) => (ps += difference));
+  const end = start.map((start_ps, i) => start_ps + durations[i]);
   return {
     length,
     start,
     end,
-    ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}),
-    name: n,
-    classIndex: c,
-    count: k ?? repeat(length, 1),
-    busy: b ?? repeat(length, 0),
+    ...(counts && digits !== undefined
+      ? { buckets: bucketsOf(2 ** bucketExponent, digits, start, end, counts) }
+      : {}),
+    name,
+    classIndex,
+    count: counts ?? repeat(length, 1),
+    busy: busy ?? repeat(length, 0),
     // Slices without events have -1 each, not a difference.
-    event: e[0] < 0 ? e : e.map((difference) => (id += difference)),
+    event: events[0] < 0 ? events : events.map((difference) => (eventNumber += difference)),
   };
 }
 
 /**
- * @param {number} bucket
+ * @param {number} bucket_ps
  * @param {string} digits
  * @param {number[]} start
  * @param {number[]} end
  * @param {number[]} count
- * @returns {Fill}
+ * @returns {Buckets}
  */
-function fillOf(bucket, digits, start, end, count) {
+function bucketsOf(bucket_ps, digits, start, end, count) {
   let nextDigit = 0;
-  return { bucket, digits, at: start.map((ps, i) => {
+  const firstDigit = start.map((ps, i) => {
     const offset = nextDigit;
-    if (count[i] > 1) nextDigit += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
+    if (count[i] > 1) nextDigit += Math.floor(Math.max(ps, end[i] - 1) / bucket_ps) - Math.floor(ps / bucket_ps) + 1;
     return offset;
-  }) };
+  });
+  return { bucket_ps, digits, firstDigit };
 }
 
 /**
@@ -87,16 +93,16 @@ function fillOf(bucket, digits, start, end, count) {
  * @param {number} from ps, as drawn
  * @param {number} to
  */
-export function coverage({ start, end, count, fill, real }, i, from, to) {
-  if (!fill || count[i] < 2) return 1;
-  const { bucket, digits, at } = fill;
-  const shift = fill.shift?.[i] ?? 0;
+export function coverage({ start, end, count, buckets, real }, i, from, to) {
+  if (!buckets || count[i] < 2) return 1;
+  const { bucket_ps, digits, firstDigit } = buckets;
+  const shift = buckets.shift?.[i] ?? 0;
   const [low, high] = [Math.max(from, start[i]) + shift, Math.min(to, end[i]) + shift];
-  const firstBucket = Math.floor((real?.start ?? start)[i] / bucket);
+  const firstBucket = Math.floor((real?.start ?? start)[i] / bucket_ps);
   let covered = 0;
-  for (let b = Math.floor(low / bucket); b * bucket < high; b += 1) {
-    const coveredShare = parseInt(digits[at[i] + b - firstBucket], 16) / 15;
-    covered += coveredShare * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
+  for (let bucket = Math.floor(low / bucket_ps); bucket * bucket_ps < high; bucket += 1) {
+    const coveredShare = parseInt(digits[firstDigit[i] + bucket - firstBucket], 16) / 15;
+    covered += coveredShare * (Math.min(high, (bucket + 1) * bucket_ps) - Math.max(low, bucket * bucket_ps));
   }
   return high > low ? covered / (high - low) : 0;
 }

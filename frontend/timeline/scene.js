@@ -58,8 +58,8 @@ export function labelledLane(scene, lane) {
  * @returns {Lane|null}
  */
 export function laneAt(scene, y) {
-  const at = y - scene.top + scene.scroll;
-  return (y >= scene.top && visibleLanes(scene).find((lane) => at >= lane.y && at < lane.y + lane.h)) || null;
+  const rowsY = y - scene.top + scene.scroll;
+  return (y >= scene.top && visibleLanes(scene).find((lane) => rowsY >= lane.y && rowsY < lane.y + lane.h)) || null;
 }
 
 /**

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.executions_route import Executions
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
+"""Increases if a key changes its meaning or is removed; additional keys do not change it."""
 
 _MAX_ROWS = 200
 
@@ -52,7 +53,7 @@ def compare(
     between = {side: view["between"] for side, view in views.items()}
     order = {side: _program_order(view) for side, view in views.items()}
     return {
-        "schema": SCHEMA,
+        "schema": SCHEMA_VERSION,
         "a": totals_a.document(),
         "b": totals_b.document(),
         "verdict": compare_verdict(totals_a, totals_b, measures, classes, device_work),

@@ -88,10 +88,10 @@ class OpGroup:
         known_shares = {name: value for name, value in shares.items() if value is not None}
         if self.bound_by != "mixed" and known_shares:
             bound = {"compute": "peak FLOP/s", "memory": "HBM bandwidth"}.get(self.bound_by)
-            nearest = (
+            named_peak = (
                 bound if bound in known_shares else max(known_shares, key=lambda name: known_shares[name])
             )
-            known_shares = {nearest: known_shares[nearest]}
+            known_shares = {named_peak: known_shares[named_peak]}
         parts = [f"{share(value)} of {name}" for name, value in known_shares.items()]
         return f" at {' and '.join(parts)}" if parts else ""
 
@@ -249,7 +249,8 @@ def time_above_roof(row: Mapping[str, Any]) -> int:
 
 
 def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row | None:
-    """Returns the finding about the group with most time above the roof; None if that gains too little of a step."""
+    """Returns the finding about the group with most time above the roof; None without steps, without a group that is
+    far from the roofline, or if the gain is too small a share of a step."""
     candidates = [
         group
         for group in groups

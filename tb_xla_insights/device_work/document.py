@@ -27,7 +27,7 @@ Row = dict[str, Any]
 TIMES = ("self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
 STEP_TIMES = ("self_ps", "work_ps", "flops_known_ps", "bytes_known_ps")
 AMOUNTS = ("flops", "model_flops", "bytes", "hbm_bytes")
-"""Keys of a row of ops (times and amounts) and of a step (times) that are summed."""
+"""Keys that are summed: of rows of ops, TIMES and AMOUNTS; of steps, STEP_TIMES and AMOUNTS."""
 
 _MAX_OPS_WITHOUT_FLOPS = 100
 """The maximum number of listed ops without a FLOP count."""
@@ -42,8 +42,9 @@ def work_document(
 ) -> Row:
     """Returns `ops` (the rows with their shares of the peaks and their bounds) and `device_work` (the peaks, and sums).
 
-    `steps`: from `step_sums`. `annotations`: the report's. `user_peaks`: FLOP/s and bytes/s of a device that override
-    those of `devices`. Applied to its own result, it changes nothing unless the peaks differ.
+    `rows`: from `op_rows`. `steps`: from `step_sums`. `devices`: from `peaks_of`. `annotations`: the report's.
+    `user_peaks`: FLOP/s and bytes/s of a device that override those of `devices`. Applied to its own result, it changes
+    nothing unless the peaks differ.
     """
     devices = merge_peaks(devices)
     roof = Roof(*user_peaks) if user_peaks else common_roof(devices)
@@ -225,7 +226,7 @@ def _step_row(step: Mapping[str, Any], roof: Roof) -> Row:
 
 
 def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
-    """Returns the mean step per core, with `steps`, their number; None without steps."""
+    """Returns the mean step per core, and the number of `steps`; None without steps."""
     core_steps = sum(step["cores"] for step in steps)
     if not core_steps:
         return None

@@ -1,4 +1,4 @@
-"""The own time of each op in each step, on all cores of a host."""
+"""The own time of each op in each step, on all devices of a host."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Key = tuple[str, str, str | None]
 
 class OpTimes(NamedTuple):
     """`ops`: times of each op, per step; beyond MAX_CELLS only of the ops with most time. `rest`: times of all other
-    ops, by annotation. Together they are the own time of all ops that steps launched. `cores`: the number of the
-    host's cores."""
+    ops, by annotation. Together they are the own time of all ops that steps launched. `device_count`: the number of
+    the host's devices."""
 
-    cores: int
+    device_count: int
     ops: dict[Key, Int64]
     rest: dict[str | None, Int64]
 

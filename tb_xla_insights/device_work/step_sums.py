@@ -1,4 +1,4 @@
-"""Time, FLOPs and bytes of each step's ops, on all cores of a host."""
+"""Time, FLOPs and bytes of each step's ops, on all devices of a host or on one of them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ COLUMNS = (
 
 
 def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
-    """Returns one row per step, in the order of the host's steps: `index`, `duration_ps`, `cores` (all of the host's,
-    or 1 with a `device`, an index), and COLUMNS. These are sums over the ops that the step launched: times in
-    picoseconds, then FLOPs and bytes of work, None if no op has a count."""
+    """Returns one row per step, in the order of the host's steps: `index`, `duration_ps`, `cores` (the number of the
+    host's devices, or 1 with a `device`, an index), and COLUMNS. These are sums over the ops that the step launched:
+    times in picoseconds, then FLOPs and bytes of work, None if no op has a count."""
     steps, ops, amounts = find_steps(trace), find_ops(trace), find_amounts(trace)
     if not steps:
         return []

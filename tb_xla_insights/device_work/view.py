@@ -80,16 +80,17 @@ def device_view(
     if not all of them are in memory in `session`."""
     selection = select(session, device, step, default_host)
     if report is not None and (selection.device, selection.step) == (ALL, ALL):
-        host_count, cores = len(report["session"]["hosts"]), len(report["devices"])
-        hosts, core_steps, work = list(range(host_count)), cores, _work_of_report(report)
+        host_count, device_count = len(report["session"]["hosts"]), len(report["devices"])
+        hosts, core_steps, work = list(range(host_count)), device_count, _work_of_report(report)
     else:
         host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
         hosts = [host_ops.host for host_ops in selection.hosts]
-        cores, core_steps, work = selection.device_count, selection.core_steps, _work_of_selection(selection)
+        device_count, core_steps = selection.device_count, selection.core_steps
+        work = _work_of_selection(selection)
     return {
         **_choices(selection, category),
         **_shown_work(work, _Options(category, user_peaks, all_ops)),
-        "cores": cores,
+        "cores": device_count,
         "core_steps": core_steps,
         "hosts": {"shown": hosts, "total": host_count},
     }
@@ -316,7 +317,8 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
 def _verdict(
     rows: Sequence[Row], listed_count: int, path_index: Mapping[str | None, int]
 ) -> BelowRoof | None:
-    """Returns the document's `verdict`; `listed_count`: how many of the rows are listed in `ops`."""
+    """Returns the document's `verdict`: the annotation whose own ops exceed the roofline by the longest time; None if
+    nothing is known of any op. `listed_count`: how many of the rows are listed in `ops`."""
     below_ps: dict[str | None, int] = {}
     known_ps = roofline_ps = 0
     for row in rows:

@@ -159,8 +159,8 @@ def _merged_lanes(track: Track) -> list[_MergedLane]:
     """The track's lanes merged into one if all overlapping events nest, as viewers expect of a track; else each lane by
     itself."""
     lanes = [lane for lane in track.lanes if len(lane)]
-    nested = all(_is_inside(lane, outer) for outer, lane in pairwise(lanes))
-    groups = [lanes] if nested and lanes else [[lane] for lane in lanes]
+    all_nest = all(_is_inside(lane, outer) for outer, lane in pairwise(lanes))
+    groups = [lanes] if all_nest and lanes else [[lane] for lane in lanes]
     return [_merge_lanes(group) for group in groups]
 
 

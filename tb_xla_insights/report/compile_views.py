@@ -50,8 +50,8 @@ def compiles(session: SessionTrace) -> Compiles:
 def _compiles(session: SessionTrace) -> Compiles:
     report = whole_report(session)
     graphs = _graphs(session)
-    dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
-    tracer = find_tracer(dynamo, report["environment"]["framework"])
+    uses_dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
+    tracer = find_tracer(uses_dynamo, report["environment"]["framework"])
     ordered = sorted(
         graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
     )

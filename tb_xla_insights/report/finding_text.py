@@ -79,12 +79,12 @@ def leading_limit(report: Row) -> Row | None:
 
 def limit_text(limit: Row, mistakes: Row) -> str:
     """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
-    makes of the step without mistakes. Without a replay, the share of the devices' time that the limit explains.
+    makes of the step without mistakes. Without a replay, the share of the devices' spans that the limit explains.
     `mistakes`: the report's."""
-    step, without = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
-    if step is None or without is None:
-        return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
-    return f"{limit['brief']} ({change_text(step, without)} at best)"
+    step_ps, without_limit_ps = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
+    if step_ps is None or without_limit_ps is None:
+        return f"{limit['brief']} ({share(limit['gain'])} of the devices' spans)"
+    return f"{limit['brief']} ({change_text(step_ps, without_limit_ps)} at best)"
 
 
 def mean_steps_per_host(report: Row) -> int:
@@ -98,15 +98,15 @@ def _gain_of_all_mistakes(report: Row) -> str:
     without a replay or a gain. In place of the mean step, the first figure is the devices' work for a step if that is
     longer, for example because the last step's work continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
-    step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
-    if not step or fixed is None or step == fixed:
+    step_ps, fixed_ps = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
+    if not step_ps or fixed_ps is None or step_ps == fixed_ps:
         return ""
-    durations = [row["duration_ps"] for row in report["steps"]]
-    mean = sum(durations) // len(durations)
-    if step - mean < _MIN_EXCESS_SHARE * mean:
-        return f"together at best: mean {change_text(step, fixed)}"
-    note = f"by the devices' work for a step; the mean step is {time_text(mean, 1)}"
-    return f"together at best: {change_text(step, fixed)} ({note})"
+    durations_ps = [step["duration_ps"] for step in report["steps"]]
+    mean_ps = sum(durations_ps) // len(durations_ps)
+    if step_ps - mean_ps < _MIN_EXCESS_SHARE * mean_ps:
+        return f"together at best: mean {change_text(step_ps, fixed_ps)}"
+    note = f"by the devices' work for a step; the mean step is {time_text(mean_ps, 1)}"
+    return f"together at best: {change_text(step_ps, fixed_ps)} ({note})"
 
 
 def gain_of(finding: Row, report: Row) -> Gain:
@@ -129,26 +129,28 @@ def gain_of(finding: Row, report: Row) -> Gain:
         return Gain("", _why_no_gain(finding, report))
     if gain <= 0:
         return Gain("", "no gain")
-    step, basis = finding["step_ps"], "of a step"
-    worst = finding["gain_at_worst"]
-    if gain - worst < MAX_GAIN_SPREAD * gain:
-        worst = gain
+    step_ps, basis = finding["step_ps"], "of a step"
+    gain_at_worst = finding["gain_at_worst"]
+    if gain - gain_at_worst < MAX_GAIN_SPREAD * gain:
+        gain_at_worst = gain
     if finding["kind"] == "limit":
-        remaining = report["mistakes"]["step_if_fixed_ps"] or step
-        step, basis = remaining, basis if remaining == step else "of what remains"
+        remaining_ps = report["mistakes"]["step_if_fixed_ps"] or step_ps
+        step_ps, basis = remaining_ps, basis if remaining_ps == step_ps else "of what remains"
     elif finding["recurs"] != "once":
-        usual = report["mistakes"]["usual_step_ps"]
-        step, basis = usual, basis if usual == step else "of a usual step"
-    fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
-    change = change_text(step, fixed, fixed_at_worst)
+        usual_step_ps = report["mistakes"]["usual_step_ps"]
+        step_ps, basis = usual_step_ps, basis if usual_step_ps == step_ps else "of a usual step"
+    fixed_ps, fixed_at_worst_ps = (
+        round(step_ps * (1 - share_saved)) for share_saved in (gain, gain_at_worst)
+    )
+    change = change_text(step_ps, fixed_ps, fixed_at_worst_ps)
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
-            time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),
+            time_reduction_text(steps * (step_ps - fixed_ps), steps * (step_ps - fixed_at_worst_ps)),
             "once",
             f"mean step {change}",
         )
-    return Gain(reduction_text(gain, worst), basis, change)
+    return Gain(reduction_text(gain, gain_at_worst), basis, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:
@@ -164,6 +166,6 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
         return "no gain: outside of the steps"
-    gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
-    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
+    gaining_ids = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
+    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining_ids - _DEVICE_FINDINGS
     return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"

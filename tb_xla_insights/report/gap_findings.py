@@ -40,10 +40,10 @@ def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]
     straggler finding stands for findings that repeat why hosts are late (`repeated_findings`)."""
     findings = {finding["id"]: finding for finding in report["findings"]}
     straggler = findings.get("straggler", {}).get("evidence", {})
-    repeated = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
+    repeated_ids = straggler.get("repeated_findings", ()) if host in straggler.get("hosts", ()) else ()
     times: dict[str, int] = {}
     for id_, ps in gap.get("by_finding_ps", {}).items():
-        name = "straggler" if id_ in repeated else id_
+        name = "straggler" if id_ in repeated_ids else id_
         if name in findings:
             times[name] = times.get(name, 0) + ps
     min_ps = _MIN_EXPLAINED_SHARE * gap["duration_ps"]

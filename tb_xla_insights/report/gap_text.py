@@ -97,10 +97,10 @@ def _waits_text(gap: Mapping[str, Any], waits: Sequence[tuple[str, str]]) -> str
     texts = brief_times(*times)
     parts = []
     for (name, thread), start_text, wait_text in zip(waits, texts[::2], texts[1::2], strict=True):
-        before, after = (
+        first_verb, second_verb = (
             ("handed over", f"taken up by {thread}") if name == HANDED_OVER else ("enqueued", "began")
         )
-        parts.append(f"{before} {start_text} into the gap, and {after} {wait_text} later")
+        parts.append(f"{first_verb} {start_text} into the gap, and {second_verb} {wait_text} later")
     return f"{gap['after'] or 'The next run'} was {'; '.join(parts)}."
 
 

@@ -174,7 +174,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     row = all_gaps.get((device, start_ps))
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
-    number, host = next(
+    host_number, host = next(
         (number, trace.host)
         for number, trace in session.numbered_traces()
         if any(device_of_host.id == device for device_of_host in trace.devices)
@@ -182,7 +182,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     chain = [
         cast(
             "ChainLink",
-            link | {"event": None if link["event"] is None else f"{number}.{link['event']}"},
+            link | {"event": None if link["event"] is None else f"{host_number}.{link['event']}"},
         )
         for link in row["chain"]
     ]

@@ -106,35 +106,35 @@ def host_report(
         "outside_span": partial(outside_span_report, session),
         "summary": partial(_summary_without_programs, session),
     }
-    answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
+    results = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
-    propagation, has_scopes = answers["propagation"]
-    summary: SummaryKeys = answers["summary"]
-    findings: ExplainedFindingKeys = answers["findings"]
+    propagation, has_scopes = results["propagation"]
+    summary: SummaryKeys = results["summary"]
+    findings: ExplainedFindingKeys = results["findings"]
     explained = findings["explained_by"]
-    for item in answers["gaps"]["items"]:
+    for item in results["gaps"]["items"]:
         item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= has_scopes
     summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA_VERSION,
         **summary,
-        "steps": answers["steps"],
-        "gaps": answers["gaps"],
-        "step_idle": answers["step_idle"],
-        "executions": answers["executions"],
-        "programs": answers["programs"],
-        "launching": answers["launching"],
-        "early_executions": answers["early_executions"],
-        "compiles": answers["compiles"],
-        "transfers": answers["transfers"],
-        "input_pipeline": answers["input_pipeline"],
-        "collectives": answers["collectives"],
-        "outside_span": answers["outside_span"],
+        "steps": results["steps"],
+        "gaps": results["gaps"],
+        "step_idle": results["step_idle"],
+        "executions": results["executions"],
+        "programs": results["programs"],
+        "launching": results["launching"],
+        "early_executions": results["early_executions"],
+        "compiles": results["compiles"],
+        "transfers": results["transfers"],
+        "input_pipeline": results["input_pipeline"],
+        "collectives": results["collectives"],
+        "outside_span": results["outside_span"],
         **propagation,
         "metrics": metrics_document(session),
         "recorded": sidecars.recorded,
-        "throughput": throughput(answers["steps"], sidecars.recorded, samples_per_step),
+        "throughput": throughput(results["steps"], sidecars.recorded, samples_per_step),
         "findings": findings["findings"],
         "mistakes": findings["mistakes"],
     }

@@ -142,15 +142,15 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
     rows: list[MetricsAgainstTrace] = []
     for operation, names in _METRIC_NAMES.items():
         total = sidecars.metrics.samples(*names)
-        since = difference.samples(*names) if difference else None
-        reported = since if since is not None else total
+        count_since = difference.samples(*names) if difference else None
+        reported = total if count_since is None else count_since
         counts = _counts_by_host(session, operation)
         if total is not None or any(counts):
             rows.append(
                 {
                     "operation": operation,
                     "metrics": total,
-                    "since_earlier_report": since,
+                    "since_earlier_report": count_since,
                     "trace": sum(counts),
                     "agrees": reported is None or reported >= min(counts),
                 }
@@ -197,10 +197,10 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
     for row in against_trace(session):
         if not row["agrees"]:
             singular, plural_noun = _NOUNS[row["operation"]]
-            since = row["since_earlier_report"]
-            reported_count = row["metrics"] or 0 if since is None else since
+            count_since = row["since_earlier_report"]
+            reported_count = row["metrics"] or 0 if count_since is None else count_since
             count = plural(reported_count, singular, plural_noun)
-            period = "in all" if since is None else "since the one from before the trace"
+            period = "in all" if count_since is None else "since the one from before the trace"
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",

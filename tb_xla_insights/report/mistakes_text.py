@@ -10,25 +10,27 @@ from tb_xla_insights.units import part_text, share, time_text
 
 def mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
     """`2 mistakes cost up to 69.5 of 290.8 ms a step, first: 324.5 MB sent each step`; if all occurred once `A mistake
-    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms in a
-    usual step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. `totals`: the report's `mistakes`; `steps`:
-    the mean number of steps per host.
+    costs up to 318.4 ms once: a compile in step 5`; if some did `A mistake costs up to 21.3 of 242.7 ms in a usual
+    step: 324.5 MB sent each step; 2 more cost up to 481.2 ms once`. Without a replay, the cost is a share of the
+    devices' spans. `totals`: the report's `mistakes`; `steps`: the mean number of steps per host.
 
     The cost of a mistake that occurred once is given whole, since its share of a step would depend on the number of
     steps in the capture."""
     single = [mistake for mistake in mistakes if mistake.get("recurs") == "once"]
     recurring = [mistake for mistake in mistakes if mistake.get("recurs") != "once"]
-    step, usual, fixed = totals["step_ps"], totals.get("usual_step_ps"), totals["step_if_fixed_ps"]
-    if step is None or fixed is None:
-        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
+    step_ps, usual_step_ps = totals["step_ps"], totals.get("usual_step_ps")
+    fixed_ps = totals["step_if_fixed_ps"]
+    if step_ps is None or fixed_ps is None:
+        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' spans"
         return _cost_clause(mistakes, cost)
     if not recurring:
-        return _cost_clause(single, f"up to {time_text(steps * (step - fixed), 1)} once")
-    if not single or usual is None:
-        return _cost_per_step(recurring, step, fixed, "a step", unfixed_step_ps=step)
-    cost = f"up to {time_text(steps * (step - usual), 1)} once"
+        return _cost_clause(single, f"up to {time_text(steps * (step_ps - fixed_ps), 1)} once")
+    if not single or usual_step_ps is None:
+        return _cost_per_step(recurring, step_ps, fixed_ps, "a step", unfixed_step_ps=step_ps)
+    cost = f"up to {time_text(steps * (step_ps - usual_step_ps), 1)} once"
     more = f"{single[0]['brief']} costs {cost}" if len(single) == 1 else f"{len(single)} more cost {cost}"
-    return f"{_cost_per_step(recurring, usual, fixed, 'in a usual step', unfixed_step_ps=step)}; {more}"
+    clause = _cost_per_step(recurring, usual_step_ps, fixed_ps, "in a usual step", unfixed_step_ps=step_ps)
+    return f"{clause}; {more}"
 
 
 def _cost_per_step(

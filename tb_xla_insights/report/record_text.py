@@ -20,10 +20,10 @@ def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list
     except TextError as error:
         return None, [UnparsedLine(file, 0, f"{error}{error.at}")]
     if not isinstance(document, dict):
-        return None, [UnparsedLine(file, 0, "no JSON object")]
+        return None, [UnparsedLine(file, 0, "not a JSON object")]
     values = {key: value for key, value in document.items() if key in _KEY_TYPES}
     wrong = [key for key, value in values.items() if not _KEY_TYPES[key][0](value)]
-    unread = [UnparsedLine(file, 0, f"{key} is no {_KEY_TYPES[key][1]}") for key in wrong]
+    unread = [UnparsedLine(file, 0, f"{key} is not {_KEY_TYPES[key][1]}") for key in wrong]
     return {key: value for key, value in values.items() if key not in wrong} or None, unread
 
 
@@ -46,10 +46,10 @@ def _is_sample_count(value: Any) -> bool:
 
 _KeyType = tuple[Callable[[Any], bool], str]
 """The check of a value, and the name of the type for messages."""
-_TEXT: _KeyType = (_is_text, "text")
+_TEXT: _KeyType = (_is_text, "a text")
 _KEY_TYPES: dict[str, _KeyType] = {
     **dict.fromkeys(("tb_xla_insights", "started_unix_ns", "stopped_unix_ns", "python"), _TEXT),
-    **dict.fromkeys(("versions", "flags"), (_is_text_mapping, "object of texts")),
-    "files": (_is_text_list, "list of texts"),
-    SAMPLES_PER_STEP_KEY: (_is_sample_count, "number of samples"),
+    **dict.fromkeys(("versions", "flags"), (_is_text_mapping, "an object of texts")),
+    "files": (_is_text_list, "a list of texts"),
+    SAMPLES_PER_STEP_KEY: (_is_sample_count, "a number of samples"),
 }

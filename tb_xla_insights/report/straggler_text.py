@@ -11,16 +11,16 @@ from tb_xla_insights.units import part_text, share, time_text
 
 
 def straggler_cost_text(finding: Mapping[str, Any]) -> str:
-    """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for
-    a finding that occurred once, its whole cost."""
-    step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
-    if finding.get("recurs") == "once" and step is not None and fixed is not None:
-        cost = time_text((step - fixed) * finding["evidence"]["steps_compared"], 1)
+    """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for a
+    finding that occurred once, its whole cost; without a replay, its share of the devices' spans."""
+    step_ps, fixed_ps = finding["step_ps"], finding["step_if_fixed_ps"]
+    if finding.get("recurs") == "once" and step_ps is not None and fixed_ps is not None:
+        cost = time_text((step_ps - fixed_ps) * finding["evidence"]["steps_compared"], 1)
         return f"{finding['title']}, which cost up to {cost}{_cause_clause(finding['evidence'])}."
-    if step is None or fixed is None:
-        cost = f"{share(finding['gain'])} of the devices' time"
+    if step_ps is None or fixed_ps is None:
+        cost = f"{share(finding['gain'])} of the devices' spans"
     else:
-        cost = f"{part_text(step - fixed, step)} a step"
+        cost = f"{part_text(step_ps - fixed_ps, step_ps)} a step"
     return f"{finding['title']}, which costs up to {cost}{_cause_clause(finding['evidence'])}."
 
 

@@ -1,4 +1,4 @@
-"""The verdict: one or two sentences on a session."""
+"""The verdict: a few sentences on a session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 _MAX_CHARS = 230
 """Two lines of the page."""
 
-_MAX_USUAL_EDGE_STEPS = 1.5
+_MAX_NORMAL_EDGE_STEPS = 1.5
 """The time before the first and after the last run, in mean steps, that a normal capture may have."""
 
 _MIN_HOST_SHARE = 1 / 3
@@ -47,7 +47,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     The text says how busy the devices are, what the mistakes cost together, and what the largest limit is, in the order
     of the findings. If the devices are the bottleneck, it says what takes most of their time. Stragglers come first,
     unless another mistake gains more. Time outside the devices' span is included if it is at least OUTSIDE_SPAN_SHARE
-    of the capture and longer than the building of a first step (_MAX_USUAL_EDGE_STEPS). It comes first if it is more
+    of the capture and longer than the building of a first step (_MAX_NORMAL_EDGE_STEPS). It comes first if it is more
     than half of the capture and no host is late.
 
     The text fits two lines of the page if possible: it leaves out the class of most of the idle time, or causes beyond
@@ -57,13 +57,13 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _verdict_inside_span(report, _MAX_CHARS)
     outside_ps = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
-    if outside_ps < _MAX_USUAL_EDGE_STEPS * _mean_step(report):
+    if outside_ps < _MAX_NORMAL_EDGE_STEPS * _mean_step_ps(report):
         return _verdict_inside_span(report, _MAX_CHARS)
     sentence = _outside_sentence(outside, _host_activities(report))
-    inside = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
+    inside_verdict = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
     outside_first = outside["share"] > 0.5 and not _relevant_straggler(report)
-    texts = (sentence, inside["text"]) if outside_first else (inside["text"], sentence)
-    severity = "info" if inside["severity"] == "good" else inside["severity"]
+    texts = (sentence, inside_verdict["text"]) if outside_first else (inside_verdict["text"], sentence)
+    severity = "info" if inside_verdict["severity"] == "good" else inside_verdict["severity"]
     return {"text": " ".join(texts), "severity": severity}
 
 
@@ -84,7 +84,7 @@ def _host_clause(report: Mapping[str, Any]) -> str:
     return "only the host's activity is shown"
 
 
-def _mean_step(report: Mapping[str, Any]) -> float:
+def _mean_step_ps(report: Mapping[str, Any]) -> float:
     steps = report["steps"]
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
@@ -98,7 +98,7 @@ def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str])
     elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
-    main_class = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
+    main_class = next((name for name, ps in by_class.most_common(1) if 2 * ps > by_class.total()), None)
     note = f" (the host {activities[main_class]})" if main_class else ""
     return f"{share(outside['share'])} of the capture is {where}{note}."
 
@@ -202,10 +202,10 @@ def _device_bound_verdict(
     report: Mapping[str, Any], text: str, mistakes: Sequence[Mapping[str, Any]], max_chars: int
 ) -> Verdict:
     """The verdict, which begins with `text`, if the device is the bottleneck: its longest work, and the mistakes."""
-    leads, clause = bottleneck_texts(report), ""
+    clause = ""
     if mistakes:
         clause = f" {mistakes_clause(mistakes, report['mistakes'], mean_steps_per_host(report))}."
-    texts = [*(text + lead + clause for lead in leads), text + clause]
+    texts = [*(text + work_text + clause for work_text in bottleneck_texts(report)), text + clause]
     severities = [
         row["severity"] for row in report["findings"] if row["id"] == BELOW_ROOFLINE or row in mistakes
     ]
@@ -303,8 +303,8 @@ def _is_relevant(finding: Mapping[str, Any]) -> bool:
 
 def _limit_remains(totals: Mapping[str, Any]) -> bool:
     """Whether the largest limit is still relevant without the mistakes."""
-    step, without = totals["step_if_fixed_ps"], totals["step_without_limit_ps"]
-    return not step or without is None or step - without >= INFO_SHARE * step
+    step_ps, without_limit_ps = totals["step_if_fixed_ps"], totals["step_without_limit_ps"]
+    return not step_ps or without_limit_ps is None or step_ps - without_limit_ps >= INFO_SHARE * step_ps
 
 
 def _why_host_unknown(report: Mapping[str, Any]) -> str | None:

@@ -73,15 +73,15 @@ def idle_between_programs(
     launches, gaps = find_launches(trace), find_gaps(trace)
     runs, names = launches.runs, [name for name, _ in launches.programs]
     same_device = runs.device[1:] == runs.device[:-1]
-    after = np.flatnonzero(same_device & runs_on(trace, device_ids)[1:]) + 1
+    after = np.flatnonzero(same_device & runs_on(trace, device_ids)[1:]) + 1  # runs that follow another one
     pause_ps = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
     # Gaps between two runs, by the run after them; a gap inside a run is between none.
-    between = (gaps.run >= 0) & ~gaps.inside
-    causes = np.zeros((len(runs), len(CLASSES)), np.int64)
-    np.add.at(causes, (gaps.run[between], gaps.cause[between]), gaps.duration_ps[between])
+    is_between = (gaps.run >= 0) & ~gaps.inside
+    by_cause_ps = np.zeros((len(runs), len(CLASSES)), np.int64)
+    np.add.at(by_cause_ps, (gaps.run[is_between], gaps.cause[is_between]), gaps.duration_ps[is_between])
     queued_ps = np.zeros(len(runs), np.int64)
-    queued = between & (gaps.kind == QUEUED)
-    np.add.at(queued_ps, gaps.run[queued], gaps.duration_ps[queued])
+    is_queued = is_between & (gaps.kind == QUEUED)
+    np.add.at(queued_ps, gaps.run[is_queued], gaps.duration_ps[is_queued])
     key = runs.program[after - 1].astype(np.int64) * len(names) + runs.program[after]
     order = np.argsort(key, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
@@ -90,7 +90,7 @@ def idle_between_programs(
         idle = IdleBetween(
             len(group),
             int(pause_ps[group].sum()),
-            causes[after[group]].sum(axis=0),
+            by_cause_ps[after[group]].sum(axis=0),
             int(queued_ps[after[group]].sum()),
         )
         result[programs] = sum_of_idle(result.get(programs), idle)
@@ -142,11 +142,11 @@ def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     annotations, steps = host_annotations(trace), len(find_steps(trace))
     times, counts = annotations.times(trace, in_steps=steps > 0)
     by_step = np.zeros((len(annotations.path_texts), steps), np.int64)
-    inside = annotations.step >= 0
+    in_step = annotations.step >= 0
     np.add.at(
         by_step,
-        (annotations.path[inside], annotations.step[inside]),
-        trace.duration_ps[annotations.row[inside]],
+        (annotations.path[in_step], annotations.step[in_step]),
+        trace.duration_ps[annotations.row[in_step]],
     )
     rows = zip(annotations.path_texts, times.tolist(), counts.tolist(), by_step, strict=True)
     return {name: (ps, count, per_step) for name, ps, count, per_step in rows}

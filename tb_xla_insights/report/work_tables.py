@@ -60,24 +60,24 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     for row in annotations:
         children.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
 
-    def collapsed(row: Row) -> Row:
+    def collapse(row: Row) -> Row:
         path = row["path"]
         if path in children:
             return {**row, "name": f"{path}/{_SUBTREE}"}
         return {**row["own"], "name": path or _NO_ANNOTATION}
 
-    def expanded(row: Row) -> list[Row]:
+    def expand(row: Row) -> list[Row]:
         own_row = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
-        return [*map(collapsed, children[row["path"]]), *own_row]
+        return [*map(collapse, children[row["path"]]), *own_row]
 
-    rows = _longest_first(map(collapsed, children.get("", [])))
+    rows = _longest_first(map(collapse, children.get("", [])))
     max_unlisted_ps = _MAX_UNLISTED_SHARE * sum(row["self_ps"] for row in rows)
     tried_paths: set[str] = set()
     while largest := next(
         (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried_paths), None
     ):
         tried_paths.add(largest["path"])
-        candidate = _longest_first([*(row for row in rows if row is not largest), *expanded(largest)])
+        candidate = _longest_first([*(row for row in rows if row is not largest), *expand(largest)])
         if _unlisted_ps(candidate, max_rows) <= max_unlisted_ps:
             rows = candidate
     return rows
@@ -93,7 +93,7 @@ def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     annotations_by_leaf: dict[str, set[str]] = {}
     for row in rows:
         annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])
-    shortened = [
+    shortened_rows = [
         {
             **row,
             "annotation": _leaf(row) if len(annotations_by_leaf[_leaf(row)]) == 1 else row["annotation"],
@@ -102,7 +102,7 @@ def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
         }
         for row in rows
     ]
-    return _table(WORK_BY_OP, shortened, work["total"])
+    return _table(WORK_BY_OP, shortened_rows, work["total"])
 
 
 def peaks_text(work: Row) -> str:
@@ -168,10 +168,10 @@ def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
     """At most `max_rows` rows; the last one sums up all that do not fit."""
     if len(ordered) <= max_rows:
         return list(ordered)
-    unknown = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
+    unknown_cells = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
     other_count = units.count(len(ordered) - max_rows + 1)
     other_sums = {"name": f"{other_count} others", "self_ps": _unlisted_ps(ordered, max_rows)}
-    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **other_sums}]
+    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown_cells, **other_sums}]
 
 
 def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable:

@@ -22,7 +22,7 @@ const wire = {
   },
 };
 
-test('starts and event ids are differences', () => {
+test('starts and numbers of events are differences', () => {
   const [columns] = decode(wire).rows.get('h0.t0');
   assert.deepEqual([...columns.start], [50, 150, 350]);
   assert.deepEqual([...columns.end], [150, 200, 360]);
@@ -30,7 +30,7 @@ test('starts and event ids are differences', () => {
   assert.deepEqual([...columns.count], [1, 12, 1]);
 });
 
-test('absent counts mean single events, and slices that are no events have no ids', () => {
+test('absent counts mean single events, and slices that are no events have no number', () => {
   const [columns] = decode(wire).rows.get('h0.classes');
   assert.deepEqual([...columns.count], [1]);
   assert.deepEqual([...columns.event], [-1]);

@@ -48,25 +48,25 @@ const OPTIONS = {
   shiftText: () => '',
   severalHosts: true,
 };
-const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
+const layOut = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
   layoutRows(rows, { ...OPTIONS, ...options }).lanes;
 const labels = (lanes) => lanes.map(({ label }) => label);
 const FIRST = ['w-0', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'ops', 'TPU:1, 2'];
 const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
 
 test('each host has a head, rows and devices; only those of the first host are complete', () => {
-  assert.deepEqual(labels(lay()), [...FIRST, ...OTHER('w-1'), ...OTHER('w-2')]);
+  assert.deepEqual(labels(layOut()), [...FIRST, ...OTHER('w-1'), ...OTHER('w-2')]);
 });
 
 test('the slowest host comes first, the median one last, others in their order', () => {
   const rankLabels = new Map([['w-2', 'slowest'], ['w-0', 'median']]);
-  const lanes = lay({ firstHosts: ['w-2'], lastHosts: ['w-0'], rankLabels });
+  const lanes = layOut({ firstHosts: ['w-2'], lastHosts: ['w-0'], rankLabels });
   const heads = lanes.filter(({ row: { kind } }) => kind === 'steps').map(({ label, right }) => [label, right]);
   assert.deepEqual(heads, [['w-2', 'slowest'], ['w-1', ''], ['w-0', 'median']]);
 });
 
 test('the host of the selected gap is shown in full, with that device; other hosts show the device of its name', () => {
-  const lanes = lay({ focusDevice: 'w-1/TPU:1' });
+  const lanes = layOut({ focusDevice: 'w-1/TPU:1' });
   assert.deepEqual(labels(lanes), [
     'w-0',
     'Host, by class',
@@ -88,7 +88,7 @@ test('the host of the selected gap is shown in full, with that device; other hos
 });
 
 test('everything folded can be opened: a host, its rows, its other devices, one of them', () => {
-  const open = (...entries) => labels(lay({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
+  const open = (...entries) => labels(layOut({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(open(['h0', false]), ['w-0', ...OTHER('w-1')]);
   assert.deepEqual(open(['h1.rows', true]), [
     ...FIRST,
@@ -105,7 +105,7 @@ test('everything folded can be opened: a host, its rows, its other devices, one 
 
 test('rows of the selection are shown on every host', () => {
   const requiredDepths = new Map([['h1.t0', 0], ['h1.d2.ops', 0]]);
-  const lanes = labels(lay({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
+  const lanes = labels(layOut({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
 });
 
@@ -115,7 +115,7 @@ test('beyond 16 hosts all but one are folded', () => {
     id: `h${at}.steps`,
     host: `w-${at}`,
   })).flatMap((steps) => [steps, { ...steps, id: steps.id.replace('steps', 'classes'), kind: 'classes' }]);
-  const lanes = lay({ hosts: rows.map(({ host }) => host) }, rows);
+  const lanes = layOut({ hosts: rows.map(({ host }) => host) }, rows);
   assert.equal(lanes.filter(({ row: { kind } }) => kind === 'steps').length, 17);
   assert.equal(lanes.filter(({ row: { kind } }) => kind === 'classes').length, 1);
 });

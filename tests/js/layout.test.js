@@ -45,11 +45,11 @@ const OPTIONS = {
   fontScale: 1,
   shiftText: () => '',
 };
-const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
+const layOut = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
 test('steps, annotations, classes, threads, folded threads, devices: in this order', () => {
-  assert.deepEqual(ids(lay()), [
+  assert.deepEqual(ids(layOut()), [
     'h0.steps/0',
     'h0.ann/0',
     'h0.ann/1',
@@ -68,7 +68,7 @@ test('steps, annotations, classes, threads, folded threads, devices: in this ord
 });
 
 test('lanes have the height of their kind and do not overlap', () => {
-  const { lanes, height } = lay();
+  const { lanes, height } = layOut();
   const heights = Object.fromEntries(lanes.map(({ id, h }) => [id, h]));
   assert.deepEqual(
     [
@@ -89,19 +89,19 @@ test('lanes have the height of their kind and do not overlap', () => {
 });
 
 test('a closed thread shows one depth, an open device all its rows', () => {
-  const result = ids(lay({ open: new Map([['h0.t0', false], ['TPU:1', true], ['TPU:0', false]]) }));
+  const result = ids(layOut({ open: new Map([['h0.t0', false], ['TPU:1', true], ['TPU:0', false]]) }));
   assert.ok(!result.includes('h0.t0/1') && result.includes('TPU:0') && result.includes('h0.d1.ops/0'));
 });
 
 test('annotations show five depths until they are unfolded', () => {
   const rows = [row('h0.ann', 'annotations', { lanes: 7 })];
-  assert.equal(lay({}, rows).lanes.length, 5);
-  assert.equal(lay({ open: new Map([['h0.ann', true]]) }, rows).lanes.length, 7);
+  assert.equal(layOut({}, rows).lanes.length, 5);
+  assert.equal(layOut({ open: new Map([['h0.ann', true]]) }, rows).lanes.length, 7);
 });
 
 test('hosts and devices that are not chosen have no lanes', () => {
-  assert.ok(!ids(lay({ devices: ['TPU:1'] })).some((id) => id.includes('d0')));
-  assert.deepEqual(ids(lay({ hosts: ['other'], devices: [] })), []);
+  assert.ok(!ids(layOut({ devices: ['TPU:1'] })).some((id) => id.includes('d0')));
+  assert.deepEqual(ids(layOut({ hosts: ['other'], devices: [] })), []);
 });
 
 test('of similar threads only the busiest is shown', () => {
@@ -115,19 +115,20 @@ test('of similar threads only the busiest is shown', () => {
 });
 
 test('a thread of the selection is never folded', () => {
-  const result = lay({ requiredDepths: new Map([['h0.t2', 0]]) });
+  const result = layOut({ requiredDepths: new Map([['h0.t2', 0]]) });
   assert.ok(ids(result).includes('h0.t2/0'));
   assert.equal(result.lanes.find(({ id }) => id === 'more.vm').label, '1\u00a0more thread');
 });
 
 test('a closed row shows as many depths as the selection needs', () => {
   const rows = [thread('h0.t0', 'python (driving)', { role: 'driving', lanes: 9 })];
-  assert.equal(lay({}, rows).lanes.length, 4);
-  assert.equal(lay({ requiredDepths: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
+  assert.equal(layOut({}, rows).lanes.length, 4);
+  assert.equal(layOut({ requiredDepths: new Map([['h0.t0', 6]]) }, rows).lanes.length, 7);
 });
 
 test('aligned devices show their shift instead of their duty cycle', () => {
-  const rightTexts = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
+  const rightTexts = (options) =>
+    layOut(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
   assert.deepEqual(rightTexts({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
   assert.deepEqual(rightTexts({ shiftText: (id) => `shifted by ${id}` }), [
     ['h0.d0.modules/0', 'shifted by h0.d0.ops'],

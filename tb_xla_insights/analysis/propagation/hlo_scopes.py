@@ -106,8 +106,8 @@ class Program:
         self._computation_of: dict[str, int] = {}
         for id_, body in self._bodies.items():
             self._computation_of.update(dict.fromkeys(body.names, id_))
-        self._position: dict[int, dict[str, int]] = {}
-        self._scopes: dict[str, str] = {}
+        self._positions: dict[int, dict[str, int]] = {}
+        self._scope_of_op_name: dict[str, str] = {}
         self._counts: dict[int, ScopeCounts] = {}  # by computation
         self._neighbours: dict[int, _Neighbours] = {}
         self._amounts = ProgramAmounts(module, {id_: body.opcodes for id_, body in self._bodies.items()})
@@ -121,10 +121,10 @@ class Program:
         if name not in self._computation_of:
             return Origin()
         computation = self._computation_of[name]
-        if computation not in self._position:
+        if computation not in self._positions:
             names = self._bodies[computation].names
-            self._position[computation] = dict(zip(names, range(len(names)), strict=True))
-        position = self._position[computation][name]
+            self._positions[computation] = dict(zip(names, range(len(names)), strict=True))
+        position = self._positions[computation][name]
         body = self._bodies[computation]
         opcode, op_name, calls = body.opcodes[position], body.op_names[position], body.calls[position]
         instruction = self._computations[computation].instructions[position]
@@ -171,16 +171,16 @@ class Program:
     def containers(self, names: Iterable[str]) -> dict[str, str]:
         """Maps each of some instructions to the one among them that calls its computation, directly or through others;
         to the nearest one if several do. Instructions in no called computation are left out."""
-        given_names = dict.fromkeys(names)
+        candidates = dict.fromkeys(names)
         caller: dict[int, str] = {}
         for body in self._bodies.values():
             for name, calls in zip(body.names, body.calls, strict=True):
                 for called in calls:
-                    if called not in caller or name in given_names:
+                    if called not in caller or name in candidates:
                         caller[called] = name
         nearest: dict[int, str | None] = {}  # by computation
         containers = {}
-        for name in given_names:
+        for name in candidates:
             if name not in self._computation_of:
                 continue
             visited: list[int] = []
@@ -190,7 +190,7 @@ class Program:
                 nearest[computation] = None  # ends the loop for a computation that calls itself
                 visited.append(computation)
                 container = caller.get(computation)
-                if container is None or container in given_names:
+                if container is None or container in candidates:
                     break
                 computation = self._computation_of[container]
             else:
@@ -203,12 +203,12 @@ class Program:
     def _scope(self, op_name: str) -> str:
         if not op_name:
             return ""
-        if op_name not in self._scopes:
-            self._scopes[op_name] = scope_in_op_name(op_name, self._names)
-        return self._scopes[op_name]
+        if op_name not in self._scope_of_op_name:
+            self._scope_of_op_name[op_name] = scope_in_op_name(op_name, self._names)
+        return self._scope_of_op_name[op_name]
 
     def _counts_of_calls(self, calls: Iterable[int]) -> ScopeCounts:
-        """The scopes of the instructions in called computations, including nested calls."""
+        """The number of instructions by scope in called computations, including nested calls."""
         total: ScopeCounts = {}
         for called in calls:
             for scope, count in self._counts_of_computation(called).items():
@@ -216,12 +216,12 @@ class Program:
         return _limit(total)
 
     def _counts_of_computation(self, computation: int) -> ScopeCounts:
-        """The scopes of a computation's instructions, including nested calls. Iterative: a damaged module may nest
-        deeply."""
+        """The number of a computation's instructions by scope, including nested calls. Iterative: a damaged module may
+        nest deeply."""
         if computation not in self._counts and computation in self._bodies:
             body = self._bodies[computation]
             if not body.called:  # as in most fusions
-                self._counts[computation] = self._sum(body)
+                self._counts[computation] = self._count_scopes(body)
         if computation in self._counts:
             return self._counts[computation]
         pending, in_progress = [computation], set[int]()
@@ -245,11 +245,12 @@ class Program:
             if unvisited:
                 pending += unvisited
             else:
-                self._counts[current] = self._sum(body)
+                self._counts[current] = self._count_scopes(body)
         return self._counts[computation]
 
-    def _sum(self, body: _Body) -> ScopeCounts:
-        """The scopes of a computation's instructions; those of the computations that it calls must be in `_counts`."""
+    def _count_scopes(self, body: _Body) -> ScopeCounts:
+        """The number of a computation's instructions by scope; those of the computations that it calls must be in
+        `_counts`."""
         total: ScopeCounts = {}
         for opcode, op_name, calls in zip(body.opcodes, body.op_names, body.calls, strict=True):
             if opcode in _WEIGHTLESS:

@@ -48,7 +48,7 @@ class UnannotatedTime:
     """Device time without an annotation, of one operation, source line (empty if not recorded) and state; and the
     number of ops."""
 
-    op: str
+    operation: str
     source: str
     state: Literal["bare", "none"]
     device_ps: int
@@ -117,8 +117,8 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     starts = np.sort(
         np.concatenate([trace.start_ps[line_rows] for line_rows in rows] or [np.zeros(0, np.int64)])
     )
-    begin = np.searchsorted(starts, trace.start_ps[host.row])
-    has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
+    first = np.searchsorted(starts, trace.start_ps[host.row])
+    has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > first
     is_loading = is_loading_annotation(trace)[trace.metadata_index[host.row]]
     paths = {host.path_texts[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
     return [path for path in lost if path in paths]
@@ -152,7 +152,7 @@ def group_unannotated(ops: Ops, time: Int64, count: Int64) -> list[UnannotatedTi
         total[0] += int(time[key])
         total[1] += int(count[key])
     rows = [UnannotatedTime(*group, *total) for group, total in sums.items()]
-    return sorted(rows, key=lambda row: (-row.device_ps, row.op, row.source))
+    return sorted(rows, key=lambda row: (-row.device_ps, row.operation, row.source))
 
 
 def operation_of(ops: Ops, op: int) -> str:

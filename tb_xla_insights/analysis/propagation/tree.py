@@ -27,8 +27,8 @@ number exactly."""
 @dataclass(frozen=True)
 class Nodes:
     """The paths of one host and its devices, outer paths before nested ones: `path`, `parent` (index, -1: none),
-    `kind`. `of_part`: the path of each part of `Ops` (-1: none); `of_host`: that of each path of the host's
-    annotations."""
+    `kind`. `of_part`: the index of the path of each part of `Ops` (-1: none); `of_host`: the index of each path of
+    `HostAnnotations`."""
 
     path: list[str]
     parent: list[int]
@@ -41,7 +41,7 @@ class Nodes:
     else the position of its scope."""
 
     def in_order(self) -> list[int]:
-        """All paths, each before those nested in it, siblings in the order of the host."""
+        """The indices of all paths, each before those nested in it, siblings in the order of the host."""
         children: dict[int, list[int]] = {}
         for node, outer in enumerate(self.parent):
             children.setdefault(outer, []).append(node)
@@ -59,7 +59,7 @@ class Nodes:
         return order
 
     def with_enclosing(self, node: int) -> list[int]:
-        """A path and all paths around it."""
+        """The indices of a path and of all paths around it, the innermost first."""
         nodes = []
         while node >= 0:
             nodes.append(node)

@@ -26,7 +26,7 @@ def find_unannotated_ops(trace: Trace, selection: OpSelection) -> list[Unannotat
     sums = ops.sums(selection)
     return [
         {
-            "op": row.op,
+            "op": row.operation,
             "source": row.source,
             "state": row.state,
             "device_ps": row.device_ps,

@@ -60,7 +60,7 @@ class HostWork:
 
 @dataclass(frozen=True)
 class DeviceWork:
-    """The devices' work, a row per run, in the order of enqueuing.
+    """The devices' work, a row per run, sorted by the segment that launches it, then by start.
 
     `run`: index into Launches.runs. `launch`: the run's launch. `segment`: the segment of the host's work at whose end
     it is launched. `ready_ps`: how long after that end it can begin; `pause_ps`: how long after the previous run on its
@@ -105,13 +105,13 @@ def find_schedule(trace: Trace) -> Schedule | None:
     np.minimum.at(launch_ps, runs.launch[has_launch], runs.enqueue_ps[has_launch])
     # If the runtime enqueues later by itself, the host is done at the end of the call.
     launch_ps = np.where(launch_ps < _NEVER_PS, np.minimum(launch_ps, trace.end_ps[launches.row]), launch_ps)
-    # A step's run that was enqueued before the first step began (as happens if steps are runs) is ready when it begins.
+    # A run that was enqueued before the first step (as happens if steps are runs) is ready when that step begins.
     is_ahead = (launches.step >= 0) & (launch_ps < begin)
     launch_ps = np.where(is_ahead, begin, launch_ps)
-    in_steps = np.flatnonzero((launch_ps >= begin) & (launch_ps < end))
-    if not in_steps.size:
+    launches_in_steps = np.flatnonzero((launch_ps >= begin) & (launch_ps < end))
+    if not launches_in_steps.size:
         return None
-    cuts = _cuts(trace, begin, end, in_steps, launch_ps[in_steps])
+    cuts = _cuts(trace, begin, end, launches_in_steps, launch_ps[launches_in_steps])
     if steps[0].on_device:  # runs that begin at or after the end of the last step are in no step
         has_launch &= runs.start_ps < end
     segment = np.full(len(launches), -1, np.int32)  # the segment at whose end each launch is
@@ -124,7 +124,7 @@ def find_schedule(trace: Trace) -> Schedule | None:
     # Other devices may begin before the device that defines the steps.
     ahead_runs = work.run[is_ahead[work.launch]]
     np.minimum.at(device_free_ps, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
-    earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[in_steps].min()), work.run)
+    earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[launches_in_steps].min()), work.run)
     np.maximum.at(device_free_ps, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
     return Schedule(_host_work(trace, cuts, work), work, device_free_ps)
 

@@ -103,9 +103,9 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     `step_ps` and `median_ps` (the shorter one of two) are about `steps` whole steps, like everything else here.
     `work_ps`, `stall_ps` (the part of `work_ps` in which an op only waits), `idle_ps` and its parts `by_class_ps` and
     `small_ps` (gaps under 10 µs) are means per step and core: every step has the same weight, and is divided by the
-    cores of its own host. `work_ps + idle_ps = step_ps`, and the parts add up to `idle_ps`, exactly. `all_cores` and
-    `devices` have sums over all those steps, of all cores and of each. There, `edges_ps` is the part of `idle_ps`
-    before a core's first and after its last work; the rest is the part of the report's gaps that is in whole steps.
+    devices of its own host. `work_ps + idle_ps = step_ps`, and the parts add up to `idle_ps`, exactly. `all_cores` and
+    `devices` have sums over all those steps, of all devices and of each. There, `edges_ps` is the part of `idle_ps`
+    before a device's first and after its last work; the rest is the part of the report's gaps that is in whole steps.
 
     Without steps, all of this is about the devices' spans: `steps` is 0, `step_ps` None, and the means are per core.
     Without devices that recorded work, all means and sums of the devices' times are None. `left_out` names the hosts
@@ -178,10 +178,10 @@ def per_step_and_core(rows: Sequence[DeviceStepTimes]) -> PerStepAndCore:
     picoseconds that add up to the mean step; each None if there are no devices."""
     if not rows:
         return {"work_ps": None, "stall_ps": None, "idle_ps": None, "by_class_ps": None, "small_ps": None}
-    cores, steps = Counter(row["host"] for row in rows), {row["host"]: row["steps"] for row in rows}
-    # Each host's sums are divided by its cores, the total by all steps. Both divisions share one denominator.
-    common = lcm(*cores.values()) if any(steps.values()) else 1
-    weights = [common // cores[row["host"]] if common > 1 else 1 for row in rows]
+    device_counts, steps = Counter(row["host"] for row in rows), {row["host"]: row["steps"] for row in rows}
+    # Each host's sums are divided by its devices, the total by all steps. Both divisions share one denominator.
+    common = lcm(*device_counts.values()) if any(steps.values()) else 1
+    weights = [common // device_counts[row["host"]] if common > 1 else 1 for row in rows]
     denominator = common * (sum(steps.values()) or len(rows))
 
     def weighted_sum(values: Iterable[int]) -> int:

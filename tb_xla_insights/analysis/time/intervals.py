@@ -34,17 +34,17 @@ class Intervals:
         _, start, end = clip_columns(self.start_ps, self.end_ps, start_ps, end_ps)
         return Intervals(start, end)
 
-    def without(self, other: Intervals) -> Intervals:
-        """Returns the instants of `self` that are not in `other`."""
-        start, end = empty_columns(len(self) + len(other), np.int64, np.int64)
-        count = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
+    def without(self, excluded: Intervals) -> Intervals:
+        """Returns the instants of `self` that are not in `excluded`."""
+        start, end = empty_columns(len(self) + len(excluded), np.int64, np.int64)
+        count = kernels.difference(self.start_ps, self.end_ps, excluded.start_ps, excluded.end_ps, start, end)
         return Intervals(*trim_columns(count, start, end))
 
-    def within(self, other: Intervals) -> Intervals:
-        """Returns the instants that are in both `self` and `other`."""
+    def within(self, bounds: Intervals) -> Intervals:
+        """Returns the instants that are in both `self` and `bounds`."""
         if not len(self):
             return self
-        return self.without(other.gaps(int(self.start_ps[0]), int(self.end_ps[-1])))
+        return self.without(bounds.gaps(int(self.start_ps[0]), int(self.end_ps[-1])))
 
     def gaps(self, start_ps: int, end_ps: int, min_ps: int = 1) -> Intervals:
         """Returns the instants of the window that are not in `self`, as intervals of at least `min_ps`."""

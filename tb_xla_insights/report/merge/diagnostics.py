@@ -83,28 +83,31 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
 
     Hosts differ if their steps have another source or name, if another program takes most device time, or if their
     numbers of steps differ by more than the edges of captures explain. Hosts without steps are in no mean."""
-    with_steps = [section for section in sections if section.steps]
-    if len(with_steps) < 2:
+    sections_with_steps = [section for section in sections if section.steps]
+    if len(sections_with_steps) < 2:
         return None
-    signatures = Counter(map(_signature, with_steps))
-    if len(signatures) == len(with_steps):
-        return _all_differ(with_steps)
-    usual, _ = signatures.most_common(1)[0]
-    counts = sorted(section.steps for section in with_steps if _signature(section) == usual)
+    signatures = Counter(map(_signature, sections_with_steps))
+    if len(signatures) == len(sections_with_steps):
+        return _all_differ(sections_with_steps)
+    common_signature, _ = signatures.most_common(1)[0]
+    counts = sorted(
+        section.steps for section in sections_with_steps if _signature(section) == common_signature
+    )
     median = counts[(len(counts) - 1) // 2]
     differing = [
         section
-        for section in with_steps
-        if _signature(section) != usual or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
+        for section in sections_with_steps
+        if _signature(section) != common_signature or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
     if not differing:
         return None
     typical = next(
-        (section for section in with_steps if not any(section is outlier for outlier in differing)), None
+        (section for section in sections_with_steps if not any(section is outlier for outlier in differing)),
+        None,
     )
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
-    subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
-    if all(_signature(section) == usual for section in differing):
+    subject = f"{plural(len(differing), 'host')} of {len(sections_with_steps)}"
+    if all(_signature(section) == common_signature for section in differing):
         predicate = "has another number" if len(differing) == 1 else "have other numbers"
         numbers = f"{_list_step_counts(differing)}; the others {median}"
         text = f"{predicate} of steps ({numbers}), and means weigh hosts by their steps."

@@ -13,7 +13,7 @@ from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
-from tb_xla_insights.report.merge import answers
+from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
 from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted
@@ -143,7 +143,7 @@ class ReportMerger:
         return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}
 
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> HostReport:
-        shifts, first, unknown_clocks = _time_base(hosts)
+        shifts, start_unix_ns, unknown_clocks = _time_base(hosts)
         sections = _on_session_time_base(hosts, shifts)
         # Gaps refer to hosts by number: the shift in time and the offset of step indices of each.
         offsets_of_host = {
@@ -161,7 +161,7 @@ class ReportMerger:
         for number, item in self._gaps.items:
             shift, offset = offsets_of_host[number]
             items.append(_with_step_offset(shifted(item, shift), offset))
-        environment = answers.merge_environments(sections)
+        environment = small_keys.merge_environments(sections)
         duration, programs = max(ends), self._programs.rows()
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
         return {
@@ -172,7 +172,7 @@ class ReportMerger:
                 "description": next(
                     filter(None, (section.rows["session"]["description"] for section in sections)), None
                 ),
-                "start_unix_ns": str(first),
+                "start_unix_ns": str(start_unix_ns),
                 "duration_ps": duration,
                 "hosts": [row for section in sections for row in section.rows["session"]["hosts"]],
             },
@@ -185,30 +185,30 @@ class ReportMerger:
                     *self._diagnostics.rows(),
                 ]
             ),
-            "devices": answers.merge_devices(sections, duration),
+            "devices": small_keys.merge_devices(sections, duration),
             "steps": steps,
-            "gaps": self._gaps.document(items, answers.steps_of_working_hosts(sections)),
-            "step_idle": answers.merge_step_idle(sections),
+            "gaps": self._gaps.document(items, small_keys.steps_of_working_hosts(sections)),
+            "step_idle": small_keys.merge_step_idle(sections),
             "executions": self._executions.rows(),
             "programs": programs,
-            "launching": answers.merge_launching(sections),
+            "launching": small_keys.merge_launching(sections),
             "early_executions": [row for section in sections for row in section.rows["early_executions"]],
-            "compiles": answers.merge_compiles(
+            "compiles": small_keys.merge_compiles(
                 [row for section in sections for row in section.rows["compiles"]], programs
             ),
-            "transfers": answers.merge_transfers(sections),
+            "transfers": small_keys.merge_transfers(sections),
             "input_pipeline": merge_input_pipelines(
                 [section.rows["input_pipeline"] for section in sections],
                 sum(section.span_ps for section in sections),
             ),
             "collectives": self._collectives.rows(order_by="duration_ps"),
-            "outside_span": answers.merge_outside_span(sections, environment["framework"]),
+            "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),
             "metrics": self._sidecars.metrics,
             "recorded": self._sidecars.recorded,
-            "throughput": answers.merge_throughput(sections, steps),
+            "throughput": small_keys.merge_throughput(sections, steps),
             **merge_findings(sections),
         }
 

@@ -180,12 +180,12 @@ def _without_waiting(
     if exposed is None:
         return [*findings], mistakes
 
-    def scaled(time_ps: int) -> int:
+    def scale(time_ps: int) -> int:
         return round(time_ps * remaining_ps / exposed_ps)
 
     step = mistakes["step_ps"]
     fixed, fixed_at_worst = (
-        None if if_fixed is None or step is None else step - scaled(step - if_fixed)
+        None if if_fixed is None or step is None else step - scale(step - if_fixed)
         for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_at_worst_ps)
     )
     gain, gain_at_worst = (
@@ -195,7 +195,7 @@ def _without_waiting(
     waiting = share(1 - remaining_ps / exposed_ps)
     reduced = replace(
         exposed,
-        cost_ps=scaled(exposed.cost_ps),
+        cost_ps=scale(exposed.cost_ps),
         gain=gain,
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
@@ -206,7 +206,7 @@ def _without_waiting(
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
     largest_limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
     if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
-        step_without_limit = without_mistakes - scaled(without_mistakes - without_limit)
+        step_without_limit = without_mistakes - scale(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
     other_findings = [finding for finding in findings if finding is not exposed]
     return [*other_findings, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
