@@ -140,7 +140,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     # Once another fix removes the wait, none of it is left for this one.
     fix = Fix(("from_device", "wait"), all_reads=True, blocking_waits=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean_step(without)
-    sentence = f"They return {brief_time(delay * US)} a step after the runs"
+    sentence = f"They return {brief_time(delay * US)} a step after the ends of the runs"
     assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * total_ps)
 
 

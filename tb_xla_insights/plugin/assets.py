@@ -59,12 +59,12 @@ class Assets:
             return error_response(request, 404, f"static/{digest}/{name}: no such file now; reload the page")
         encodings = snapshot.files[name]
         # TensorBoard gzips plain content, and unpacks gzip, but no other encoding, for clients that do not accept it.
-        accepted = [
+        accepted_encodings = [
             encoding
             for encoding in ("br", "gzip")
             if encoding in encodings and request.accept_encodings[encoding] > 0
         ]
-        encoding = next(iter(accepted), "gzip" if "gzip" in encodings else _IDENTITY)
+        encoding = next(iter(accepted_encodings), "gzip" if "gzip" in encodings else _IDENTITY)
         return bytes_response(
             request,
             encodings[encoding],

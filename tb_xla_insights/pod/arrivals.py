@@ -270,9 +270,9 @@ def lower_medians(values: Int64, valid: NDArray[np.bool_]) -> Int64:
     """Returns the lower median of the valid values of each row, 0 without any."""
     if not len(values):
         return np.zeros(0, np.int64)
-    ordered = np.sort(np.where(valid, values, INT64_MAX), axis=1)
+    ascending = np.sort(np.where(valid, values, INT64_MAX), axis=1)
     middle = np.maximum(valid.sum(axis=1) - 1, 0) // 2
-    medians: Int64 = ordered[np.arange(len(values)), middle]
+    medians: Int64 = ascending[np.arange(len(values)), middle]
     return np.where(valid.any(axis=1), medians, 0)
 
 

@@ -42,9 +42,9 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
     """Returns the collectives of one host in which all cores of a group wait for each other, without point-to-point
     collectives. `limit_rows` limits them to `max_rows` rows, with the same choice on every host."""
     runs, run_of_device_run = _shared_runs(trace)
-    parts = [_device_rows(trace, device, run_of_device_run) for device in range(len(trace.devices))]
+    rows_of_devices = [_device_rows(trace, device, run_of_device_run) for device in range(len(trace.devices))]
     rows = {
-        name: np.concatenate([part[name] for part in parts] or [np.zeros(0, np.int64)])
+        name: np.concatenate([columns[name] for columns in rows_of_devices] or [np.zeros(0, np.int64)])
         for name in ("key", "run", "core", "begin_ps", "end_ps", "exposed_ps", "point_to_point_ps")
     }
     instructions, groups, instruction_of_key, half_of_key = _find_instructions(trace, rows["key"])
@@ -132,11 +132,11 @@ def _shared_runs(trace: Trace) -> tuple[_Runs, Int32]:
 
 def _run_ids(trace: Trace) -> Int64:
     """Returns, per device run, the id of its execute call; 0: not recorded."""
-    parts = [
+    ids_of_devices = [
         device.run_ids if device.run_ids is not None else stat_at(trace, "run_id", device.runs.row, 0)
         for device in trace.devices
     ]
-    return np.concatenate([*parts, np.zeros(0, np.int64)])
+    return np.concatenate([*ids_of_devices, np.zeros(0, np.int64)])
 
 
 def _device_rows(trace: Trace, device: int, run_of_device_run: Int32) -> dict[str, Int64]:

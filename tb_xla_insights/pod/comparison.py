@@ -84,9 +84,9 @@ class HostComparison:
     @property
     def sampled_share(self) -> float:
         """An upper bound of the share of the recorded collectives that is compared."""
-        recorded = sum(host.collectives.recorded_count for host in self.hosts)
-        collected = sum(len(host.collectives) for host in self.hosts)
-        return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
+        recorded_rows = sum(host.collectives.recorded_count for host in self.hosts)
+        rows = sum(len(host.collectives) for host in self.hosts)
+        return rows / recorded_rows * self.party_arrivals.instances.share if recorded_rows else 1.0
 
     def late_ps(self, position: int) -> int:
         """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
@@ -243,11 +243,11 @@ def _state(hosts: Sequence[HostCollectives], arrivals: Arrivals) -> HostsState:
 def _note(arrivals: Arrivals) -> str | None:
     if len(arrivals.parties) < 2 or not len(arrivals.instances):
         return None
-    unrelated = int((~arrivals.clocks.is_known).sum())
-    if unrelated:
-        if unrelated == 1:
+    unknown_clocks = int((~arrivals.clocks.is_known).sum())
+    if unknown_clocks:
+        if unknown_clocks == 1:
             return "The clock of 1 host is not related to the others': its arrivals are not compared."
-        return f"The clocks of {unrelated} hosts are not related to the others': their arrivals are not compared."
+        return f"The clocks of {unknown_clocks} hosts are not related to the others': their arrivals are not compared."
     components = len(set(arrivals.component.tolist()))
     return (
         f"The hosts form {components} groups without a common collective: each is compared by itself."

@@ -42,20 +42,20 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
     waits_ps = int(comparison.party_arrivals.others_wait_ps[late_hosts.parties].sum())
     pronoun = "it" if len(names) == 1 else "them"
     # Two that hold up each other may be all that are compared.
-    others = [party for party in shares if party not in late_hosts.parties] or [*shares]
-    mean_ps = _mean_wait_of_others(comparison, others)
+    waiting_parties = [party for party in shares if party not in late_hosts.parties] or [*shares]
+    mean_ps = _mean_wait_for_late(comparison, waiting_parties)
     waits = f"The others wait {brief_time(waits_ps)} for {pronoun}, {brief_time(mean_ps)} each in a step."
     return f"{head}{_reason(comparison)}. {waits}"
 
 
-def _mean_wait_of_others(comparison: HostComparison, others: list[int]) -> int:
+def _mean_wait_for_late(comparison: HostComparison, parties: list[int]) -> int:
     """Returns how long each of these parties waits for the late ones in a step, in picoseconds: the mean over the
     parties and the common steps."""
     arrivals = comparison.party_arrivals
     in_steps = arrivals.instances.step >= 0
-    is_late = np.isin(arrivals.charged_party[in_steps][:, others], comparison.late_hosts.parties)
-    waits_ps = int(arrivals.waits_ps[in_steps][:, others][is_late].sum())
-    return waits_ps // (len(others) * arrivals.step_count)
+    is_for_late = np.isin(arrivals.charged_party[in_steps][:, parties], comparison.late_hosts.parties)
+    waits_ps = int(arrivals.waits_ps[in_steps][:, parties][is_for_late].sum())
+    return waits_ps // (len(parties) * arrivals.step_count)
 
 
 def _last_shares(comparison: HostComparison) -> dict[int, float]:

@@ -176,7 +176,7 @@ class Columns:
     ) -> Track:
         """Assigns the events to as many lanes as nesting and overlaps need."""
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
-        covered = kernels.covered_ps(self.start, self.end)
+        covered_ps = kernels.covered_ps(self.start, self.end)
         lane = kernels.assign_lanes(self.start, self.end, parent)
         start, end, name, class_index, event = self.start, self.end, self.name, self.class_index, self.event
         bounds = [0, len(lane)] if lane.size else [0]
@@ -190,5 +190,5 @@ class Columns:
             for rows in starmap(slice, pairwise(bounds))
         ]
         return Track(
-            head, host_number, trace, lanes, texts, covered / duration_ps if duration_ps else None, line
+            head, host_number, trace, lanes, texts, covered_ps / duration_ps if duration_ps else None, line
         )

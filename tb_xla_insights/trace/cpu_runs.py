@@ -92,11 +92,11 @@ def _by_core(core: Int64) -> dict[int, NDArray[np.intp]]:
     return dict(zip(cores.tolist(), np.split(order, first[1:]), strict=True))
 
 
-def _select(columns: _Columns, chosen: NDArray[np.intp]) -> _Columns:
-    if len(chosen) == len(columns[0]):  # there is one core
+def _select(columns: _Columns, indices: NDArray[np.intp]) -> _Columns:
+    if len(indices) == len(columns[0]):  # there is one core
         return columns
     rows, start, end, name = columns
-    return rows[chosen], start[chosen], end[chosen], name[chosen]
+    return rows[indices], start[indices], end[indices], name[indices]
 
 
 def _device(trace: Trace, number: int, runs: _Columns, ops: _Columns) -> Device:
@@ -148,8 +148,8 @@ def _assign_cores(launch: Int32, start: Int64, end: Int64) -> Int64:
     order = np.lexsort((end, start))
     for run, begin, finish in zip(order.tolist(), start[order].tolist(), end[order].tolist(), strict=True):
         free_cores = (number for number, since in enumerate(free_since) if since <= begin)
-        core[run] = assigned = next(free_cores, free_since.index(min(free_since)))
-        free_since[assigned] = max(free_since[assigned], finish)
+        core[run] = core_of_run = next(free_cores, free_since.index(min(free_since)))
+        free_since[core_of_run] = max(free_since[core_of_run], finish)
     return core
 
 

@@ -96,12 +96,12 @@ def _latest_producers(
     position = np.where(is_consumer[order], -1, np.arange(len(order)))
     last = np.maximum.accumulate(position)
     consumers = np.flatnonzero(is_consumer[order])
-    before = order[np.maximum(last[consumers], 0)]
-    chosen = np.where(
-        (last[consumers] >= 0) & (flow[before] == flow[order[consumers]]),
-        candidates[np.minimum(before, len(candidates) - 1)],
+    preceding = order[np.maximum(last[consumers], 0)]
+    latest = np.where(
+        (last[consumers] >= 0) & (flow[preceding] == flow[order[consumers]]),
+        candidates[np.minimum(preceding, len(candidates) - 1)],
         producer[order[consumers] - len(candidates)],
     )
     result = np.empty(len(producer), np.int64)
-    result[order[consumers] - len(candidates)] = chosen
+    result[order[consumers] - len(candidates)] = latest
     return result

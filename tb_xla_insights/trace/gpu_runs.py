@@ -113,10 +113,10 @@ def _execution_events(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
                 match_of_line[line] = match
     lines_per_thread = Counter(thread for thread, _ in match_of_line.values())
     on_other_line = np.zeros(len(calls), np.bool_)
-    for line, (thread, matched) in match_of_line.items():
+    for line, (thread, executions_of_calls) in match_of_line.items():
         if lines_per_thread[thread] == 1:
-            execution[lines == line] = matched
-            on_other_line[lines == line] = matched >= 0
+            execution[lines == line] = executions_of_calls
+            on_other_line[lines == line] = executions_of_calls >= 0
     return execution, np.flatnonzero(on_other_line)
 
 
@@ -144,12 +144,12 @@ def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int
     for number, executions in enumerate(threads):
         starts, ends = trace.start_ps[executions], trace.end_ps[executions]
         index = np.searchsorted(starts, start, "right") - 1
-        inside = (index >= 0) & (ends[index] >= end)
-        cut = (end <= starts[0]) | (start >= ends[-1])
-        match = number, np.where(inside, executions[index], np.int32(-1))
-        if inside.all():
+        is_inside = (index >= 0) & (ends[index] >= end)
+        is_cut = (end <= starts[0]) | (start >= ends[-1])
+        match = number, np.where(is_inside, executions[index], np.int32(-1))
+        if is_inside.all():
             complete_matches.append(match)
-        elif inside.any() and (inside | cut).all():
+        elif is_inside.any() and (is_inside | is_cut).all():
             cut_matches.append(match)
     candidates = complete_matches or cut_matches
     return candidates[0] if len(candidates) == 1 else None
@@ -186,12 +186,12 @@ def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
     sequence = np.cumsum(~continues)
     last = np.maximum.accumulate(np.where(has_execution, np.arange(len(has_execution)), 0))
     last_execution = execution[last]
-    belongs = ~has_execution & (last_execution >= 0) & (sequence[last] == sequence) & (call >= 0)
-    belongs &= (trace.start_ps[call] >= trace.start_ps[last_execution]) & (
+    belongs_to_last = ~has_execution & (last_execution >= 0) & (sequence[last] == sequence) & (call >= 0)
+    belongs_to_last &= (trace.start_ps[call] >= trace.start_ps[last_execution]) & (
         trace.start_ps[call] < trace.end_ps[last_execution]
     )
-    unassigned = ~has_execution & ~belongs
-    starts_run = unassigned & ~(continues & np.append(False, unassigned[:-1]))
+    is_unassigned = ~has_execution & ~belongs_to_last
+    starts_run = is_unassigned & ~(continues & np.append(False, is_unassigned[:-1]))
     return np.where(
-        unassigned, len(trace) + np.cumsum(starts_run), np.where(has_execution, execution, last_execution)
+        is_unassigned, len(trace) + np.cumsum(starts_run), np.where(has_execution, execution, last_execution)
     )

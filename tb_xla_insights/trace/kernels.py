@@ -257,8 +257,8 @@ def find_regions(
                 begin = last_execute if last_execute >= 0 else event
                 row[regions], region_start[regions], region_end[regions] = begin, start[begin], end
                 outer[regions], has_run[regions], complete[regions] = -1, True, end
-                for inside in range(begin, event):
-                    of_row[inside] = regions
+                for inner in range(begin, event):
+                    of_row[inner] = regions
                 stack[depth] = regions
                 depth += 1
                 regions += 1

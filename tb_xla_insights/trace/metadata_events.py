@@ -27,9 +27,9 @@ def texts_of_events(texts: Int32, metadata_index: Int32) -> Int32:
     return result
 
 
-def rows_with_metadata(selected: NDArray[np.bool_], metadata_index: Int32) -> Int32:
-    """The events of the selected metadata, in row order: `flatnonzero(selected[metadata_index])`."""
-    return np.flatnonzero(values_of_events(selected.view(np.int8), metadata_index).view(np.bool_)).astype(
+def rows_with_metadata(is_selected: NDArray[np.bool_], metadata_index: Int32) -> Int32:
+    """The events of the selected metadata, in row order: `flatnonzero(is_selected[metadata_index])`."""
+    return np.flatnonzero(values_of_events(is_selected.view(np.int8), metadata_index).view(np.bool_)).astype(
         np.int32
     )
 

@@ -220,11 +220,11 @@ class Trace:
         """The number of events of each event metadata entry."""
         return count_by_metadata(self.metadata_index, len(self.metadata.name))
 
-    def rows_with_metadata(self, selected: NDArray[np.bool_]) -> Int32:
-        """The events of the selected event metadata entries (a mask), in row order."""
-        if not self.metadata_counts[selected].any():  # the usual case
+    def rows_with_metadata(self, is_selected: NDArray[np.bool_]) -> Int32:
+        """The events of the selected event metadata entries, in row order."""
+        if not self.metadata_counts[is_selected].any():  # the usual case
             return np.empty(0, np.int32)
-        return rows_with_metadata(selected, self.metadata_index)
+        return rows_with_metadata(is_selected, self.metadata_index)
 
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings; adds the text if it is missing."""

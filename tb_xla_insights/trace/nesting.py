@@ -78,6 +78,6 @@ def own_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) ->
 def own_time_ps(trace: Trace, row: int) -> int:
     """An event's own time: the part of its duration that no child covers."""
     line, end = trace.line_of(row), trace.end_ps[row]
-    inside = int(np.searchsorted(trace.start_ps[row : line.rows.stop], end))
-    rows = slice(row, row + max(inside, 1))
+    event_count = int(np.searchsorted(trace.start_ps[row : line.rows.stop], end))
+    rows = slice(row, row + max(event_count, 1))
     return int(own_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], row)[0])

@@ -46,5 +46,5 @@ def extend_waits(
 
 def _tagged(tag: str, names: list[str], catalog: Catalog, metadata_index: Int32) -> Int32:
     """The events whose names have the tag, in row order."""
-    selected: NDArray[np.bool_] = np.array([tag in catalog.tags(name) for name in names], np.bool_)
-    return rows_with_metadata(selected, metadata_index)
+    has_tag: NDArray[np.bool_] = np.array([tag in catalog.tags(name) for name in names], np.bool_)
+    return rows_with_metadata(has_tag, metadata_index)

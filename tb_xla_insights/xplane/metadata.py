@@ -69,13 +69,15 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
     return values
 
 
-def read_stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
+def read_stat_names(
+    source: Source, ranges: list[tuple[int, int]], damaged_offsets: list[int]
+) -> dict[int, str]:
     """Reads the names of stats by id, from the file ranges of a plane's stat metadata entries. The file offsets of
-    unreadable entries are appended to `damaged`, as in the functions below."""
+    unreadable entries are appended to `damaged_offsets`, as in the functions below."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import StatMetadataEntry
 
     names = {}
-    for entry in _parsed(StatMetadataEntry, source, ranges, damaged):
+    for entry in _parsed(StatMetadataEntry, source, ranges, damaged_offsets):
         names[entry.key or entry.value.id] = text_of(entry.value.name)
     return names
 
@@ -84,7 +86,7 @@ def read_event_metadata(
     source: Source,
     ranges: list[tuple[int, int]],
     names: dict[int, str],
-    damaged: list[int],
+    damaged_offsets: list[int],
     max_read_bytes: int = LARGE_METADATA_BYTES,
 ) -> list[EventMetadata]:
     """Reads event metadata from the file ranges of a plane's entries. In entries above `max_read_bytes`, large
@@ -94,26 +96,26 @@ def read_event_metadata(
     from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry
 
     small = [(offset, length) for offset, length in ranges if length <= max_read_bytes]
-    entries = _parsed(EventMetadataEntry, source, small, damaged)
+    entries = _parsed(EventMetadataEntry, source, small, damaged_offsets)
     metadata_list = [_event_metadata(entry.key or entry.value.id, entry.value, names) for entry in entries]
     for offset, length in ranges:
         if length > max_read_bytes:
             try:
                 metadata_list.append(_large_event_metadata(source, (offset, length), names))
             except WireError as error:
-                damaged.append(error.offset)
+                damaged_offsets.append(error.offset)
             except DecodeError:
-                damaged.append(offset)
+                damaged_offsets.append(offset)
     return metadata_list
 
 
 def read_plane_stats(
-    source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged: list[int]
+    source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged_offsets: list[int]
 ) -> dict[str, StatValue]:
     """Reads a plane's own stats, by name."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
-    return named_stats(_parsed(XStat, source, ranges, damaged), names)
+    return named_stats(_parsed(XStat, source, ranges, damaged_offsets), names)
 
 
 def _event_metadata(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventMetadata:
@@ -172,7 +174,7 @@ _Entry = TypeVar("_Entry", bound="Message")
 
 
 def _parsed(
-    message_type: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
+    message_type: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged_offsets: list[int]
 ) -> Iterator[_Entry]:
     """Parses the messages in ascending file ranges."""
     from google.protobuf.message import DecodeError
@@ -181,7 +183,7 @@ def _parsed(
         try:
             entry = message_type.FromString(data)
         except DecodeError:
-            damaged.append(offset)
+            damaged_offsets.append(offset)
         else:
             yield entry
 

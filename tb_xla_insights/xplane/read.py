@@ -250,8 +250,8 @@ class _Reader:
         try:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in ranges_by_field.items():
-                    chosen = np.flatnonzero((number == field_number) & (length >= 0))
-                    ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist(), strict=True))
+                    indices = np.flatnonzero((number == field_number) & (length >= 0))
+                    ranges.extend(zip(value[indices].tolist(), length[indices].tolist(), strict=True))
         except WireError as error:
             # Only in a message that extends to the end of the file can that end cut a field.
             cut = cut_field(self.source, error.offset) if end == self.source.size else None
@@ -307,17 +307,18 @@ class _Reader:
         names: dict[int, str] = {}
         event_metadata: list[EventMetadata] = []
         stats: dict[str, StatValue] = {}
-        damaged: list[int] = []
+        damaged_offsets: list[int] = []
         try:
-            names = read_stat_names(self.source, ranges[5], damaged)
-            event_metadata = read_event_metadata(self.source, ranges[4], names, damaged, max_read_bytes)
-            stats = read_plane_stats(self.source, ranges[6], names, damaged)
+            names = read_stat_names(self.source, ranges[5], damaged_offsets)
+            event_metadata = read_event_metadata(
+                self.source, ranges[4], names, damaged_offsets, max_read_bytes
+            )
+            stats = read_plane_stats(self.source, ranges[6], names, damaged_offsets)
         except WireError as error:
             self._add_damage(error.offset, location, is_file_end=error.is_file_end)
-        if damaged:
-            loss = (
-                "1 name or stat there is" if len(damaged) == 1 else f"{len(damaged)} names or stats there are"
-            )
-            text = f"Byte {min(damaged)}{location} is invalid: {loss} lost; copy the file again, or capture again."
+        if damaged_offsets:
+            count, first = len(damaged_offsets), min(damaged_offsets)
+            loss = "1 name or stat there is" if count == 1 else f"{count} names or stats there are"
+            text = f"Byte {first}{location} is invalid: {loss} lost; copy the file again, or capture again."
             self._add_warning("corrupt_file", text)
         return names, event_metadata, stats
