@@ -3,7 +3,7 @@
 import { difference, MISSING, ratio } from '../lib/format.js';
 
 /**
- * B − A of the rounded times beside it, so that the three add up.
+ * B − A of the times as a table prints them, so that the three add up.
  * @param {number|null} a_ps
  * @param {number|null} b_ps
  * @param {import('../lib/format.js').Unit} unit

@@ -10,8 +10,8 @@ import { UNITS } from '../lib/format.js';
  * the column of the table that `column` names. Otherwise all columns after the first one contain speed-ups.
  * @param {string} text
  * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compareSessions returns their
- *   median steps, ps
- * @returns {Promise<PairsTable>} rejects with an `Error` that names the line that cannot be read
+ *   median steps, ps, 0 without steps
+ * @returns {Promise<PairsTable>} rejects with an `Error` that says which line cannot be read, or that there is no pair
  */
 export async function readPairs(text, compareSessions) {
   const lines = readCsv(text.replace(/^\ufeff/, '')).filter(({ cells }) => cells.some(Boolean));
@@ -59,6 +59,12 @@ export async function readPairs(text, compareSessions) {
       const comparison = sessions.length
         ? await compareSessions(sessions[0], sessions.at(-1) ?? '')
         : { times, verdict: null };
+      const stepless = [cells[a], cells[b]].find((_, index) => Number.isNaN(times[index]) && !comparison.times[index]);
+      if (stepless !== undefined) {
+        throw new Error(
+          `Line ${line} of the pairs: ${stepless} has no steps to take a time from; give a step time in ms instead.`,
+        );
+      }
       const [first, second] = times.map((value, index) => (Number.isNaN(value) ? comparison.times[index] : value));
       add(
         cells[column] ?? 'speed-up',
@@ -103,7 +109,7 @@ function readCsv(text) {
       );
     }
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
-    line += match.split('\n').length - 1;
+    line += match.split(/\r\n|[\r\n]/).length - 1;
     if (end !== ',') {
       rows.push({ line: end ? line - 1 : line, cells });
       cells = [];

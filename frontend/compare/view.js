@@ -228,7 +228,7 @@ export function compareView(app) {
         { class: 'side' },
         card(
           'One step, same axis',
-          { note: 'of each session the step of median length, from its start; one device' },
+          { note: 'the step of median length of each session, from its start; one device' },
           stepStrip(
             [
               ['A', step.a],

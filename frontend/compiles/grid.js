@@ -118,8 +118,8 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       /** Compilations that the capture cuts took longer than recorded. */
       const plus = compiled.some(({ cut }) => cut) ? '+' : '';
       const compiledSteps = column.filter((step) => cells.has(`${graph.graph}\n${step}`));
-      const stepText = column[0] < 0 ? 'no step' : `step ${stepName(column)}${onHosts(compiledSteps)}`;
-      const title = `${graph.graph} compiled in ${stepText}: ${timeText(ps)}${plus}`;
+      const place = column[0] < 0 ? 'outside of steps' : `in step ${stepName(column)}${onHosts(compiledSteps)}`;
+      const title = `${graph.graph} compiled ${place}: ${timeText(ps)}${plus}`;
       return h(
         'td',
         { class: 'compiled' },
@@ -196,9 +196,9 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     );
     const notes = [
       sortedGraphs.length > shownGraphs &&
-        `${count(shownGraphs)} of ${count(sortedGraphs.length)} graphs, those that compiled first. `,
+        `${count(shownGraphs)} of ${count(sortedGraphs.length)} graphs; those with compilations take precedence. `,
       allColumns.length > columns.length &&
-        `${count(columns.length)} of ${count(allColumns.length)} steps, those with compilations first. `,
+        `${count(columns.length)} of ${count(allColumns.length)} steps; those with compilations take precedence. `,
     ];
     fill(
       note,

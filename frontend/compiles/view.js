@@ -40,9 +40,9 @@ const MAX_LISTED_GRAPHS = 8;
 export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
   const whyPlace = h('div', null);
-  /** The session's document; `filtered` has only the chosen hosts and devices. @type {Compiles} */
-  let answer;
   /** @type {Compiles} */
+  let answer;
+  /** The answer with the compilations on the chosen hosts only. @type {Compiles} */
   let filtered;
   /** @type {import('../lib/types').Device[]} */
   let sessionDevices = [];
@@ -150,7 +150,15 @@ export function compilesView(app) {
             },
             h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill compile-table' : 'fill' }, rows.element),
           )
-        : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')),
+        : card(
+            'Compilations',
+            {},
+            h(
+              'p',
+              { 'data-testid': 'compile-list' },
+              `No compilation ${answer.compiles.length ? 'on the chosen hosts' : 'in this capture'}.`,
+            ),
+          ),
       whyPlace,
       metricsCard(answer.metrics),
     );

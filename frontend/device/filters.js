@@ -1,5 +1,6 @@
 /** The Device view's filters: device, step and category, with the peaks that ops are compared with. */
 
+import { coreCountText } from '../lib/cards.js';
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
@@ -41,7 +42,7 @@ export function neighbourKey(keys, dd, by) {
 }
 
 /**
- * The choices of devices: all, then each host and its cores.
+ * The choices of devices: all, then each host and its cores. A host stands for the sum of all its cores, listed or not.
  * @param {Ready} session
  * @param {string} chosen the current choice, which is always listed
  * @param {Device[]} devices to list
@@ -51,15 +52,20 @@ export function deviceChoices(session, chosen, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const hasHosts = shorts.length > 1;
   const deviceSet = new Set(devices);
-  const choices = [...devicesByKey(session)].filter(([key, device]) => deviceSet.has(device) || key === chosen);
+  const devicesOfHost = groupBy(session.devices, (/** @type {Device} */ { host }) => host);
+  const coresText = (/** @type {number} */ host) =>
+    coreCountText(devicesOfHost.get(session.session.hosts[host].name)?.length ?? 0);
+  const choices = [...devicesByKey(session)].filter(
+    ([key, device]) => deviceSet.has(device) || key === chosen || key.split('.')[0] === chosen,
+  );
   const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
     ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || chosen === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostDevices]) => [
-      ...(hasHosts && hostDevices.length > 1
-        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(hostDevices.length)} cores`])]
+      ...((hasHosts && hostDevices.length > 1) || chosen === String(host)
+        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${coresText(host)}`])]
         : []),
       ...hostDevices.map(
         ([key, { name }]) => /** @type {Choice} */ ([key, hasHosts ? `${name} · ${shorts[host]}` : name]),

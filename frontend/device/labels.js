@@ -6,7 +6,8 @@ import { BOTTOM, LEFT, RIGHT, TOP } from './layout.js';
 /** @typedef {import('./types').Dot} Dot */
 /** @typedef {{x: number, y: number, w: number, h: number}} Box */
 /**
- * A label: its box, and whether a line leads to it, as is needed if another dot is nearer.
+ * A label: its box, and whether a line connects it with its dot, as is needed if it is not beside the dot, or nearer to
+ * another one.
  * @typedef {{dot: Dot, box: Box, hasLine: boolean}} Label
  */
 
@@ -17,7 +18,7 @@ const MARGIN = 4;
 const OVERLAP_COST = 4;
 const CROSSING_COST = 40;
 const OMISSION_COST = 200;
-/** Area of overlap that each px into a dot counts as, px². */
+/** A label that reaches into a dot costs as much as an overlap of this area for each px, px². */
 const INTRUSION_AREA = 10;
 /** Each pass improves the positions of the one before. */
 const PASSES = 2;
@@ -76,7 +77,7 @@ function lineCrosses(label, { dot, box, hasLine }) {
  * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that fit nowhere are
  * left out, unless they are required.
  * @param {Dot[]} labelled in order of importance
- * @param {Dot[]} dots
+ * @param {Dot[]} dots all
  * @param {(dot: Dot) => number} widthOf px
  * @param {number} width
  * @param {number} height
@@ -85,7 +86,10 @@ function lineCrosses(label, { dot, box, hasLine }) {
  * @returns {Label[]}
  */
 export function placeLabels(labelled, dots, widthOf, width, height, occupied, isRequired = () => false) {
-  /** The position of a label with the lowest cost. @param {Dot} dot @param {Label[]} labels already placed */
+  /**
+   * The position of a label with the lowest cost; null if none is inside the picture.
+   * @param {Dot} dot @param {Label[]} labels already placed
+   */
   function bestPlacement(dot, labels) {
     const w = widthOf(dot);
     /** @type {{cost: number, label: Label}|null} */

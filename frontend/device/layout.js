@@ -13,7 +13,7 @@ export const TOP = 16;
 export const BOTTOM = 30;
 
 /** Radius of the dot of an op of 1 ms. */
-const RADIUS_OF_MS_PX = 4.6;
+const RADIUS_OF_1_MS_PX = 4.6;
 const MIN_RADIUS_PX = 2.5;
 /** Limits of the largest dot's radius: dots stay visible for steps of microseconds and of seconds. */
 const LARGEST_RADIUS_PX = [10, 22];
@@ -39,13 +39,13 @@ export const drawableOps = (rows) =>
   );
 
 /**
- * The axes: whole decades around the drawn ops and the roof.
+ * The axes: whole decades around the drawn ops and the roof. If the roof is known, the y axis ends a little above it.
  * @param {OpRow[]} rows @param {Roof} roof @returns {Axes}
  */
 export function axesOf(rows, { flops, bytes }) {
   const drawable = drawableOps(rows);
-  const totalPs = total(drawable, 'ps');
-  const significant = drawable.filter(({ ps }) => ps >= MIN_TIME_SHARE * totalPs);
+  const total_ps = total(drawable, 'ps');
+  const significant = drawable.filter(({ ps }) => ps >= MIN_TIME_SHARE * total_ps);
   /** Exponents of whole decades around the values. @param {number[]} values @returns {[number, number]} */
   function decades(values) {
     if (!values.length) return [0, MIN_DECADES];
@@ -75,7 +75,7 @@ export function scales({ x, y }, width, height) {
 }
 
 /**
- * The dots, the largest first; areas are proportional to own time.
+ * The dots, the largest first; areas are proportional to own time. Ops beyond the axes have dots at their ends.
  * @param {OpRow[]} rows
  * @param {Axes} axes
  * @param {number} width
@@ -85,16 +85,16 @@ export function scales({ x, y }, width, height) {
 export function dotsOf(rows, axes, width, height) {
   const { x, y } = scales(axes, width, height);
   const sorted = [...drawableOps(rows)].sort((a, b) => b.ps - a.ps);
-  const largest = RADIUS_OF_MS_PX * Math.sqrt((sorted[0]?.ps ?? 0) / 1e9);
+  const largest = RADIUS_OF_1_MS_PX * Math.sqrt((sorted[0]?.ps ?? 0) / 1e9);
   const factor = largest ? clamp(largest, LARGEST_RADIUS_PX[0], LARGEST_RADIUS_PX[1]) / largest : 1;
   return sorted.map((row) => ({
-    row, r: Math.max(MIN_RADIUS_PX, factor * RADIUS_OF_MS_PX * Math.sqrt(row.ps / 1e9)),
+    row, r: Math.max(MIN_RADIUS_PX, factor * RADIUS_OF_1_MS_PX * Math.sqrt(row.ps / 1e9)),
     x: clamp(x(row.intensity ?? 1), LEFT, width - RIGHT), y: clamp(y(row.flops_per_s ?? 1), TOP, height - BOTTOM),
   }));
 }
 
 /**
- * The dot under the pointer; of several the smallest, which is drawn on top.
+ * The dot under the pointer; of several the smallest, which is drawn on top; null if there is none.
  * @param {Dot[]} dots the largest first
  * @param {number} x
  * @param {number} y
@@ -103,9 +103,9 @@ export const dotAt = (dots, x, y) =>
   [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, MIN_RADIUS_PX * 2) + 1) ?? null;
 
 /** Formats a power of ten: `0.1`, `10`, `1 000`, and `10⁶` for large and small ones. @param {number} power */
-export const decade = (power) =>
+export const decadeText = (power) =>
   power < -3 || power > 5
-    ? `10${[...String(power)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}`
+    ? `10${[...String(power)].map((digit) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(digit)]).join('')}`
     : Number(`1e${power}`)
         .toFixed(Math.max(0, -power))
         .replace(/(\d)(?=(\d{3})+$)/g, '$1\u202f');

@@ -2,7 +2,7 @@
 
 import { digits, timeText } from '../lib/format.js';
 import { lineEnd, placeLabels } from './labels.js';
-import { BOTTOM, LEFT, RIGHT, TOP, decade, scales } from './layout.js';
+import { BOTTOM, LEFT, RIGHT, TOP, decadeText, scales } from './layout.js';
 import { roundPeak } from './rows.js';
 import { minimum } from '../lib/totals.js';
 
@@ -87,13 +87,13 @@ export function paintRoofline(
     for (let power = axes.x[0]; power <= axes.x[1]; power += 1) {
       const lineX = Math.round(x(10 ** power)) + 0.5;
       line(palette.line, 1, [], [[lineX, TOP], [lineX, bottom]]);
-      const text = decade(power);
+      const text = decadeText(power);
       write(palette.ink2, text, Math.min(lineX - textWidth(text) / 2, width - textWidth(text) - 2), bottom + 10);
     }
     for (let power = axes.y[0]; power <= axes.y[1]; power += 1) {
       const lineY = Math.round(y(1e12 * 10 ** power)) + 0.5;
       line(palette.line, 1, [], [[LEFT, lineY], [right, lineY]]);
-      const text = decade(power);
+      const text = decadeText(power);
       write(palette.ink2, text, LEFT - 6 - textWidth(text), lineY);
     }
     write(palette.ink3, 'TFLOP/s', 2, 6);
@@ -142,7 +142,9 @@ export function paintRoofline(
     if (Math.hypot(corner[0] - low[0], corner[1] - low[1]) > textWidth(memory) * 1.6) {
       const position = freestPosition(low, corner, textWidth(memory) / 2);
       writeAlong(memory, low, corner, position, angle, -9, palette.ink);
-      writeAlong('50 % of it', low, corner, position, angle, 9 + (y(1) - y(2)) * Math.cos(angle), palette.ink3);
+      const secondOffset = 9 + (y(SECOND_ROOF_SHARE) - y(1)) * Math.cos(angle);
+      const second = `${SECOND_ROOF_SHARE * 100} % of the roof`;
+      writeAlong(second, low, corner, position, angle, secondOffset, palette.ink3);
     }
     const [text, labelY] = [ridgeText(intensity), bottom - 11];
     const plateWidth = textWidth(text) + 8;

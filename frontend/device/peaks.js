@@ -13,12 +13,34 @@ const peakText = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
 export const precisionOf = ({ source, devices: [first] }) =>
   source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
 
+/**
+ * Why there is no roof, as a clause: which peaks are not known; empty if both are known.
+ * @param {DeviceAnswer['peaks']} peaks
+ */
+export function missingPeaksText(peaks) {
+  const { flops_per_s: flops, bytes_per_s: bytes, devices } = peaks;
+  if (flops !== null && bytes !== null) return '';
+  if (havePeaksApart(peaks)) return 'the devices have different peaks';
+  const owner = devices.length > 1 ? 'these devices' : 'this device';
+  if (flops === null && bytes === null) return `the peaks of ${owner} are not known`;
+  return `the ${flops === null ? 'peak FLOP/s' : 'HBM bandwidth'} of ${owner} is not known`;
+}
+
+/**
+ * Whether a peak is missing because the devices do not have the same one.
+ * @param {DeviceAnswer['peaks']} peaks
+ */
+const havePeaksApart = ({ flops_per_s: flops, bytes_per_s: bytes, devices }) =>
+  devices.length > 1 &&
+  devices.some((device) =>
+    (flops === null && device.flops_per_s !== null) || (bytes === null && device.bytes_per_s !== null));
+
 /** `roof: 918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture (TPU v6 Lite)` @param {DeviceAnswer['peaks']} peaks */
 export function peaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, source, devices } = peaks;
   const kinds = [...new Set(devices.map(({ kind }) => kind))].join(', ');
   if (flops === null && bytes === null) {
-    return devices.length > 1
+    return havePeaksApart(peaks)
       ? `roof: devices with different peaks (${kinds})`
       : `roof: not known${kinds ? ` for ${kinds}` : ''}`;
   }

@@ -3,12 +3,11 @@
 import { button, h } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { drawableOps } from './layout.js';
+import { missingPeaksText } from './peaks.js';
 import { toneChip } from './tree.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
-
-const MAX_LEGEND_ANNOTATIONS = 7;
 
 /**
  * @param {DeviceAnswer} document
@@ -20,7 +19,7 @@ const MAX_LEGEND_ANNOTATIONS = 7;
  */
 export function roofCard(document, rows, tones, names, picture, setPeaks) {
   const drawable = drawableOps(rows);
-  const withoutRoof = document.peaks.flops_per_s === null;
+  const reasonForNoRoof = missingPeaksText(document.peaks);
   return card(
     'Against the roof',
     {
@@ -31,11 +30,11 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
     drawable.length
       ? [
           picture,
-          withoutRoof &&
+          reasonForNoRoof &&
             h(
               'p',
               { class: 'small secondary' },
-              'The peaks of this device are not known: no roof is drawn. ',
+              `No roof is drawn: ${reasonForNoRoof}. `,
               button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
             ),
         ]
@@ -46,7 +45,7 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
 /** @param {OpRow[]} rows @param {Map<string, number>} tones @param {Map<string, string>} names */
 function legendEntries(rows, tones, names) {
   const drawnPaths = new Set(rows.map(({ path }) => path));
-  const paths = [...tones.keys()].filter((path) => drawnPaths.has(path)).slice(0, MAX_LEGEND_ANNOTATIONS);
+  const paths = [...tones.keys()].filter((path) => drawnPaths.has(path));
   const untoned = rows.some(({ path }) => path !== null && !tones.has(path));
   return [
     ...paths.map((path) => h('span', { title: path }, toneChip(path, tones), names.get(path) ?? path)),
@@ -59,11 +58,11 @@ function legendEntries(rows, tones, names) {
 function reasonForNoPicture({ chosen }, rows) {
   const hasFlops = rows.some(({ flops }) => flops);
   const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-  if (!hasFlops && !hasBytes) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
+  const isWhole = chosen.category === null;
+  const subject = isWhole ? 'The capture has' : 'These ops have';
+  if (!hasFlops && !hasBytes) return `${subject} no FLOP or byte counts${isWhole ? ' (GPU, or an old libtpu)' : ''}.`;
   if (!hasBytes) {
-    return 'The capture has no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in its programs.';
+    return `${subject} no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in the programs.`;
   }
-  return hasFlops
-    ? 'None of these ops has both FLOPs and HBM traffic.'
-    : `${chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`;
+  return hasFlops ? 'None of these ops has both FLOPs and HBM traffic.' : `${subject} no FLOP counts.`;
 }

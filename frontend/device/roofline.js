@@ -18,10 +18,10 @@ import { paintRoofline } from './paint.js';
  * @property {(row: OpRow) => boolean} passes whether an op passes the filters
  * @property {import('./layout.js').Roof} roof
  * @property {string} precision
- * @property {Map<string, number>} tones by path @property {string} selectedId of an op
+ * @property {Map<string, number>} tones by path @property {string} selectedId of an op; empty for none
  */
 
-/** Describes an op, for the tooltip and for screen readers. @param {OpRow} row */
+/** Texts that describe an op, its name first, for the tooltip and for screen readers. @param {OpRow} row */
 export const opTexts = (row) => [
   row.op,
   timeText(row.ps),
@@ -29,7 +29,7 @@ export const opTexts = (row) => [
   ...(row.flops_share === null ? [] : [`${share(row.flops_share)} of peak FLOP/s`]),
   ...(row.bytes_share === null ? [] : [`${share(row.bytes_share)} of HBM bandwidth`]),
   ...(row.intensity === null ? [] : [`${digits(row.intensity, 1)} FLOP/byte`]),
-  `bound by ${BOUND_WORDS[row.bound_by]}`,
+  `bound by: ${BOUND_WORDS[row.bound_by]}`,
 ];
 
 /**
@@ -93,7 +93,7 @@ export function createRoofline(on) {
       },
     });
   }
-  const request = oncePerFrame(draw);
+  const requestDraw = oncePerFrame(draw);
 
   /** @param {MouseEvent} event */
   function dotUnder(event) {
@@ -107,7 +107,7 @@ export function createRoofline(on) {
     if (id === highlightedId) return;
     highlightedId = id;
     on.highlight(dot?.row ?? null);
-    request();
+    requestDraw();
   }
 
   element.addEventListener('click', (event) => {
@@ -153,33 +153,33 @@ export function createRoofline(on) {
     },
     l: () => {
       hasAllLabels = !hasAllLabels;
-      request();
+      requestDraw();
     },
   });
-  new ResizeObserver(request).observe(element);
+  new ResizeObserver(requestDraw).observe(element);
 
   return {
     element: h('div', { class: 'roofline-place' }, element, tooltip),
     /** @param {RooflineInput} next */
     set(next) {
       input = next;
-      request();
+      requestDraw();
     },
     /** @param {boolean} visible */
     show(visible) {
       isVisible = visible;
       tooltip.classList.add('hidden');
-      request();
+      requestDraw();
     },
     /** Highlights an op from its row. @param {string} id */
     highlight(id) {
       if (id === highlightedId) return;
       highlightedId = id;
-      request();
+      requestDraw();
     },
     recolor() {
       palette = readPalette();
-      request();
+      requestDraw();
     },
   };
 }

@@ -47,29 +47,31 @@ export function opRows(document) {
   const divideBy = divisor(document);
   /** @type {Map<string, number>} */
   const occurrences = new Map();
-  return ops.op.map((op, at) => {
+  return ops.op.map((op, index) => {
     const occurrence = (occurrences.get(op) ?? 0) + 1;
     occurrences.set(op, occurrence);
-    const [flops, bytes, run] = [ops.flops[at], ops.hbm_bytes[at], ops.run[at]];
+    const [flops, bytes, run] = [ops.flops[index], ops.hbm_bytes[index], ops.run[index]];
     return {
       id: occurrence > 1 ? `${op}~${occurrence}` : op,
       op,
-      program: programs[ops.program[at]],
-      category: categories[ops.category[at]],
-      path: paths[ops.path[at]] ?? null,
-      shape: ops.shape[at] ?? '',
-      source: sources[ops.source[at]] ?? '',
-      kind: ops.kind[at],
-      executions: ops.executions[at] / divideBy,
-      ps: ops.self_ps[at] / divideBy,
-      flops,
-      hbm_bytes: bytes,
-      flops_share: ops.flops_share[at],
-      bytes_share: ops.bytes_share[at],
-      bound_by: ops.bound_by[at],
-      intensity: flops === null || !bytes || ops.kind[at] !== 'work' ? null : flops / bytes,
+      program: programs[ops.program[index]],
+      category: categories[ops.category[index]],
+      path: paths[ops.path[index]] ?? null,
+      shape: ops.shape[index] ?? '',
+      source: sources[ops.source[index]] ?? '',
+      kind: ops.kind[index],
+      executions: ops.executions[index] / divideBy,
+      ps: ops.self_ps[index] / divideBy,
+      flops: flops === null ? null : flops / divideBy,
+      hbm_bytes: bytes === null ? null : bytes / divideBy,
+      flops_share: ops.flops_share[index],
+      bytes_share: ops.bytes_share[index],
+      bound_by: ops.bound_by[index],
+      intensity: flops === null || !bytes || ops.kind[index] !== 'work' ? null : flops / bytes,
       flops_per_s:
-        flops === null || !ops.self_ps[at] || ops.kind[at] !== 'work' ? null : flops / (ops.self_ps[at] * 1e-12),
+        flops === null || !ops.self_ps[index] || ops.kind[index] !== 'work'
+          ? null
+          : flops / (ops.self_ps[index] * 1e-12),
       run: run && { row: rows[run[0]], start_ps: run[1], depth: run[2], duration_ps: run[3] },
     };
   });
@@ -102,17 +104,17 @@ export function treeRows(document) {
   const divideBy = divisor(document);
   /** Indices of the annotations directly inside each path. @type {Map<string, number[]>} */
   const nestedIn = new Map();
-  const annotations = new Set(tree.path.map((at) => paths[at]));
-  tree.path.forEach((pathIndex, at) => {
+  const annotations = new Set(tree.path.map((pathIndex) => paths[pathIndex]));
+  tree.path.forEach((pathIndex, index) => {
     if (pathIndex < 0) return;
     const outer = outerPath(paths[pathIndex]);
     const parent = annotations.has(outer) ? outer : '';
-    nestedIn.set(parent, [...nestedIn.get(parent) ?? [], at]);
+    nestedIn.set(parent, [...nestedIn.get(parent) ?? [], index]);
   });
-  /** @param {number} at index in the document @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
-  function row(at, depth, ownTime) {
-    const path = paths[tree.path[at]] ?? null;
-    const [first, last] = [tree.first_ps[at], tree.last_ps[at]];
+  /** @param {number} index in the document @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
+  function row(index, depth, ownTime) {
+    const path = paths[tree.path[index]] ?? null;
+    const [first, last] = [tree.first_ps[index], tree.last_ps[index]];
     const key = path === null ? OWN_TIME_SUFFIX : ownTime ? path + OWN_TIME_SUFFIX : path;
     const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
     return {
@@ -122,21 +124,21 @@ export function treeRows(document) {
       depth,
       isOwnTime: ownTime || path === null,
       hasNested: !ownTime && path !== null && nestedIn.has(path),
-      ps: (ownTime ? tree.own_ps : tree.self_ps)[at] / divideBy,
-      flops_share: (ownTime ? tree.own_flops_share : tree.flops_share)[at],
-      bytes_share: (ownTime ? tree.own_bytes_share : tree.bytes_share)[at],
-      bound_by: (ownTime ? tree.own_bound_by : tree.bound_by)[at],
+      ps: (ownTime ? tree.own_ps : tree.self_ps)[index] / divideBy,
+      flops_share: (ownTime ? tree.own_flops_share : tree.flops_share)[index],
+      bytes_share: (ownTime ? tree.own_bytes_share : tree.bytes_share)[index],
+      bound_by: (ownTime ? tree.own_bound_by : tree.bound_by)[index],
       interval: ownTime || first === null || last === null ? null : [first, last],
     };
   }
   /** @param {string} outer @param {number} depth @returns {TreeRow[]} */
   function nestedRows(outer, depth) {
-    return (nestedIn.get(outer) ?? []).flatMap((at) => {
-      const path = paths[tree.path[at]];
+    return (nestedIn.get(outer) ?? []).flatMap((index) => {
+      const path = paths[tree.path[index]];
       return [
-        row(at, depth, false),
+        row(index, depth, false),
         ...nestedRows(path, depth + 1),
-        ...(nestedIn.has(path) && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
+        ...(nestedIn.has(path) && tree.own_ps[index] ? [row(index, depth + 1, true)] : []),
       ];
     });
   }
@@ -159,26 +161,29 @@ export function isInRow(path, key) {
 /**
  * Printed times and shares: those of leaves are rounded to add up, other rows are sums of their leaves.
  * @param {TreeRow[]} rows
- * @returns {Map<TreeRow, {thousandths: number, share: number}>} times in thousandths of the unit
+ * @returns {Map<TreeRow, {thousandths: number, share: number}>} times in thousandths of the unit that fits their sum
  */
 export function roundTree(rows) {
   const leaves = rows.filter(({ hasNested }) => !hasNested);
   const { times, shares } = roundTimesAndShares(leaves.map(({ ps }) => ps));
   return new Map(rows.map((row) => {
-    const leafIndices = leaves.flatMap((leaf, at) =>
-      leaf === row || (row.hasNested && isInRow(leaf.path, row.path ?? '')) ? [at] : [],
+    const leafIndices = leaves.flatMap((leaf, index) =>
+      leaf === row || (row.hasNested && isInRow(leaf.path, row.path ?? '')) ? [index] : [],
     );
     return [
       row,
       {
-        thousandths: total(leafIndices, (/** @type {number} */ at) => times[at]),
-        share: Math.round(total(leafIndices, (/** @type {number} */ at) => shares[at]) * 1000) / 1000,
+        thousandths: total(leafIndices, (/** @type {number} */ index) => times[index]),
+        share: Math.round(total(leafIndices, (/** @type {number} */ index) => shares[index]) * 1000) / 1000,
       },
     ];
   }));
 }
 
-/** Times in thousandths of their sum's unit, and their shares; both add up. @param {number[]} times ps */
+/**
+ * The unit that fits the sum of times, the times in thousandths of it, and their shares. Times and shares add up.
+ * @param {number[]} times ps
+ */
 export function roundTimesAndShares(times) {
   const unit = unitFor(total(times, Number));
   return { unit, times: roundParts(times, unit.ps / 1000), shares: roundShares(times) };

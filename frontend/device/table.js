@@ -15,11 +15,11 @@ import { boundCell, toneChip } from './tree.js';
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./rows.js').Filter} Filter */
 
-/** Ops that are listed at first. */
+/** Number of ops listed at first. */
 const MAX_LISTED = 12;
 const MAX_NAME_LETTERS = 36;
 
-/** Formats a mean number of executions, without decimals if whole. @param {number} value */
+/** Formats a mean number of executions, without decimals if it is whole. @param {number} value */
 const executionsText = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) / 1e6) ? 0 : 1);
 
 /** The last two parts of a path, with the line. @param {string} source */
@@ -30,18 +30,18 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
  * @param {OpRow[]} rows ops that the server lists singly
  * @param {RestRow[]} rest sums of all other ops
  * @param {OpRow[]} passing rows that pass the filters
- * @param {object} on
- * @param {Filter} on.filter
- * @param {boolean} on.isExpanded whether all ops are listed
- * @param {() => void} on.toggle
- * @param {string} on.selectedId of an op
- * @param {Map<string, number>} on.tones
- * @param {Map<string, string>} on.names short names of annotations by path
- * @param {(row: OpRow) => void} on.select
- * @param {(row: OpRow) => void} on.open
- * @param {(source: string) => void} on.copy
- * @param {(row: OpRow|null) => void} on.highlight
- * @param {{sort?: string, onSort: (order: string) => void}} on.order
+ * @param {object} options
+ * @param {Filter} options.filter
+ * @param {boolean} options.isExpanded whether all ops are listed
+ * @param {() => void} options.toggle
+ * @param {string} options.selectedId of an op
+ * @param {Map<string, number>} options.tones
+ * @param {Map<string, string>} options.names short names of annotations by path
+ * @param {(row: OpRow) => void} options.select
+ * @param {(row: OpRow) => void} options.open
+ * @param {(source: string) => void} options.copy
+ * @param {(row: OpRow|null) => void} options.highlight
+ * @param {{sort?: string, onSort: (order: string) => void}} options.order
  */
 export function opsTable(
   document,

@@ -267,9 +267,9 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
         flops_known_ps > 0 &&
         flops_unknown_ps > 0 &&
         [
-          `${subject} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)}). ` +
-          `${isPlural ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
-          `${hasDots ? `, and ${isPlural ? 'are' : 'is'} not in the picture` : ''}. `,
+          `${subject} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)})` +
+          `${hasDots ? `, ${isPlural ? 'are' : 'is'} not in the picture,` : ''} and ` +
+          `${isPlural ? 'count' : 'counts'} as 0, so MFU is a lower bound. `,
           hasCustomCalls && [
             button('How to add one', toggle, {
               class: 'link',

@@ -5,8 +5,9 @@ import type { BoundBy, OpKind } from "../lib/routes";
 type Shares = { flops_share: number | null; bytes_share: number | null; bound_by: BoundBy };
 
 /**
- * An op in one annotation. `id`: its key in links; `path`: null without an annotation; `ps`: own time of a core, in a step
- * unless the whole session is shown; `intensity`: FLOP per byte.
+ * An op in one annotation. `id`: its key in links; `path`: null without an annotation; `ps`: own time; `intensity`: FLOP per
+ * byte; `run`: its longest run, null if its host is not in memory. `executions`, `ps`, `flops` and `hbm_bytes` are means per
+ * core, and per step unless the whole session is shown.
  */
 export interface OpRow extends Shares {
   id: string; op: string; program: string; category: string; path: string | null; shape: string; source: string; kind: OpKind;

@@ -3,6 +3,7 @@
 import { h } from '../lib/dom.js';
 import { cutMiddle, headlineTime, MISSING, plural, share, timeText } from '../lib/format.js';
 import { groupBy, total } from '../lib/totals.js';
+import { missingPeaksText } from './peaks.js';
 import { divisor, isInRow, isNearRoof, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -25,17 +26,22 @@ const BOUND_TEXTS = {
 /** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
 const bold = (text) => [text];
 
-/** An annotation with this share of the time says little: its largest part with `MIN_PART_SHARE` is named instead. */
-const NEARLY_ALL = 0.9;
-const MIN_PART_SHARE = 0.1;
+/** An annotation with this share of the time says little: the longest row of the tree without nested rows is named. */
+const NEARLY_ALL_SHARE = 0.9;
+/** Minimum share of the time of such a row, and of an op that is named beside an annotation. */
+const MIN_NAMED_SHARE = 0.1;
 /** Minimum share of work with known rates for a statement about all work. */
 const MIN_KNOWN_SHARE = 0.5;
 const MAX_NAME_LETTERS = 60;
 
+/** `op time`, `time in loop fusion` @param {DeviceAnswer} document */
+const timeName = ({ chosen: { category } }) => (category === null ? 'op time' : `time in ${category}`);
+
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceAnswer} document */
-const wholeText = ({ chosen: { steps, category } }) =>
-  `${steps === 'all' ? 'the session' : steps === 'mean' ? 'a step' : 'the step'}’s ` +
-  `${category === null ? 'op time' : `time in ${category}`}`;
+const wholeText = (document) => {
+  const { steps } = document.chosen;
+  return `${steps === 'all' ? 'the session' : steps === 'mean' ? 'a step' : 'the step'}’s ${timeName(document)}`;
+};
 
 /** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function roofShareText({ flops_share, bytes_share }) {
@@ -47,26 +53,26 @@ function roofShareText({ flops_share, bytes_share }) {
 
 /** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
 function ratesText({ flops_share, bytes_share }) {
-  const parts = [
+  const rates = [
     ...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]),
     ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`]),
   ];
-  return parts.length ? ` at ${parts.join(' and ')}` : '';
+  return rates.length ? ` at ${rates.join(' and ')}` : '';
 }
 
 /**
  * The innermost annotation with half of the time, otherwise the largest outermost one. If it has nearly all of the
- * time, its largest part takes its place.
+ * time, the largest row without nested rows takes its place.
  * @param {TreeRow[]} tree
- * @param {number} totalPs
+ * @param {number} total_ps
  */
-function mainRow(tree, totalPs) {
+function mainRow(tree, total_ps) {
   const largest = (/** @type {(row: TreeRow) => boolean} */ filter) =>
     tree.filter(filter).sort((a, b) => b.ps - a.ps)[0];
   const row =
-    tree.filter(({ ps }) => 2 * ps >= totalPs).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
-  const part = largest(({ hasNested }) => !hasNested);
-  return row.ps >= NEARLY_ALL * totalPs && part.ps >= MIN_PART_SHARE * totalPs ? part : row;
+    tree.filter(({ ps }) => 2 * ps >= total_ps).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
+  const leaf = largest(({ hasNested }) => !hasNested);
+  return row.ps >= NEARLY_ALL_SHARE * total_ps && leaf.ps >= MIN_NAMED_SHARE * total_ps ? leaf : row;
 }
 
 /** @param {TreeRow} row @param {boolean} [startsSentence] */
@@ -85,7 +91,7 @@ const nameOf = (row, startsSentence = false) =>
  */
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
-  const totalPs = sums.self_ps / divisor(document);
+  const total_ps = sums.self_ps / divisor(document);
   if (!sums.op_count) {
     const { steps, category } = document.chosen;
     return [
@@ -99,29 +105,29 @@ export function verdictParts(document, tree, rows, rest) {
     total(
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
       'ps',
-    ) / totalPs;
+    ) / total_ps;
   for (const [bound, text] of /** @type {[BoundBy, string][]} */ ([
     ['wait', 'only waits for copies or other asynchronous ops'],
     ['link', 'is collectives and transfers'],
   ])) {
-    const [longest] = wholeOps(rows.filter(({ bound_by }) => bound_by === bound));
+    const [longest] = mergeOpRows(rows.filter(({ bound_by }) => bound_by === bound));
     if (shareOfBound(bound) > 0.5 && longest) {
       return [
         bold(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
-          ? [' The other ops run at ', bold(share(verdict.roof_share)), ' of the roof for their kind.']
+          ? [' The other ops run at ', bold(share(verdict.roof_share)), ' of the roofline.']
           : []),
       ];
     }
   }
   const rounded = roundTree(tree);
   /** The share that the tree prints. @param {TreeRow} row */
-  const shareOf = (row) => share(rounded.get(row)?.share || row.ps / totalPs);
-  const largest = mainRow(tree, totalPs);
+  const shareOf = (row) => share(rounded.get(row)?.share || row.ps / total_ps);
+  const largest = mainRow(tree, total_ps);
   // Without annotations the category is more informative.
   const isUnannotated =
-    largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
+    largest.path === null && largest.ps >= NEARLY_ALL_SHARE * total_ps && document.chosen.category === null;
   /** The main clause: what takes which share of the time. @type {(row: TreeRow) => (string|[string])[]} */
   const mainClause = (row) =>
     isUnannotated && row === largest
@@ -129,7 +135,7 @@ export function verdictParts(document, tree, rows, rest) {
           bold(`${document.categories[0]} ops`),
           ' take ',
           bold(share(document.category_ps[0] / sums.self_ps)),
-          ` of ${wholeText(document)}, ${row.ps < totalPs ? 'nearly all of ' : ''}which has no annotation`,
+          ` of ${wholeText(document)}, ${row.ps < total_ps ? 'nearly all of ' : ''}which has no annotation`,
         ]
       : [bold(nameOf(row, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
   const opSentence = (/** @type {OpRow} */ op) =>
@@ -138,7 +144,7 @@ export function verdictParts(document, tree, rows, rest) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
       return [...mainClause(largest), ' at ', bold(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
     }
-    const [op] = wholeOps(
+    const [op] = mergeOpRows(
       rows.filter(
         ({ path, category }) =>
           isInRow(path, largest.key) && (!isUnannotated || category === document.categories[0]),
@@ -146,33 +152,36 @@ export function verdictParts(document, tree, rows, rest) {
     );
     return [
       ...mainClause(largest),
-      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? opSentence(op) : ''} How near that is to the roof is unknown: ` +
-      `${unknownReason(document, rows)}.`,
+      `.${op && op.ps >= MIN_NAMED_SHARE * largest.ps ? opSentence(op) : ''} How near that is to the roofline is ` +
+      `unknown: ${unknownReason(document, rows)}.`,
     ];
   }
   const path = paths[verdict.path] ?? null;
   const farthest = tree.find((row) => !row.hasNested && row.path === path) ?? largest;
   const mostlyUnknown = knownShare < MIN_KNOWN_SHARE && (farthest !== largest || isNearRoof(document));
-  const unknownParts = mostlyUnknown
-    ? [...mainClause(largest), `. FLOPs and bytes are known for ${share(known_ps / sums.self_ps)} of that time`]
+  const knownSentence = mostlyUnknown
+    ? [
+        ...mainClause(largest),
+        `. FLOPs and bytes are known for ${share(known_ps / sums.self_ps)} of all ${timeName(document)}`,
+      ]
     : [];
   if (isNearRoof(document)) {
     return mostlyUnknown
-      ? [...unknownParts, '; those ops run at ', bold(share(verdict.roof_share)), ' of the roof for their kind.']
+      ? [...knownSentence, '; those ops run at ', bold(share(verdict.roof_share)), ' of the roofline.']
       : [
           'The ops run at ',
           bold(share(verdict.roof_share)),
-          ' of what their kind allows; ',
+          ' of the roofline; ',
           bold(nameOf(largest)),
-          `, ${BOUND_TEXTS[largest.bound_by]}, is ${shareOf(largest)} of ${wholeText(document)}.`,
+          `, ${BOUND_TEXTS[largest.bound_by]}, takes ${shareOf(largest)} of ${wholeText(document)}.`,
         ];
   }
   if (mostlyUnknown) {
     return [
-      ...unknownParts,
-      '; farthest from the roof is ',
+      ...knownSentence,
+      '; most time beyond the roofline is in ',
       bold(nameOf(farthest)),
-      `, ${shareOf(farthest)} of the time${ratesText(farthest)}.`,
+      `: ${shareOf(farthest)} of the ${timeName(document)}${ratesText(farthest).replace(' at', ', at')}.`,
     ];
   }
   const op = rows[verdict.op];
@@ -183,20 +192,24 @@ export function verdictParts(document, tree, rows, rest) {
 }
 
 /**
- * Joins the rows of each op: an op with several annotations has a row in each. Kernels without a program may be
- * different ops of one name. The op with most time is first.
+ * Merges the rows of each op, the op with most time first: an op with several annotations has a row in each. Rows
+ * without a program are not merged: they may be different kernels of one name.
  * @param {OpRow[]} rows
  */
-const wholeOps = (rows) =>
+const mergeOpRows = (rows) =>
   [...groupBy(rows, ({ id, op, program }) => (program ? `${op}\n${program}` : id)).values()]
-    .map((parts) => ({ ...parts[0], ps: total(parts, 'ps') }))
+    .map((rowsOfOp) => ({ ...rowsOfOp[0], ps: total(rowsOfOp, 'ps') }))
     .sort((a, b) => b.ps - a.ps);
 
-/** Why the distance to the roof is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
-function unknownReason({ peaks: { flops_per_s, bytes_per_s } }, rows) {
-  if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
-  if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
-  return rows.some(({ flops }) => flops) ? 'no op has both FLOPs and bytes' : 'the capture has no FLOP or byte counts';
+/** Why the distance to the roofline is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
+function unknownReason({ peaks, chosen: { category } }, rows) {
+  const hasFlops = rows.some(({ flops }) => flops);
+  return (
+    missingPeaksText(peaks) ||
+    (hasFlops
+      ? 'no op has both FLOPs and bytes'
+      : `${category === null ? 'the capture has' : 'these ops have'} no FLOP or byte counts`)
+  );
 }
 
 /**

@@ -1,9 +1,8 @@
 /** The Device view: what the device is busy with, and how efficiently. */
 
-import { fill, h, labelledSelect, refill } from '../lib/dom.js';
-import { card, noDeviceCard } from '../lib/cards.js';
+import { fill, h, refill } from '../lib/dom.js';
+import { noDeviceCard } from '../lib/cards.js';
 import { count, plural, UNITS } from '../lib/format.js';
-import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
@@ -11,10 +10,7 @@ import { shortPathNames } from '../lib/path-names.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
 import {
-  BOUND_WORDS,
-  CSV_HEADS,
   csvRows,
-  divisor,
   hasRates,
   isNearRoof,
   opRows,
@@ -26,6 +22,7 @@ import {
 } from './rows.js';
 import { devicesByKey, filterControls, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
+import { headingText, opsCard } from './ops-card.js';
 import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
 import { createRoofline, opTexts } from './roofline.js';
@@ -37,7 +34,6 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('../lib/routes').BoundBy} BoundBy */
 /** @typedef {import('../lib/types').Ready} Ready */
 
 const MAX_NAMED_HOSTS = 4;
@@ -79,7 +75,7 @@ export function deviceView(app) {
   let showsAdvice = false;
   /** The query of the drawn document. */
   let requestedQuery = '';
-  /** The pending request for all ops of a document. @type {{document: DeviceAnswer, done: Promise<void>}|null} */
+  /** The latest request for all ops of a document. @type {{document: DeviceAnswer, done: Promise<void>}|null} */
   let loading = null;
 
   const roofline = createRoofline({ select, open, highlight: highlightRow });
@@ -235,15 +231,11 @@ export function deviceView(app) {
     const focused = list.querySelector('tbody:focus-within') !== null;
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
-    const { op_count, executions } = answer.total;
-    const isMean = answer.chosen.steps === 'mean';
-    heading.textContent = `${plural(op_count, 'row')}${isMean ? ' of all steps' : ''}, ` +
-      `${count(Math.round(executions / divisor(answer)))} executions${isMean ? ' per step' : ''}` +
-      `${answer.cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
-    if (announce) app.live.announce(`${count(passing.length)} ops.`);
+    heading.textContent = headingText(answer);
+    if (announce) app.live.announce(`${plural(passing.length, 'row')}.`);
   }
 
-  /** Switches between all ops and those with most time. */
+  /** Lists all ops, or only those with most time. */
   async function toggleAllOps() {
     isExpanded = !isExpanded;
     if (isExpanded) await loadAllOps();
@@ -251,7 +243,7 @@ export function deviceView(app) {
     /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=op-more]'))?.focus();
   }
 
-  /** Loads the ops that the first answer has only as sums. */
+  /** Loads the ops that the first answer has only as sums; if that fails, reports the error and keeps the sums. */
   function loadAllOps() {
     if (!rest.length) return;
     if (loading?.document !== answer) loading = { document: answer, done: fetchAll(answer) };
@@ -268,6 +260,12 @@ export function deviceView(app) {
         app.reportError('ops', error);
       }
     }
+  }
+
+  /** All ops that pass the filters; null if those in `rest` cannot be loaded. */
+  async function csvItems() {
+    await loadAllOps();
+    return rest.length ? null : csvRows(rows.filter((row) => passes(row, filter())));
   }
 
   /** @param {DeviceAnswer} next */
@@ -294,7 +292,7 @@ export function deviceView(app) {
     if (answer.chosen.cores !== 'all' || shown.length >= hostCount) return '';
     const hostNames = shown.map((host) => session.session.hosts[host]?.name).slice(0, MAX_NAMED_HOSTS).join(', ');
     return `Covers ${count(shown.length)} of ${count(hostCount)} hosts, those that have been read: ${hostNames}` +
-      `${shown.length > MAX_NAMED_HOSTS ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
+      `${shown.length > MAX_NAMED_HOSTS ? ', …' : ''}. Choose others in the header, or the whole session as the step.`;
   }
 
   function draw() {
@@ -304,32 +302,16 @@ export function deviceView(app) {
     drawFilters();
     fill(verdict, verdictBlock(answer, tree, rows, rest, coverageText()));
     drawRoofCard();
-    const bounds = /** @type {BoundBy[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
-    const ops = card(
-      'Device work by op',
-      {
-        note: heading,
-        class: 'across ops-card',
-        right: [
-          h('span', { class: 'field' }, search, h('kbd', null, '/')),
-          labelledSelect(
-            'bound by',
-            [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))],
-            values.get('bound') ?? '',
-            (value) => {
-              setFilter('bound', value);
-              drawFiltered(true);
-            },
-            'filter-bound',
-          ),
-          exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
-            await loadAllOps();
-            return csvRows(rows.filter((row) => passes(row, filter())));
-          }),
-        ],
+    const ops = opsCard({ heading, search, list }, {
+      bounds: [...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))],
+      bound: values.get('bound'),
+      setBound(bound) {
+        setFilter('bound', bound);
+        drawFiltered(true);
       },
-      list,
-    );
+      fileName: `${session.session.name.replace(/\W+/g, '_')}_ops`,
+      csvItems,
+    });
     fill(element, filters, verdict, answer.total.op_count ? [treePlace, rooflinePlace, ops] : null);
     if (answer.total.op_count) drawFiltered();
     return /** @type {'ready'} */ ('ready');
@@ -374,13 +356,13 @@ export function deviceView(app) {
     app.live.announceNow(`${devices.get(next)?.name ?? ''}.`);
   }
 
-  /** Reloads if the link's query changed; otherwise only the filters did. */
+  /** Reloads if the link's query changed; otherwise redraws, as only filters or the selection did. */
   const followLink = data.whenDrawn(() => {
     if (JSON.stringify(query(session)) !== requestedQuery) data.reload();
     else draw();
   });
 
-  /** Clears the next filter or the selection; answers false if nothing is set. */
+  /** Clears the search, else the annotation, else the bound, else the selected op; false if nothing is set. */
   function clearNext() {
     const { an, op } = app.link.state;
     const values = filtersValue(app.link.state.f);
@@ -404,7 +386,7 @@ export function deviceView(app) {
       removeKeys = on ? app.keys.add([
         { code: 'Slash', shift: false, label: '/', does: 'find ops', run: () => { search.focus(); search.select(); } },
         { code: 'Escape', label: 'Escape', does: 'clear: search, annotation, bound, op', run: clearNext },
-        { code: 'Comma', shift: true, label: '< >', does: 'device before, after', run: () => moveDevice(-1) },
+        { code: 'Comma', shift: true, label: '< >', does: 'previous, next device', run: () => moveDevice(-1) },
         { code: 'Period', shift: true, run: () => moveDevice(1) },
         // Listed for the help only: the roofline handles this key.
         { code: '', label: 'l', does: 'picture: labels of all ops', run: () => false },

@@ -1,4 +1,4 @@
-/** Cards beside the table of executions: costs by kind, causes, idle time between runs, and a reading of the table. */
+/** Cards beside the table of executions: costs by kind, causes, idle time between runs, and the table in words. */
 
 import { h } from '../lib/dom.js';
 import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
@@ -119,13 +119,13 @@ export function betweenCard({ between }, open) {
   );
 }
 
-/** What the table says in words, and what fewer executions would gain. @param {Executions} answer */
+/** What the table says in words, and what fewer executions would save. @param {Executions} answer */
 export function readingCard({ executions, fixed: fit, core_steps }) {
   const coreSteps = core_steps ?? 1;
   const joined = executions.filter(({ join }) => join !== 'none');
   const small = smallPrograms(joined);
   const smallCosts = sumCosts(small);
-  const savingRows = savings(joined, fit, coreSteps);
+  const savingRows = savings(joined, fit, core_steps);
   const unit = columnUnit(savingRows, 'now_ps');
   const meanRange = (/** @type {CostName} */ key) =>
     timeRange(joined.map((row) => row[key] / Math.max(1, row.count)));
@@ -138,8 +138,8 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
       ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
       : '',
     fit && fit.runs > 2
-      ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
-        `${briefTime(Math.max(0, fit.fixed_ps))} per run${fit.slope > 0.001
+      ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} puts the ` +
+        `overhead at ${briefTime(Math.max(0, fit.fixed_ps))} per run${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
           : ', however long it is'}.`
       : '',
@@ -162,7 +162,7 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
       h(
         'p',
         { class: 'reading' },
-        text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.',
+        text || defaultText(joined),
       ),
       savingRows.length
         ? table({
@@ -180,6 +180,12 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
     ),
   );
 }
+
+/** The text if there is nothing to merge. @param {ExecutionRow[]} joined rows whose launches are known */
+export const defaultText = (joined) =>
+  joined.length
+    ? 'Each execution takes longer on the device than its overhead: nothing to gain by merging.'
+    : 'The launches of these runs are unknown, and so is their overhead.';
 
 /** `1.81 – 4.28 ms`: both times have the same unit. @param {number[]} values */
 function timeRange(values) {

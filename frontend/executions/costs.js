@@ -2,17 +2,17 @@
 
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {'host_ps'|'device_ps'|'queue_ps'|'overhead_ps'} CostName */
-/** @typedef {'run'|'step'|'total'} Scope */
+/** What costs refer to. @typedef {'run'|'step'|'total'} Basis */
 
 /** @type {CostName[]} */
 export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
 /**
  * What a total is divided by.
- * @param {Scope} scope @param {{count: number}} row @param {number|null} [coreSteps] null without steps
+ * @param {Basis} basis @param {{count: number}} row @param {number|null} [coreSteps] null without steps
  */
-export const divisor = (scope, row, coreSteps) =>
-  scope === 'run' ? Math.max(1, row.count) : (scope === 'step' && coreSteps) || 1;
+export const divisor = (basis, row, coreSteps) =>
+  basis === 'run' ? Math.max(1, row.count) : (basis === 'step' && coreSteps) || 1;
 
 /**
  * A session in the table of executions, which may have two.
@@ -33,32 +33,34 @@ export function sumCosts(rows) {
 /** Programs whose runs take less time than their overhead. @param {ExecutionRow[]} rows */
 export const smallPrograms = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
 
-/** With at most this many executions per step, there is hardly anything to merge. */
-const MIN_EXECUTIONS_TO_MERGE = 1.5;
+/** With at most this many executions per step and core, there is hardly anything to merge. */
+const MAX_SINGLE_EXECUTIONS = 1.5;
 
 /**
- * What a step would save on a core without the small programs, and with all its work in one execution. The latter
- * follows the line fitted to overhead against device time.
+ * What a step would save on a core without the small programs, and with all its work in one execution, whose overhead
+ * follows the line fitted to overhead against device time. Without steps, what the session would save without those
+ * programs.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
- * @param {number} coreSteps the divisor of totals
+ * @param {number|null} coreSteps the divisor that makes totals those of a step and core; null without steps
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, coreSteps) {
+  const divideBy = coreSteps ?? 1;
   const sum = sumCosts(rows);
   const small = smallPrograms(rows);
-  const now_ps = sum.overhead_ps / coreSteps;
+  const now_ps = sum.overhead_ps / divideBy;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
   const results = [];
   if (small.length && small.length < rows.length) {
     results.push({
-      name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`,
+      name: `without the ${small.length === 1 ? 'small program' : `${small.length} small programs`}`,
       now_ps,
-      then_ps: now_ps - sumCosts(small).overhead_ps / coreSteps,
+      then_ps: now_ps - sumCosts(small).overhead_ps / divideBy,
     });
   }
-  const merged_ps = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;
-  if (fit && sum.count / coreSteps > MIN_EXECUTIONS_TO_MERGE && merged_ps >= 0 && merged_ps < now_ps) {
+  const merged_ps = fit && coreSteps ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;
+  if (fit && coreSteps && sum.count / coreSteps > MAX_SINGLE_EXECUTIONS && merged_ps >= 0 && merged_ps < now_ps) {
     results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }
   return results;

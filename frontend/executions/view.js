@@ -1,10 +1,9 @@
 /** The Executions view: host time of each program's runs, and the device's share of it. */
 
-import { fill, h, percent, labelledSelect } from '../lib/dom.js';
+import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { legend } from '../lib/classes.js';
 import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
   count,
@@ -22,24 +21,18 @@ import { linkedOrder, sortableTable, sumText } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
+import { costBar, costLegend, joinTitle } from './cells.js';
 import { COSTS, divisor, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
-/** @typedef {import('./costs.js').Scope} Scope */
+/** @typedef {import('./costs.js').Basis} Basis */
 /** @typedef {import('./costs.js').CostName} CostName */
 
-/** @type {[Scope, string][]} */
-const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
-
-/** The parts of host time, with the class of each in the style sheet. @type {[CostName, string, string][]} */
-const SIGNS = [
-  ['device_ps', 'device-run', 'device run'],
-  ['queue_ps', 'queue', 'queue: the device was busy with earlier work'],
-  ['overhead_ps', 'overhead', 'overhead'],
-];
+/** @type {[Basis, string][]} */
+const BASES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function executionsView(app) {
@@ -49,8 +42,8 @@ export function executionsView(app) {
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
-  /** @type {Scope} */
-  let scope = 'run';
+  /** @type {Basis} */
+  let basis = 'run';
   /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
@@ -91,10 +84,10 @@ export function executionsView(app) {
 
   /** Draws the link's step, otherwise the usual one. */
   function drawLinkedStep() {
-    const at = app.link.state.st
+    const step = app.link.state.st
       ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st)
       : usualStep;
-    if (at >= 0) void fetchStep(at);
+    if (step >= 0) void fetchStep(step);
   }
 
   function draw() {
@@ -110,7 +103,7 @@ export function executionsView(app) {
       );
       return 'empty';
     }
-    const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.core_steps);
+    const bases = BASES.filter(([name]) => name !== 'step' || answer.core_steps);
     fill(
       element,
       card(
@@ -118,15 +111,13 @@ export function executionsView(app) {
         {
           note: 'host time: from the execute call to the later of its end and the end of the device’s run',
           right: [
-            legend(
-              SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text]),
-            ),
+            costLegend(),
             labelledSelect(
               'times',
-              scopes,
-              scope,
+              bases,
+              basis,
               (value) => {
-                scope = /** @type {Scope} */ (value);
+                basis = /** @type {Basis} */ (value);
                 drawTable();
               },
               'execution-scope',
@@ -190,7 +181,7 @@ export function executionsView(app) {
     const sourceOf = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
     const costOf = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
-      row[key] / divisor(scope, row, sourceOf.get(row)?.coreSteps);
+      row[key] / divisor(basis, row, sourceOf.get(row)?.coreSteps);
     const unit = columnUnit(executions, (row) => costOf(row, 'host_ps'));
     const longest = maximum(executions.map((row) => costOf(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
@@ -200,10 +191,10 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
     const sum = sumCosts(openSource.rows);
-    const sumDivisor = divisor(scope, sum, openSource.coreSteps);
+    const sumDivisor = divisor(basis, sum, openSource.coreSteps);
     /** The spread of the runs; null of a single run. @param {ExecutionRow} row */
     const spreadOf = ({ count: runs, spread }) => (runs > 1 ? spread : null);
-    const showsRanges = scope === 'run' && executions.some(spreadOf);
+    const showsRanges = basis === 'run' && executions.some(spreadOf);
     const hasRange = (/** @type {CostName} */ key) => showsRanges && (key === 'device_ps' || key === 'overhead_ps');
     /**
      * The columns of a cost and, if shown, of its range.
@@ -274,19 +265,19 @@ export function executionsView(app) {
           cell: (row) => costBar(row, (key) => costOf(row, key) / longest),
         },
         definedColumn(TABLES.executions.join, {
-          title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
+          title: joinTitle,
           cell: ({ join }) => h('span', { class: 'secondary' }, join),
         }),
       ],
       foot: [
         (sources.length > 1 ? 'This session' : 'All') +
-          (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''),
+          (basis === 'run' ? ', mean of a run' : basis === 'step' ? ', per step and core' : ''),
         sumText(count(sum.launches)),
         sumText(count(sum.count)),
         ...COSTS.flatMap((key) => [
           h(
             'span',
-            { 'data-ps': Math.round(sum[key] / sumDivisor), class: scope === 'total' && 'sum' },
+            { 'data-ps': Math.round(sum[key] / sumDivisor), class: basis === 'total' && 'sum' },
             timeCell(sum[key] / sumDivisor, unit),
           ),
           ...(hasRange(key) ? [''] : []),
@@ -332,14 +323,13 @@ export function executionsView(app) {
           .map(({ id }) => id)
           .join(','),
       });
-      const at = n.reduce(
-        (best, nameIndex, index) =>
-          names[nameIndex].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best,
-        -1,
-      );
+      const longest = n.reduce((best, nameIndex, index) => {
+        const isOfProgram = names[nameIndex].name.replace(/\(\d+\)$/, '') === program;
+        return isOfProgram && (best < 0 || d[index] > d[best]) ? index : best;
+      }, -1);
       ifOpen(name, () => {
-        if (at < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
-        else app.open(windowLinkState(s[at], s[at] + d[at]));
+        if (longest < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
+        else app.open(windowLinkState(s[longest], s[longest] + d[longest]));
       });
     } catch (error) {
       ifOpen(name, () => app.reportError('executions', error));
@@ -379,23 +369,3 @@ export function executionsView(app) {
     drawLinkedStep();
   }) };
 }
-
-const JOINS = {
-  exact: 'The trace records which call made the run.',
-  ordered: 'The call was matched to the run by order.',
-  none: 'The call of the run is unknown.',
-};
-
-/** @param {ExecutionRow} row @param {(key: CostName) => number} shareOf from 0 to 1 */
-const costBar = (row, shareOf) =>
-  h(
-    'div',
-    { class: 'costs', 'aria-hidden': 'true' },
-    SIGNS.filter(([key]) => row[key]).map(([key, sign, name]) =>
-      h('i', {
-        class: sign,
-        title: `${name.split(':')[0]} ${timeText(row[key])} in all`,
-        style: { width: percent(shareOf(key)) },
-      }),
-    ),
-  );

@@ -5,8 +5,8 @@ import { LABELS, classCell, classChip } from '../lib/classes.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /**
- * The class of the host's main activity until the work was queued; `queued` if the device waited for something other
- * than the host.
+ * The class of the host's main activity until the work was queued or, if it is unknown when that was, in the whole gap;
+ * `queued` if the device waited for something other than the host.
  * @typedef {import('../lib/routes').ClassName|'queued'} CauseName
  */
 

@@ -1,6 +1,7 @@
 /** Rows of gaps at the same time on several cores, figures of recurring gaps, and the list's filters. */
 
 import { CLASSES } from '../lib/classes.js';
+import { UNITS } from '../lib/format.js';
 import { groupBy, total } from '../lib/totals.js';
 import { causeOf } from './cause.js';
 
@@ -56,13 +57,13 @@ export function groupGaps(items, devices) {
  */
 export const eachCore = (items) =>
   items.flatMap((item) =>
-    item.devices.map((device, at) => ({
+    item.devices.map((device, index) => ({
       ...item,
       device,
-      start_ps: item.starts_ps[at],
-      duration_ps: item.durations_ps[at],
-      all_cores_idle_ps: item.all_cores_idle_by_device_ps[at],
-      isCopy: at > 0,
+      start_ps: item.starts_ps[index],
+      duration_ps: item.durations_ps[index],
+      all_cores_idle_ps: item.all_cores_idle_by_device_ps[index],
+      isCopy: index > 0,
     })),
   );
 
@@ -142,7 +143,7 @@ const hasPattern = (gap, pattern) =>
  * @param {GapPattern|null} pattern @param {string[]} devices ids of the selected devices
  */
 export function filterGaps(items, filters, pattern, devices) {
-  const min_ps = Number(filters.get('min') ?? 0) * 1e9;
+  const min_ps = Number(filters.get('min') ?? 0) * UNITS.ms.ps;
   const selected = new Set(devices);
   const matches = (/** @type {string} */ key, /** @type {string} */ value) =>
     !filters.get(key) || filters.get(key) === value;

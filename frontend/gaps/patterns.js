@@ -83,15 +83,15 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
  */
 export function stepsText({ findings, step_idle, total_ps }, pattern) {
   const bound = findings.straggler
-    ? 'the time that other hosts wait for it in collectives counts as busy and is additional (see Hosts)'
+    ? 'the time that other hosts then wait in collectives counts as busy and is additional (see Hosts)'
     : 'without these gaps, a step is shorter by at most that';
   return [
     pattern?.per_step_ps
       ? `The first pattern takes ${headlineTime(pattern.per_step_ps)} per step and core, over whole steps; ${bound}. `
       : '',
     step_idle
-      ? `Overview counts whole steps: ${headlineTime(step_idle.idle_ps - step_idle.edges_ps)} of these ` +
-        headlineTime(total_ps)
+      ? `Overview counts whole steps: ${headlineTime(step_idle.idle_ps - step_idle.edges_ps)} of the ` +
+        `${headlineTime(total_ps)} of idle time here`
       : '',
     step_idle?.edges_ps ? `, and ${headlineTime(step_idle.edges_ps)} before a core’s first or after its last run` : '',
     step_idle ? '. ' : '',
@@ -129,13 +129,13 @@ const causesText = ({ causes, count: gaps, total_ps }) =>
  * Draws the gaps of a pattern on the session's axis.
  * @param {GapPattern} pattern
  * @param {GapItem[]} gaps
- * @param {number} duration
+ * @param {number} duration_ps of the session
  */
-const ticks = (pattern, gaps, duration) =>
+const ticks = (pattern, gaps, duration_ps) =>
   h(
     'div',
     { class: 'ticks', 'aria-hidden': 'true' },
-    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * TICKS)))].map((tick) =>
+    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration_ps) * TICKS)))].map((tick) =>
       h('i', { style: { left: percent(tick / TICKS), background: classColor(pattern.cause) } }),
     ),
   );

@@ -237,7 +237,7 @@ export function gapsView(app) {
       causeText(),
       limitText,
     );
-    if (announce) app.live.announce(`${listedGaps.length} gaps.`);
+    if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
     drawActiveFilters();
     patterns?.refresh();
     rows = listedGaps.length
@@ -292,7 +292,7 @@ export function gapsView(app) {
     draw(true);
   }
 
-  /** A text with the time of the chosen cause: its gaps contain other classes, and other gaps contain it. */
+  /** The time of the filter's cause, in the listed gaps and in all: a gap contains classes other than its cause. */
   function causeText() {
     const cause = /** @type {import('../lib/routes').ClassName|undefined} */ (
       filtersValue(app.link.state.f).get('cause')

@@ -3,7 +3,7 @@
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
-import { briefTime, briefTimes, cutMiddle, difference, UNITS } from '../lib/format.js';
+import { briefTime, briefTimes, cutMiddle, difference, digits, UNITS } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, PS_PER_US, WAIT_CLASSES, meanOf, stepName, stepsIn } from './rows.js';
@@ -20,9 +20,9 @@ const MAX_HEAD_LETTERS = 9;
 const MIN_CLEAR_SHARE = 0.005;
 /** Steps that differ by at most this share are about as long. */
 const MAX_SIMILAR_SHARE = 0.05;
-/** If a host arrives late by this share of what a class takes longer, others wait for that class. */
+/** If a host is late by at least this share of the extra time of a class, others wait because of that class. */
 const MIN_CAUSE_SHARE = 0.5;
-/** Below this share, the host does not arrive later. */
+/** Below this share of it, the host does not arrive later. */
 const MIN_LATE_SHARE = 0.05;
 
 /**
@@ -150,11 +150,11 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
           ],
           foot: [
             range && range[0] === range[1] ? 'Step' : 'Step, mean',
-            cell(sums.host_us, (sums.host_us / 1000).toFixed(3)),
+            cell(sums.host_us, digits(sums.host_us / 1000, 3)),
             ...(row === medianRow
               ? []
               : [
-                  cell(sums.median_us, (sums.median_us / 1000).toFixed(3)),
+                  cell(sums.median_us, digits(sums.median_us / 1000, 3)),
                   '',
                   cell(sums.host_us - sums.median_us, signed(sums.host_us - sums.median_us)),
                 ]),
@@ -206,12 +206,12 @@ export function differenceSentence(document, row, medianRow, range, items, compu
   const waitDifference_us = total(items.filter(({ name }) => WAIT_CLASSES.includes(name)), 'difference_us');
   const step_us = total(items, 'host_us');
   const stepDifference = Math.abs(total(items, 'difference_us')) / step_us;
-  const clear_us = MIN_CLEAR_SHARE * step_us;
-  const isLonger = longest && longest.difference_us > clear_us;
-  const isOfVerdict =
+  const minClear_us = MIN_CLEAR_SHARE * step_us;
+  const isLonger = longest && longest.difference_us > minClear_us;
+  const isCauseKnown =
     !range && verdict.hosts[0] === row.index && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
-  if (isOfVerdict) {
+  if (isCauseKnown) {
     const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
     const [causeText, medianText] = briefTimes(
       (verdict.cause_us ?? 0) * PS_PER_US,
@@ -232,21 +232,23 @@ export function differenceSentence(document, row, medianRow, range, items, compu
     // A host that runs ahead of its device is late only by what exceeds its lead.
     text.push(
       meanLate_us >= MIN_CAUSE_SHARE * longest.difference_us
-        ? `The step is ${stepDifference <= MIN_CLEAR_SHARE ? 'as' : 'about as'} long on both: the time that ` +
-          `${row.short} takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
+        ? `The step is ${stepDifference <= MIN_CLEAR_SHARE ? 'as' : 'about as'} long on both: ${medianRow.short} ` +
+          `waits in the ${kind ?? 'collective'} meanwhile.`
         : meanLate_us >= MIN_LATE_SHARE * longest.difference_us
-          ? `${row.short} arrives ${briefTime(meanLate_us * PS_PER_US)} late because of it` +
-            `${stepIndices.length > 1 ? ', on average' : ''}; it makes up the rest by waiting less for its device.`
+          ? `This makes ${row.short} ${briefTime(meanLate_us * PS_PER_US)} late` +
+            `${stepIndices.length > 1 ? ' on average' : ''}; the host makes up the rest by waiting less for its device.`
           : `${row.short} still does not arrive later: it waits less for its device instead.`,
     );
   }
   if (
     compute_us !== undefined &&
     medianCompute_us !== undefined &&
-    Math.abs(compute_us - medianCompute_us) > clear_us
+    Math.abs(compute_us - medianCompute_us) > minClear_us
   ) {
     const [computeText, medianText] = briefTimes(compute_us * PS_PER_US, medianCompute_us * PS_PER_US);
-    text.push(`Its busiest core computes for ${computeText}, that of ${medianRow.short} for ${medianText}.`);
+    text.push(
+      `The busiest core of ${row.short} computes for ${computeText}, that of ${medianRow.short} for ${medianText}.`,
+    );
   }
   return text.join(' ');
 }

@@ -1,4 +1,4 @@
-/** The heat map's card: the map's data, its legend, and the same values as a table. */
+/** The heat map's card: the map's data, its legend, and a table of the steps in its place. */
 
 import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
@@ -7,7 +7,7 @@ import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
-import { DEVICE, PS_PER_US, longestClass, stepName, stepUs } from './rows.js';
+import { DEVICE, PS_PER_US, largestLateness, longestClass, stepName, stepUs } from './rows.js';
 import { createHeat } from './heat.js';
 import { heatRows, percentile } from './layout.js';
 import { waitTexts } from './table.js';
@@ -19,7 +19,7 @@ import { classLabel } from './verdict.js';
 /**
  * @typedef {object} CardInput
  * @property {HostsAnswer} answer
- * @property {HostRow[]} rows computed from the steps that the table and the verdict cover
+ * @property {HostRow[]} rows of the steps that the table and the verdict cover
  * @property {number} host index of the selected host
  * @property {StepRange|null} range
  * @property {boolean} coversAllHosts whether the range applies to all hosts, not to the selected one alone
@@ -68,7 +68,7 @@ export function createHeatCard(on) {
       `${rows[host].name}, step ${stepName(answer.steps, step)}`,
       late < 0 ? '' : late ? `${timeText(late * PS_PER_US)} late` : 'not late',
       last ? 'last to arrive' : '',
-      cause ? `${classLabel(cause)} takes longest against the median host` : '',
+      cause ? `most extra time, against the median host: ${classLabel(cause)}` : '',
       length === null ? 'no such step' : `step ${timeText(length * PS_PER_US)}`,
     ].filter(Boolean);
   }
@@ -97,7 +97,7 @@ export function createHeatCard(on) {
     const stepText = (/** @type {number} */ host) =>
       rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * PS_PER_US, 1)}`;
     const thinLastSteps = total(thinHosts, (/** @type {number} */ host) => rows[host].last_steps);
-    const thinLate_us = maximum(thinHosts.map((host) => hosts.late_us[host] ?? 0), 0);
+    const thinLate_us = largestLateness(input.answer, thinHosts, coversAllHosts ? input.range : null);
     const summaryText = (/** @type {number} */ host) => {
       if (!showsArrival) return stepText(host);
       return `${lastText(host)}, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}`;
@@ -124,7 +124,7 @@ export function createHeatCard(on) {
                 thinLate_us ? `≤\u202f${timeText(thinLate_us * PS_PER_US, 1)} late` : '',
               ]
             : []),
-          layout.hostsPerRow > 1 ? `each row ${layout.hostsPerRow} hosts` : '',
+          layout.hostsPerRow > 1 ? `${layout.hostsPerRow} hosts per row` : '',
         ].filter(Boolean),
         waitText: ({ hosts: members }) => (waits.hasWaits ? waits.sum(members.map((host) => rows[host])) : ''),
         thinWaitText: waits.hasWaits ? waits.sum(thinHosts.map((host) => rows[host])) : '',
@@ -237,12 +237,11 @@ export function createHeatCard(on) {
 
   function drawCard() {
     const { answer: { state, kind, steps }, showsArrival } = input;
-    const measures = ['arrival', 'step time'].map((label, index) =>
-      button(label, () => on.measure(!index), {
-        'aria-pressed': String(!index === showsArrival),
-        'data-testid': index ? 'heat-step-time' : 'heat-arrival',
-      }),
-    );
+    const measureButton = (/** @type {string} */ label, /** @type {boolean} */ isArrival) =>
+      button(label, () => on.measure(isArrival), {
+        'aria-pressed': String(isArrival === showsArrival),
+        'data-testid': `heat-${label.replace(' ', '-')}`,
+      });
     const toggle = button('Table', () => {
       isTable = !isTable;
       toggle.setAttribute('aria-pressed', String(isTable));
@@ -254,7 +253,7 @@ export function createHeatCard(on) {
         note: showsArrival
           ? `arrival at the ${kind ?? 'collective'}, after the median host`
           : steps.number.every((number) => number === null)
-            ? 'time of each step, counted from 0 on each host'
+            ? 'time of each step; steps are counted from 0 on each host'
             : 'time of each step',
         right: [
           toggle,
@@ -262,7 +261,8 @@ export function createHeatCard(on) {
             h(
               'span',
               { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' },
-              measures,
+              measureButton('arrival', true),
+              measureButton('step time', false),
             ),
         ],
         class: 'heat-card',

@@ -139,7 +139,7 @@ export function createHeat(on) {
   });
   element.addEventListener('pointerleave', () => tooltip.classList.add('hidden'));
 
-  /** The step that the keyboard moves from: the selected one, or the first visible. */
+  /** The step that Enter opens, and from which n and N search: the first selected one, or the first visible. */
   const currentStep = () => selection.range?.[0] ?? first;
   /** @param {number} by */
   function moveStep(by) {

@@ -3,7 +3,8 @@
 import { clamp } from '../lib/axis.js';
 
 /**
- * A row of the map, in the order of the table: one named host, or several hosts, of which the latest is shown.
+ * A row of the map, in the order of the table: one named host, or one or more others, of which the largest value of
+ * each step is shown.
  * @typedef {{hosts: number[], y: number, h: number, named: boolean}} HeatRow
  */
 

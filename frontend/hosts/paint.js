@@ -25,10 +25,10 @@ import { maximum } from '../lib/totals.js';
  * @property {(host: number) => string} hostLabel of a last host, above its step
  * @property {(host: number, step: number) => string|null} causeOf the class that most exceeds the median host's
  * @property {(host: number) => [name: string, note: string]} rowTexts of a named host
- * @property {string[]} thinNotes lines of text beside the thin rows, unless these are high enough for names
+ * @property {string[]} thinNotes lines of text beside the thin rows, unless the rows are high enough for names
  * @property {(row: HeatRow) => string} waitText how long others wait for a row's hosts
  * @property {string} thinWaitText the same for all thin rows
- * @property {string} waitHead head of these; empty if they are unknown
+ * @property {string} waitHead heading of these texts; empty if the waits are unknown
  * @property {number[]} verdictHosts hosts that the verdict names
  */
 /** @typedef {{host: number, range: import('./types').StepRange|null}} HeatSelection */
@@ -51,8 +51,8 @@ const toneOf = (palette, position) =>
  * @param {string|null} name
  */
 function fillOf(palette, name) {
-  const at = CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (name));
-  return at >= 0 ? palette.classes[at] : name === DEVICE ? palette.collective : palette.run;
+  const index = CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (name));
+  return index >= 0 ? palette.classes[index] : name === DEVICE ? palette.collective : palette.run;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The host picker: a dialog that selects hosts by name, number or range, ranked by how long others wait for them. */
+/** The host picker: a dialog to select hosts by name, number or range, listed by how long others wait for them. */
 
 import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
@@ -98,14 +98,14 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
 
   /** Sets of hosts to select at once. @returns {{id: string, label: string, hosts: number[], words: string}[]} */
   function hostSets() {
-    const lastOnce = order.filter((host) => lastOf(host));
+    const lastHosts = order.filter((host) => lastOf(host));
     const median = medianHost();
     return [
       ...(ranking && median !== null && names.length > 1
         ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }]
         : []),
-      ...(lastOnce.length
-        ? [{ id: 'last', label: `last at least once, ${count(lastOnce.length)}`, hosts: lastOnce, words: '' }]
+      ...(lastHosts.length
+        ? [{ id: 'last', label: `last at least once, ${count(lastHosts.length)}`, hosts: lastHosts, words: '' }]
         : []),
       { id: 'all', label: `all ${count(names.length)}`, hosts: order, words: '' },
       { id: 'none', label: 'none', hosts: [], words: '' },
@@ -158,7 +158,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
       h('span', { class: 'numeric' }, ranking ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
     );
     matchCount.textContent = `${count(matches.length)} of ${count(names.length)}`;
-    drawRows(unit.ps);
+    drawRows(unit);
     const isTooMany = selected.size > MAX_TIMELINE_HOSTS;
     fill(
       summary,
@@ -170,7 +170,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
             h(
               'span',
               { class: 'tag warning' },
-              `${plural(selected.size, 'host')} are ${count(Math.round(selected.size * rows))} rows`,
+              `${plural(selected.size, 'host')}: ${count(Math.round(selected.size * rows))} rows in the timeline`,
             ),
           ]
         : [' · ranges work too: ', h('code', null, '0-15, 41')],
@@ -178,7 +178,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
     applyButton.disabled = !selected.size;
   }
 
-  /** @param {number} unit ps */
+  /** @param {import('../lib/format.js').Unit} unit */
   function drawRows(unit) {
     const from = Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - EXTRA_ROWS);
     const to = Math.min(matches.length, from + VISIBLE_ROWS + 2 * EXTRA_ROWS);
@@ -193,7 +193,8 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
 
   /**
    * @param {number} host
-   * @param {number} unit ps @param {number} index in the list; -1 for the row pinned below it
+   * @param {import('../lib/format.js').Unit} unit
+   * @param {number} index in the list; -1 for the row pinned below it
    */
   function row(host, unit, index) {
     const wait_us = waitOf(host);
@@ -224,7 +225,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
       h(
         'span',
         { class: 'numeric' },
-        !ranking ? '' : wait_us === null ? MISSING : digits((wait_us * PS_PER_US) / unit, 3),
+        !ranking ? '' : wait_us === null ? MISSING : digits((wait_us * PS_PER_US) / unit.ps, 3),
       ),
     );
   }
@@ -287,7 +288,10 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
   });
   dialog.addEventListener('close', () => dialog.remove());
 
-  /** Selects the link's hosts; without any, all hosts, or the slowest and the median one of many. */
+  /**
+   * Selects the link's hosts; without any, all hosts or, of many, the slowest and the median one: no host until the
+   * ranking is loaded.
+   */
   function selectInitial() {
     const median = medianHost();
     const ranks = /** @type {Partial<Record<'slowest'|'median', string>>} */ (

@@ -1,4 +1,4 @@
-/** Converts the hosts document into rows, for all steps or a range of them. */
+/** Converts the hosts document into rows, and finds steps and classes in it. */
 
 import { UNITS } from '../lib/format.js';
 import { hostNumber, shortNames } from '../lib/host-names.js';
@@ -20,7 +20,7 @@ export const DEVICE = 'device';
 export const stepsIn = (range, steps) =>
   Array.from({ length: range ? range[1] - range[0] + 1 : steps }, (_, index) => (range?.[0] ?? 0) + index);
 
-/** The lower median; null for no values. @param {number[]} values */
+/** The lower median; null without values. @param {number[]} values */
 const median = (values) => (values.length ? [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] : null);
 
 /**
@@ -83,6 +83,15 @@ export function hostRows(document, range) {
 export function stepUs({ steps, step_difference_us }, host, step) {
   const difference = step_difference_us[host]?.[step];
   return difference == null ? null : steps.step_us[step] + difference;
+}
+
+/**
+ * The largest lateness of some hosts in the steps in which one of them was last, µs; 0 without such a step.
+ * @param {HostsAnswer} document @param {number[]} hosts @param {StepRange|null} range of the steps; null for all
+ */
+export function largestLateness({ steps, late_us }, hosts, range) {
+  const lastHosts = stepsIn(range, steps.number.length).map((step) => ({ step, host: steps.last_host[step] }));
+  return maximum(lastHosts.map(({ step, host }) => (hosts.includes(host) ? (late_us[host]?.[step] ?? 0) : 0)), 0);
 }
 
 /**

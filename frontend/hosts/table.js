@@ -33,21 +33,27 @@ export function waitTexts(rows) {
 
 /**
  * @param {HostRow[]} rows hosts to list, in order
- * @param {HostRow[]} all all hosts
- * @param {object} on
- * @param {boolean} on.isExpanded whether hosts that were never last are listed singly @param {() => void} on.toggle
- * @param {boolean} on.isFiltered whether a filter is set; then nothing folds
- * @param {number|null} on.selectedHost index
- * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
- * @param {{sort?: string, onSort: (order: string) => void}} on.order @param {boolean} on.partial
+ * @param {HostRow[]} allRows rows of all hosts
+ * @param {object} options
+ * @param {boolean} options.isExpanded whether hosts that were never last are listed singly
+ * @param {() => void} options.toggle
+ * @param {boolean} options.isFiltered whether a filter is set; then nothing folds
+ * @param {number|null} options.selectedHost index
+ * @param {(row: HostRow) => void} options.select @param {(row: HostRow) => void} options.open
+ * @param {{sort?: string, onSort: (order: string) => void}} options.order
+ * @param {boolean} options.isPartial whether some hosts are not read yet
  */
-export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selectedHost, select, open, order, partial }) {
-  const { unit, hasWaits, sum } = waitTexts(all);
-  const longest = maximum(all.map(({ others_wait_us }) => others_wait_us ?? 0), 1);
+export function hostsTable(
+  rows,
+  allRows,
+  { isExpanded, toggle, isFiltered, selectedHost, select, open, order, isPartial },
+) {
+  const { unit, hasWaits, sum } = waitTexts(allRows);
+  const longest = maximum(allRows.map(({ others_wait_us }) => others_wait_us ?? 0), 1);
   const notableDifferences = (/** @type {HostRow} */ { differences }) =>
     differences.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
   const scale_us = maximum(
-    all.flatMap((row) =>
+    allRows.flatMap((row) =>
       [-1, 1].map((sign) =>
         total(
           notableDifferences(row).filter(({ us }) => us * sign > 0),
@@ -60,12 +66,12 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
   const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => !last_count);
   const folds = neverLast.length > 1;
   const items = folds && !isExpanded ? rows.filter((row) => !neverLast.includes(row)) : rows;
-  const shares = roundShares(all.map(({ last_count }) => last_count ?? 0));
+  const shares = roundShares(allRows.map(({ last_count }) => last_count ?? 0));
   /** @param {HostRow} row */
-  const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
-  const hasClocks = all.some(({ offset_us }) => offset_us !== null);
+  const shareOf = (row) => (row.share === null ? null : shares[allRows.indexOf(row)]);
+  const hasClocks = allRows.some(({ offset_us }) => offset_us !== null);
   // A single host has nothing to differ from.
-  const hasDifferences = all.length > 1 && all.some(({ differences }) => differences.length);
+  const hasDifferences = allRows.length > 1 && allRows.some(({ differences }) => differences.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
     definedColumn(TABLES.hosts.name, {
@@ -122,14 +128,14 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
       : []),
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
-  const listed = isFiltered ? rows : all;
+  const listed = isFiltered ? rows : allRows;
   const rangeText = (/** @type {(row: HostRow) => number} */ valueOf) =>
     new Set(listed.map(valueOf)).size === 1
       ? count(valueOf(listed[0]))
       : `${count(minimum(listed.map(valueOf)))} – ${count(maximum(listed.map(valueOf)))}`;
   const sums = listed.length
     ? {
-        host: isFiltered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
+        host: `${isFiltered ? `${count(rows.length)} of ` : ''}${plural(allRows.length, 'host')}`,
         steps: rangeText((row) => row.steps),
         step: medianStep(listed),
         last: hasWaits ? count(total(listed, 'last_count')) : MISSING,
@@ -140,12 +146,12 @@ export function hostsTable(rows, all, { isExpanded, toggle, isFiltered, selected
         waits: h(
           'span',
           { 'data-ps': total(listed, 'others_wait_us') * PS_PER_US },
-          partial && hasWaits ? '≥\u202f' : '',
+          isPartial && hasWaits ? '≥\u202f' : '',
           sum(listed),
         ),
         duty: dutyOf(listed),
       }
-    : { host: `0 of ${plural(all.length, 'host')}` };
+    : { host: `0 of ${plural(allRows.length, 'host')}` };
   const note = hasWaits ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
   const foot = columns.map(({ key }) =>
     key === BARS_KEY

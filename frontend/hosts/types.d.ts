@@ -1,13 +1,14 @@
 /** What the view Hosts builds from its answer. */
 
-/** The time of a class of host time minus that of the median host, in the mean step. */
+/** How much more time a class takes on a host than on the median host, in the mean step. */
 export interface ClassDifference { name: string; us: number }
 
 /**
  * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
- * `short` and `number`: its short name and the number in it; `last_count` and `last_steps`: the numbers of collectives and
- * of steps in which it arrived last; `share`: `last_count` as a share of the collectives; `others_wait_us`: how long all
- * others waited for it. `duty`, `differences` and its clock's `offset_us` and `residual_us` are always of all steps.
+ * `short` and `number`: its short name and the number in it; `step_us`: the median of its steps; `last_count` and
+ * `last_steps`: the numbers of collectives and of steps in which it arrived last; `share`: `last_count` as a share of the
+ * collectives; `others_wait_us`: how long all others waited for it. Always of all steps are `duty` with `span_us` (the sum
+ * of its devices' spans), the differences, and its clock's `offset_us` and `residual_us`.
  */
 export interface HostRow {
   index: number; name: string; short: string; number: number; steps: number; step_us: number | null;

@@ -53,13 +53,14 @@ export function rangeVerdict(document, rows, range) {
       ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
       : '';
   const waits_ps = (latest.others_wait_us ?? 0) * PS_PER_US;
-  const eachInStep_ps = waits_ps / (rows.length - 1) / stepsIn(range, 0).length;
+  const meanWait_ps = waits_ps / (rows.length - 1) / stepsIn(range, 0).length;
   return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
-    `The others wait ${briefTime(waits_ps)} for it, ${briefTime(eachInStep_ps)} each in a step.`;
+    `The others wait ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)} each in a step.`;
 }
 
 /**
- * Mean step and waits of a range of steps, in ps.
+ * Figures of a range of steps, in ps: the mean step, and how long a host waits for others in it. The mean step at best
+ * is unknown.
  * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
@@ -95,7 +96,7 @@ function boldNames(text, names) {
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, host_counts, hosts, figures } = document;
   const isCompared = document.state === 'compared';
-  const partial = host_counts.hosts_read < host_counts.hosts_total;
+  const isPartial = host_counts.hosts_read < host_counts.hosts_total;
   const text = range && isCompared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((index) => rows[index]);
@@ -117,7 +118,7 @@ export function verdictBlock(document, rows, range, capture) {
       h(
         'dd',
         { 'data-ps': ps === null ? null : Math.round(ps) },
-        isSum && partial && ps ? '≥\u202f' : '',
+        isSum && isPartial && ps ? '≥\u202f' : '',
         ps === null ? MISSING : headlineTime(ps),
       ),
       h('dt', null, meaning),
@@ -132,7 +133,7 @@ export function verdictBlock(document, rows, range, capture) {
     { class: 'verdict', 'aria-label': 'Verdict' },
     h(
       'div',
-      { 'data-testid': 'hosts-verdict', class: partial ? 'secondary' : '' },
+      { 'data-testid': 'hosts-verdict', class: isPartial ? 'secondary' : '' },
       h(
         'p',
         null,
@@ -141,8 +142,8 @@ export function verdictBlock(document, rows, range, capture) {
           h('span', { class: 'visually-hidden' }, `${verdict.severity}: `),
         text.startsWith('No ') ? text : boldNames(text, hosts.name),
       ),
-      isOneHost && !partial && capture && h('p', null, button('Capture…', capture)),
-      partial &&
+      isOneHost && !isPartial && capture && h('p', null, button('Capture…', capture)),
+      isPartial &&
         h(
           'p',
           { class: 'small muted', role: 'status' },
@@ -163,7 +164,7 @@ export function verdictBlock(document, rows, range, capture) {
         ),
       hasWaits &&
         !range &&
-        !partial &&
+        !isPartial &&
         (!isOneHost || verdict.core) &&
         figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...[condition].flat()]),
     ),

@@ -146,11 +146,11 @@ export function hostsView(app) {
   const reportFailure = (requested) => (/** @type {unknown} */ error) =>
     ifOpen(requested, () => app.reportError('host-steps', error));
 
-  /** The steps of a host; null if the answer belongs to another document. @param {number} host */
+  /** The steps of a host; null if the answer belongs to another session or document. @param {number} host */
   async function stepsOf(host) {
     const [requested, name] = [session, answer.hosts.name[host]];
     const steps = stepsByHost.get(host) ?? await get('host_steps', { session: requested.session.name, host: name });
-    // If more hosts were read meanwhile, the answer counts steps as in the next document.
+    // If more hosts were read meanwhile, the indices of steps in the answer are those of the next document.
     if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
     stepsByHost.set(host, steps);
     return steps;
@@ -218,7 +218,7 @@ export function hostsView(app) {
         isExpanded,
         isFiltered,
         selectedHost: selectedHost(),
-        partial: answer.host_counts.hosts_read < answer.host_counts.hosts_total,
+        isPartial: answer.host_counts.hosts_read < answer.host_counts.hosts_total,
         toggle: () => {
           isExpanded = !isExpanded;
           drawList();

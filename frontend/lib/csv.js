@@ -6,10 +6,12 @@ import { button, h } from './dom.js';
  * A button that saves items as a CSV file.
  * @param {string} name of the file, without `.csv`
  * @param {string[]} heads keys of the items, which become the header line
- * @param {() => Record<string, any>[]|Promise<Record<string, any>[]>} items
+ * @param {() => Record<string, any>[]|Promise<Record<string, any>[]|null>} loadItems null: no file is saved
  */
-export const exportButton = (name, heads, items) => button('Export CSV', async () => {
-  const rows = (await items()).map((item) => heads.map((head) => item[head]));
+export const exportButton = (name, heads, loadItems) => button('Export CSV', async () => {
+  const items = await loadItems();
+  if (!items) return;
+  const rows = items.map((item) => heads.map((head) => item[head]));
   const blob = new Blob([csvText(heads, rows)], { type: 'text/csv' });
   const anchor = h('a', { href: URL.createObjectURL(blob), download: `${name}.csv` });
   anchor.click();

@@ -82,7 +82,7 @@ function inputCard({ input_pipeline }, deviceCount) {
       { 'data-testid': 'input-verdict' },
       deviceCount
         ? `${conclusion}: ${share(lostShare)} of ${spanText} is lost to it. ` +
-          `Idle time by cause is longer: it includes all idle time of whole steps, starved or not.`
+          `Idle time by cause includes all idle time of whole steps, starved or not.`
         : 'A device plane is needed to see whether devices wait.',
     ),
     table({

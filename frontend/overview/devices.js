@@ -7,30 +7,30 @@ import { deviceId } from '../lib/devices.js';
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
 
 /** @param {DeviceColumns} columns @returns {DutyDevice[]} */
-export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, at) => ({
-  id: deviceId(hostName, name[at]), name: name[at], host: hostName,
+export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, index) => ({
+  id: deviceId(hostName, name[index]), name: name[index], host: hostName,
   duty: /** @type {DutyDevice['duty']} */ (
     mapValues(duty.span, (span, definition) => ({
-      span_ps: span[at] * unit_ps,
-      busy_ps: (duty.busy[definition]?.[at] ?? 0) * unit_ps,
-      stall_ps: (duty.stall[definition]?.[at] ?? 0) * unit_ps,
+      span_ps: span[index] * unit_ps,
+      busy_ps: (duty.busy[definition]?.[index] ?? 0) * unit_ps,
+      stall_ps: (duty.stall[definition]?.[index] ?? 0) * unit_ps,
     }))
   ),
 }));
 
-/** Idle times; leaves out devices without idle time in steps. @param {DeviceColumns} columns @returns {DeviceTime[]} */
+/** Idle times of the devices that have idle time in steps. @param {DeviceColumns} columns @returns {DeviceTime[]} */
 export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
-  host.flatMap((hostName, at) =>
-    steps[at] === null
+  host.flatMap((hostName, index) =>
+    steps[index] === null
       ? []
       : [
           {
-            id: deviceId(hostName, name[at]),
+            id: deviceId(hostName, name[index]),
             host: hostName,
-            steps: steps[at],
-            small_ps: small[at] * unit_ps,
-            edges_ps: edges[at] * unit_ps,
-            by_class_ps: mapValues(idle, (column) => column[at] * unit_ps),
+            steps: steps[index],
+            small_ps: small[index] * unit_ps,
+            edges_ps: edges[index] * unit_ps,
+            by_class_ps: mapValues(idle, (column) => column[index] * unit_ps),
           },
         ],
   );

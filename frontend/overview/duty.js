@@ -17,19 +17,22 @@ import { readPref, writePref } from '../lib/preferences.js';
 
 /** @type {Record<DutyDefinition, [short: string, long: string]>} */
 const DEFINITIONS = {
-  ops: ['busy / span, ops', 'Time in ops, from the first to the last op or run.'],
-  modules: ['busy / span, modules', 'Time in program runs, from the first to the last op or run.'],
-  capture: ['busy / capture', 'Time in ops, of the whole capture.'],
+  ops: ['busy / span, ops', 'Time in ops, as a share of the span from the first to the last op or run.'],
+  modules: [
+    'busy / span, modules',
+    'Time in program runs, as a share of the span from the first to the last op or run.',
+  ],
+  capture: ['busy / capture', 'Time in ops, as a share of the whole capture.'],
 };
 
 /** From this many devices on, a distribution is drawn. */
 const MIN_DISTRIBUTION_DEVICES = 17;
-/** Rows of the lowest devices below a distribution. */
+/** Number of rows of the lowest devices below a distribution. */
 const MAX_LOWEST_ROWS = 3;
-/** Bars of a distribution. */
+/** Number of bars of a distribution. */
 const BINS = 80;
-/** Steps of the distribution's axis from 0 to 100 %: its ends are multiples of 5 %. */
-const AXIS_STEPS = 20;
+/** Number of intervals from 0 to 100 %: the distribution's axis begins and ends at multiples of 5 %. */
+const AXIS_INTERVALS = 20;
 const MAX_TICKS = 6;
 
 /**
@@ -192,7 +195,7 @@ function distribution(rows, deviceCount, session, app) {
     return rest.length ? [host, host && ', ', coreCountText(rest.length + 1)] : [device.name, host && ' · ', host];
   };
   const items = [
-    ...lowest.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', duty: group[0].duty })),
+    ...lowest.map((group, index) => ({ name: nameOf(group), note: index ? '' : 'lowest', duty: group[0].duty })),
     ...(remaining.length
       ? [
           {
@@ -221,14 +224,14 @@ function distribution(rows, deviceCount, session, app) {
 
 /** A histogram; the table below has the same data. @param {number[]} dutyCycles from 0 to 1 */
 function histogram(dutyCycles) {
-  const low = Math.floor(minimum(dutyCycles) * AXIS_STEPS) / AXIS_STEPS;
-  const high = Math.max(low + 1 / AXIS_STEPS, Math.ceil(maximum(dutyCycles) * AXIS_STEPS) / AXIS_STEPS);
+  const low = Math.floor(minimum(dutyCycles) * AXIS_INTERVALS) / AXIS_INTERVALS;
+  const high = Math.max(low + 1 / AXIS_INTERVALS, Math.ceil(maximum(dutyCycles) * AXIS_INTERVALS) / AXIS_INTERVALS);
   const bins = new Array(BINS).fill(0);
   for (const duty of dutyCycles) bins[Math.round((duty - low) / (high - low) * (BINS - 1))] += 1;
   const fullest = maximum(bins);
-  const steps = Math.round((high - low) * AXIS_STEPS);
-  const labelEvery = Math.ceil(steps / MAX_TICKS);
-  const ticks = [...Array(steps + 1).keys()].filter((at) => at % labelEvery === 0);
+  const intervals = Math.round((high - low) * AXIS_INTERVALS);
+  const labelEvery = Math.ceil(intervals / MAX_TICKS);
+  const ticks = [...Array(intervals + 1).keys()].filter((tick) => tick % labelEvery === 0);
   return h(
     'div',
     { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
@@ -241,8 +244,13 @@ function histogram(dutyCycles) {
     h(
       'div',
       { class: 'bin-ticks muted small' },
-      ticks.map((at) =>
-        h('span', { style: { left: percent(at / steps) } }, digits((low + at / AXIS_STEPS) * 100), at ? '' : '\u202f%'),
+      ticks.map((tick) =>
+        h(
+          'span',
+          { style: { left: percent(tick / intervals) } },
+          digits((low + tick / AXIS_INTERVALS) * 100),
+          tick ? '' : '\u202f%',
+        ),
       ),
     ),
   );
@@ -252,6 +260,6 @@ function histogram(dutyCycles) {
 function stallNote(devices) {
   const stallShare = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
   return stallShare > 0
-    ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(stallShare)} of busy).`)
+    ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(stallShare)} of busy time).`)
     : null;
 }

@@ -39,12 +39,12 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
     `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;
   const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
   if (!items.length) {
-    const text = 'No core is idle between its first and its last run.';
+    const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;
     return card('Idle time by cause', { note: basis }, h('p', null, text), singleDuty);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   /**
-   * Opens the gaps that a class causes; if it causes none, the first step, if there is one.
+   * Opens the gaps that a class causes; if it causes none, the first step, if the session has steps.
    * @param {ClassName} name
    */
   const showClass = (name) =>

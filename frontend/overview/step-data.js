@@ -15,7 +15,7 @@
  * @property {number} input_syncs @property {number} from_device @property {import('../lib/types').ByClass} host_ps
  */
 
-/** Columns of the same length as rows. @param {Record<string, any[]>} columns @returns {any[]} */
+/** Converts columns of equal length to rows. @param {Record<string, any[]>} columns @returns {any[]} */
 export function rowsOf(columns) {
   const entries = Object.entries(columns);
   const [[, firstColumn] = ['', []]] = entries;

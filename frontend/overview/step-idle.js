@@ -18,12 +18,13 @@ import { groupBy, total } from '../lib/totals.js';
 export function idleParts(devices) {
   const hosts = groupBy(devices, 'host');
   const steps = [...hosts.values()].reduce((sum, [first]) => sum + first.steps, 0);
-  const share = (/** @type {DeviceTime} */ { host }) =>
+  /** A device's part of the mean over steps and cores. */
+  const weightOf = (/** @type {DeviceTime} */ { host }) =>
     1 / (steps ? steps * (hosts.get(host)?.length ?? 1) : devices.length);
   /** @param {ClassName|null} name @param {(device: DeviceTime) => number} idleOf @returns {IdlePart} */
   const part = (name, idleOf) => ({
     name,
-    ps: total(devices, (device) => idleOf(device) * share(device)),
+    ps: total(devices, (device) => idleOf(device) * weightOf(device)),
     all_ps: total(devices, idleOf),
   });
   return [

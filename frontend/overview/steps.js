@@ -61,7 +61,6 @@ export function createSteps(app) {
   /** @type {string[]} */
   let hosts = [];
   let host = '';
-  let ranks = /** @type {Map<string, string>} */ (new Map());
   const hostSelect = labelledSelect('host', [], '', (name) => { showHost(name); draw(); }, 'steps-host');
   /** @type {Set<number|null>} */
   let repeatedNumbers = new Set();
@@ -76,7 +75,7 @@ export function createSteps(app) {
     { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' },
   );
 
-  /** A step's key in links: its number, with its index if hosts share numbers. */
+  /** A step's key in links: its number, with its index if several steps share the number. */
   const keyOf = (/** @type {Step} */ { number, index }) =>
     number === null ? String(index) : repeatedNumbers.has(number) ? `${number}.${index}` : String(number);
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
@@ -102,7 +101,7 @@ export function createSteps(app) {
   /** Marks the selected step in the bars or the table, and describes it below. */
   function mark() {
     const step = selectedStep();
-    bars().forEach((barElement, at) => { barElement.ariaSelected = String(steps[first + at] === step); });
+    bars().forEach((barElement, index) => { barElement.ariaSelected = String(steps[first + index] === step); });
     rows?.refresh();
     fill(
       note,
@@ -116,7 +115,7 @@ export function createSteps(app) {
             ' ',
             link('Show', () => show(step), { 'data-testid': 'step-show' }),
           ]
-        : h('span', { class: 'muted' }, 'Click a bar to select a step.'),
+        : h('span', { class: 'muted' }, `Click a ${isTable ? 'row' : 'bar'} to select a step.`),
     );
   }
 
@@ -213,10 +212,10 @@ export function createSteps(app) {
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
   const stepAt = (/** @type {HTMLElement} */ barElement) => steps[first + bars().indexOf(barElement)];
 
-  /** Focuses a bar by its index among the visible ones; scrolls if it is not visible. @param {number} at */
-  function focus(at) {
-    if (!bars()[at]) brush.move(first + Math.sign(at));
-    (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
+  /** Focuses a bar by its index among the visible ones; scrolls if it is not visible. @param {number} index */
+  function focus(index) {
+    if (!bars()[index]) brush.move(first + Math.sign(index));
+    (bars()[index] ?? bars()[index - Math.sign(index)])?.focus();
   }
   onKeys(chart, '[role=option]', {
     ArrowRight: (barElement) => focus(bars().indexOf(barElement) + 1),
@@ -276,9 +275,9 @@ export function createSteps(app) {
   /** Selects the step before or after. @param {1|-1} by */
   function move(by) {
     const step = selectedStep();
-    const at = step ? steps.indexOf(step) + by : by > 0 ? 0 : steps.length - 1;
-    if (!steps[at]) return;
-    selectStep(steps[at]);
+    const next = steps[step ? steps.indexOf(step) + by : by > 0 ? 0 : steps.length - 1];
+    if (!next) return;
+    selectStep(next);
     showLinked();
   }
 
@@ -290,8 +289,9 @@ export function createSteps(app) {
       draw();
     }
     const step = selectedStep();
-    const at = step ? steps.indexOf(step) : -1;
-    if (!isTable && at >= 0 && (at < first || at >= first + visibleCount)) brush.move(at - visibleCount / 2);
+    const index = step ? steps.indexOf(step) : -1;
+    const isVisible = index >= first && index < first + visibleCount;
+    if (!isTable && index >= 0 && !isVisible) brush.move(index - visibleCount / 2);
     mark();
   }
 
@@ -310,7 +310,7 @@ export function createSteps(app) {
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
       const hostName = (/** @type {number|undefined} */ index) => session.hosts[index ?? -1]?.name ?? '';
       const [median, slowest] = [hostName(rankIndices?.median), hostName(rankIndices?.slowest)];
-      ranks = new Map([[median, 'median'], [slowest, 'slowest']]);
+      const ranks = new Map([[median, 'median'], [slowest, 'slowest']]);
       setOptions(
         /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild),
         hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]),
@@ -339,7 +339,12 @@ export function createSteps(app) {
               'Step time',
               { class: 'no-steps' },
               h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no repeated module.'),
-              h('p', { class: 'secondary' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.'),
+              h(
+                'p',
+                { class: 'secondary' },
+                'Wrap each iteration of the training loop in xp.StepTrace, in JAX in ' +
+                'jax.profiler.StepTraceAnnotation, or capture more than one step.',
+              ),
             ),
       );
       if (steps.length) draw();

@@ -13,7 +13,7 @@ import { dataCards } from './data.js';
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** A verdict with more letters needs the width of the figures beside it, on narrow and on medium screens. */
+/** A verdict with more letters takes the whole width, above the figures, on narrow and on medium screens. */
 const MAX_LETTERS_NARROW = 125;
 const MAX_LETTERS_MEDIUM = 170;
 
@@ -82,10 +82,12 @@ export function overviewView(app) {
 /** A time or share, also as `69.5 of 290.8 ms`. */
 const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?s(?!\w)))/;
 /** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
-const WITHIN = /(?<=\d|\(median) /g;
+const NO_BREAK_SPACES = /(?<=\d|\(median) /g;
 
 /** The verdict with its first two figures in bold: how busy the devices are, and the cost. @param {string} text */
-const boldFigures = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
+const boldFigures = (text) => text.split(FIGURE).map((part, index) =>
+  index === 1 || index === 3 ? h('b', null, part) : part,
+);
 
 /**
  * A text whose steps link to their gaps.
@@ -93,9 +95,9 @@ const boldFigures = (text) => text.split(FIGURE).map((part, at) => (at === 1 || 
  * @param {(number|null)[]} steps numbers of the existing steps
  * @param {App} app
  */
-const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, at) => {
+const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, index) => {
   const number = part.slice(5);
-  return at % 2 && steps.includes(Number(number))
+  return index % 2 && steps.includes(Number(number))
     ? link(part, () => app.open({ v: 'gaps', sel: '', f: `step:${number}` }), { title: `Gaps of step ${number}` })
     : part;
 });
@@ -136,7 +138,11 @@ function verdictSection({ verdict: { text, severity }, figures, steps: { columns
           'div',
           { 'data-testid': `kpi-${figure.name}` },
           h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-          h('dt', { style: { 'max-width': twoLineWidth(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0')),
+          h(
+            'dt',
+            { style: { 'max-width': twoLineWidth(figure.meaning) } },
+            figure.meaning.replace(NO_BREAK_SPACES, '\u00a0'),
+          ),
         ),
       ),
     ),

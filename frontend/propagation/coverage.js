@@ -30,8 +30,12 @@ export function coverageCard(document, stepName, choices) {
   );
   /** Indices of the states. */
   const items = [...STATES.keys()];
-  const inStep = partColumns('Time', items, (/** @type {number} */ at) => stepParts[at]);
-  const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ at) => captureParts[at]);
+  const inStep = partColumns('Time', items, (/** @type {number} */ index) => stepParts[index]);
+  const inCapture = partColumns(
+    'Whole capture, all devices',
+    items,
+    (/** @type {number} */ index) => captureParts[index],
+  );
   const losesBackward = document.lost.some(({ reason }) => reason === 'autograd thread');
   const bar = STATES.map(([name], index) => {
     const text = `${name}${name === 'bare' && losesBackward ? ' (backward)' : ''} ${inStep.texts[index]}` +
@@ -74,7 +78,7 @@ export function coverageCard(document, stepName, choices) {
               label: 'Coverage',
               testid: 'coverage-table',
               items,
-              foot: ['Device run', inStep.sum, share(1), inCapture.sum, ''],
+              foot: ['All ops', inStep.sum, share(1), inCapture.sum, ''],
               columns: [
                 { head: 'Scope', cell: (index) => STATES[index][0] },
                 inStep.time,

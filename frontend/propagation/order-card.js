@@ -18,11 +18,11 @@ export const noOrderCard = () => emptyCard(TITLE, 'No annotation is inside a ste
  * @param {PropagationAnswer} document
  * @param {ReturnType<typeof import('./order.js').createOrder>} strips
  * @param {HTMLElement} readout the line about the selected run
- * @param {object} on
- * @param {string} on.stepName
- * @param {(run: number) => boolean} on.isSelected
- * @param {(run: number) => void} on.select
- * @param {(span: TimeSpan) => void} on.open shows a span of time in the timeline
+ * @param {object} options
+ * @param {string} options.stepName
+ * @param {(run: number) => boolean} options.isSelected
+ * @param {(run: number) => void} options.select
+ * @param {(span: TimeSpan) => void} options.open shows a span of time in the timeline
  */
 export function orderCard({ order, phase_rows: { device } }, strips, readout, { stepName, isSelected, select, open }) {
   const unit = unitFor(strips.length);
@@ -82,7 +82,7 @@ export function orderCard({ order, phase_rows: { device } }, strips, readout, { 
               textColumn('Phase', ({ phase }) => strips.nameOf(phase)),
               countColumn('Runs', 'runs'),
               linkedColumn(timeColumn('Time', unit, (/** @type {PhaseRow} */ { device_ps }) => device_ps), open),
-              timeColumn('First', unit, (row) => sinceStart(row.start_ps)),
+              timeColumn('First starts', unit, (row) => sinceStart(row.start_ps)),
               timeColumn('Last ends', unit, (row) => sinceStart(row.end_ps)),
               timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps)),
             ],

@@ -33,7 +33,7 @@ export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, 
   for (const ribbon of ribbons) {
     totals_ps[ribbon.host] = (totals_ps[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
   }
-  /** @type {Record<number, number>} */
+  /** Device time of those ribbons that are placed already. @type {Record<number, number>} */
   const used_ps = {};
   return ribbons.map((ribbon) => {
     const [from, to] = [host[ribbon.host], device[ribbon.device]];
@@ -222,7 +222,7 @@ export function createOrder(answer, on) {
             ['in order', ''],
             ['inverted: runs after a later phase has started', 'inverted'],
             [noPhaseName, 'of-bare'],
-          ].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]),
+          ].map(([text, className]) => [chip('p2', `ribbon-chip ${className}`), text]),
         ],
         { 'aria-hidden': 'true' },
       ),

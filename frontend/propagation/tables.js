@@ -112,7 +112,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
     omittedNote(left_out.unannotated_ops),
     shared_ops.length
       ? [
-          h('h3', null, 'Ops with several annotations: their time is divided among their parts'),
+          h('h3', null, 'Ops with several annotations: their time is divided among these'),
           opsTable(
             'Ops with several annotations',
             'shared-ops-table',

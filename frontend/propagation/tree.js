@@ -54,7 +54,7 @@ export const valuesOf = (row, mode) => ({
 });
 
 /** The label of the sum row. @type {Record<Mode, string>} */
-const SUM_LABELS = { step_: 'Device run', mean_: 'Mean of a step', '': 'All devices' };
+const SUM_LABELS = { step_: 'All ops', mean_: 'All ops, mean step', '': 'All ops, all devices' };
 
 /** @param {PropagationAnswer} answer @param {TreeState} state */
 export function treeTable(
@@ -150,7 +150,7 @@ export function treeTable(
   const unannotatedPhase = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const runs = mode === 'step_' ? strips.device : [];
   const { path: pathDefinition, host_ps, device_ps, executions } = TABLES.annotations;
-  const decimals = [100, 10, 1].findIndex((least) => longest >= least * unit.ps);
+  const decimals = [100, 10, 1].findIndex((min) => longest >= min * unit.ps);
   const heads = [
     pathDefinition.head,
     `${host_ps.head}, ${unit.name}`,
@@ -203,7 +203,7 @@ export function treeTable(
       ),
     ),
   );
-  const focus = (/** @type {number} */ at) => rows[at]?.focus();
+  const focus = (/** @type {number} */ index) => rows[index]?.focus();
   onKeys(element, 'tr', {
     ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(rows.indexOf(row) + 1),
     ArrowUp: (row) => focus(rows.indexOf(row) - 1),

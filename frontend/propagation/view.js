@@ -113,10 +113,12 @@ export function propagationView(app) {
     selectedRun = -1;
     if (!row || !interval) return drawSelection();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
-    const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
-    const isInLane =
-      row.host_interval && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.lanes;
-    linkSelection(interval, isInLane ? lane.id : '', row.depth);
+    const timelineRow = session.rows.find(
+      ({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host),
+    );
+    const isInTimeline =
+      row.host_interval && timelineRow && row.path.split('/')[0] === answer.step?.name && row.depth < timelineRow.lanes;
+    linkSelection(interval, isInTimeline ? timelineRow.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
@@ -141,7 +143,7 @@ export function propagationView(app) {
       readout,
       run && order
         ? [`${order.titleOf(selectedRun)} `, link('Show', () => open(run))]
-        : 'A ribbon or a run selects its window; arrows move along a strip.',
+        : 'Click a ribbon or a run to select its window; the arrow keys move along a strip.',
     );
   }
 
@@ -317,7 +319,7 @@ export function propagationView(app) {
       element,
       ready.devices.length
         ? coverageCard(next, stepName(next), documentChoices(next, ready))
-        : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
+        : noDeviceCard('Propagation', 'Propagation needs', 'The tree still has the host times.'),
       treeCard(next),
       orderElement,
       next.lines.length ? [lines, opsCard(next, pathLink, orderElement ? '' : 'across')] : null,
@@ -332,7 +334,7 @@ export function propagationView(app) {
     data.reload();
   }
 
-  /** Reloads if another view has selected an annotation, a scope or a window. */
+  /** Reloads if another view has selected an annotation, a scope, a window or a step. */
   const followLink = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
     const windowChanged = sel !== shownSelection && sel?.startsWith('win:');

@@ -28,7 +28,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-background-networking",
 ]
 
-# In milliseconds, for busy machines: an expectation is seldom met later than after one second.
+# In milliseconds, for busy machines: most expectations are met within a second.
 expect.set_options(timeout=30_000)
 
 

@@ -8,6 +8,9 @@ from urllib.parse import quote
 
 from playwright.sync_api import Frame, Locator, Page
 
+LABELS_WIDTH = 188
+"""The width of the labels to the left of the timeline's rows in a wide window, in pixels."""
+
 STALLED = "the browser draws no frame"
 """The only error after which the Makefile runs a test again."""
 
@@ -58,6 +61,7 @@ class Xi:
             self.ready()
 
     def ready(self) -> None:
+        """Waits until the view has data and is drawn."""
         self.page.wait_for_selector("main[data-state=ready]")
         self.idle()
 
@@ -65,7 +69,8 @@ class Xi:
         settle(self.page)
 
     def drawn(self, path: str) -> Any:
-        """`rows`, `slices`, `selection`, `cursor`, `hover` or `window` of the last frame."""
+        """What the shown view drew in its last frame, by a path in `xi.drawn`: such as `slices` or `selection` of the
+        timeline, `dots` of the roofline, `columns` of the heat map."""
         self.idle()
         return self.page.evaluate(f"xi.drawn.{path}")
 
@@ -79,10 +84,11 @@ class Xi:
 
     def point(self, slice_: dict[str, Any]) -> tuple[float, float]:
         """The middle of a slice, in pixels of the window."""
-        box = self.lanes()
+        box = self.canvas_box()
         return box["x"] + slice_["x"] + slice_["w"] / 2, box["y"] + slice_["y"] + slice_["h"] / 2
 
-    def lanes(self) -> dict[str, float]:
+    def canvas_box(self) -> dict[str, float]:
+        """The timeline's canvas, in pixels of the window: the labels and the rows."""
         box = self.page.get_by_test_id("timeline-canvas").bounding_box()
         assert box is not None
         return {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}
@@ -102,6 +108,12 @@ class Xi:
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
         self.idle()
+
+    def search(self, text: str) -> None:
+        """Types a text into the timeline's search and selects the first hit."""
+        self.press("/")
+        self.page.keyboard.type(text)
+        self.press("Enter")
 
     def link(self) -> dict[str, str]:
         """The link state in the address; after panning it is complete once the page is idle."""

@@ -8,7 +8,8 @@ LATE = "t1v-n-7f-w-5"
 """The straggler of the demo."""
 
 
-def canvas(xi: Xi) -> dict[str, float]:
+def canvas_origin(xi: Xi) -> dict[str, float]:
+    """The upper left corner of the heat map, in pixels of the window."""
     box = xi.page.get_by_test_id("heat-canvas").bounding_box()
     assert box is not None
     return {"x": box["x"], "y": box["y"]}
@@ -16,7 +17,7 @@ def canvas(xi: Xi) -> dict[str, float]:
 
 def cell_point(xi: Xi, host: int, step: int) -> tuple[float, float]:
     """The middle of a cell, in pixels of the window."""
-    box = canvas(xi)
+    origin = canvas_origin(xi)
     row = next(row for row in xi.drawn("rows") if host in row["hosts"])
     cell = next(column for column in xi.drawn("columns") if column["step"] == step)
-    return box["x"] + cell["x"] + cell["w"] / 2, box["y"] + row["y"] + row["h"] / 2
+    return origin["x"] + cell["x"] + cell["w"] / 2, origin["y"] + row["y"] + row["h"] / 2

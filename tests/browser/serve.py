@@ -12,7 +12,7 @@ from tb_xla_insights.plugin import XlaInsights
 
 
 def end_with_input() -> None:
-    """Ends this process once whoever started it is gone, however that ended."""
+    """Ends this process once its standard input is closed: when the process that started it has ended, in any way."""
     sys.stdin.read()
     os._exit(0)
 
@@ -20,7 +20,11 @@ def end_with_input() -> None:
 def main() -> None:
     """Serves on a free loopback port; TensorBoard prints the address on stderr."""
     threading.Thread(target=end_with_input, daemon=True).start()
-    plugins = [p for p in default.get_plugins() if getattr(p, "__module__", "") != XlaInsights.__module__]
+    plugins = [
+        plugin
+        for plugin in default.get_plugins()
+        if getattr(plugin, "__module__", "") != XlaInsights.__module__
+    ]
     server = program.TensorBoard(plugins=[*plugins, XlaInsights])
     server.configure(["serve", "--logdir", sys.argv[1], "--host", "127.0.0.1", "--port", "0", *sys.argv[2:]])
     server.main()

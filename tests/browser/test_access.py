@@ -27,9 +27,9 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "device": (TRANSFORMER, {}),
     "compare": (LAZY, {"c": DYNAMO}),
 }
-"""A session of the demo that fills each view."""
+"""Each view with a session of the demo that fills it, and the link state that this needs."""
 
-OPENED: dict[str, tuple[str, str, str]] = {
+OPENERS: dict[str, tuple[str, str, str]] = {
     "help": (CASE, "overview", "help-button"),
     "capture": (CASE, "overview", "capture-button"),
     "devices": (CASE, "overview", "device-select"),
@@ -40,14 +40,14 @@ OPENED: dict[str, tuple[str, str, str]] = {
     "host picker": (POD, "hosts", "host-select"),
     "hosts as table": (POD, "hosts", "heat-as-table"),
 }
-"""What opens on demand: the session, the view, and the test id of the control that opens it."""
+"""Everything that opens on demand: the session, the view, and the test id of the control that opens it."""
 
 
 MAX_TAB_STOPS = 160
 """The limit of a view's tab stops, which keyboard users go through one by one."""
 
 
-def faults(xi: Xi, axe: str) -> list[str]:
+def faults_in_both_themes(xi: Xi, axe: str) -> list[str]:
     """The faults that axe finds in the page: theme, rule, element and fix. The dark theme is checked for contrast only,
     as it differs only in colours."""
     page = xi.page
@@ -78,16 +78,16 @@ def find_faults(xi: Xi, theme: Literal["light", "dark"], options: dict[str, Any]
 def test_axe_finds_nothing_wrong_in_a_view(xi: Xi, axe: str, view: str) -> None:
     session, state = VIEWS[view]
     xi.open(session, True, v=view, **state)
-    assert faults(xi, axe) == []
+    assert faults_in_both_themes(xi, axe) == []
 
 
-@pytest.mark.parametrize("opened", OPENED)
-def test_axe_finds_nothing_wrong_in_what_opens(xi: Xi, axe: str, opened: str) -> None:
-    session, view, opener = OPENED[opened]
+@pytest.mark.parametrize("name", OPENERS)
+def test_axe_finds_nothing_wrong_in_what_opens(xi: Xi, axe: str, name: str) -> None:
+    session, view, opener = OPENERS[name]
     xi.open(session, v=view)
     xi.page.get_by_test_id(opener).focus()
     xi.press("Enter")
-    assert faults(xi, axe) == []
+    assert faults_in_both_themes(xi, axe) == []
 
 
 @pytest.mark.parametrize("view", VIEWS)

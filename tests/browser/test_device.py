@@ -24,7 +24,7 @@ def demo() -> str:
 
 
 @pytest.fixture(scope="module")
-def board(browser: Browser, browser_context_args: dict[str, Any], tensorboard: str) -> Iterator[Xi]:
+def shared_xi(browser: Browser, browser_context_args: dict[str, Any], tensorboard: str) -> Iterator[Xi]:
     """A page shared by all tests; none may log an error."""
     complaints: list[str] = []
     context = browser.new_context(**browser_context_args)
@@ -38,10 +38,10 @@ def board(browser: Browser, browser_context_args: dict[str, Any], tensorboard: s
 
 
 @pytest.fixture
-def shown(board: Xi, demo: str) -> Xi:
-    """The view, just opened."""
-    board.open(demo, v="device")
-    return board
+def xi(shared_xi: Xi, demo: str) -> Xi:
+    """The shared page with the view just opened."""
+    shared_xi.open(demo, v="device")
+    return shared_xi
 
 
 def own_times(xi: Xi) -> dict[str, float]:
@@ -62,220 +62,225 @@ def point(xi: Xi, op: str) -> tuple[float, float]:
     return box["x"] + dot["x"], box["y"] + dot["y"]
 
 
-def test_the_verdict_and_the_figures(shown: Xi) -> None:
-    assert shown.text("device-verdict") == (
+def test_the_verdict_and_the_figures(xi: Xi) -> None:
+    assert xi.text("device-verdict") == (
         "attention takes 38.0 % of the step’s op time at 16.8 % of peak FLOP/s and 48.1 % of HBM bandwidth: "
         "bound by memory. fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
     )
-    assert ps(shown.page.get_by_test_id("kpi-work").locator("dd")) == [84_300_000_000]
-    figures = [shown.text(f"kpi-{name}").split(" %")[0] for name in ("mfu", "hbm", "counted")]
+    assert ps(xi.page.get_by_test_id("kpi-work").locator("dd")) == [84_300_000_000]
+    figures = [xi.text(f"kpi-{name}").split(" %")[0] for name in ("mfu", "hbm", "counted")]
     assert figures == ["32.1", "46.8", "92.1"]
-    assert "918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture" in shown.text("device-peaks")
-    expect(shown.page.get_by_test_id("device-pick")).to_have_value("0.0")
-    expect(shown.page.get_by_test_id("device-step")).to_have_value("1203")
+    assert "918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture" in xi.text("device-peaks")
+    expect(xi.page.get_by_test_id("device-pick")).to_have_value("0.0")
+    expect(xi.page.get_by_test_id("device-step")).to_have_value("1203")
 
 
-def test_the_tree_adds_up(shown: Xi) -> None:
+def test_the_tree_adds_up(xi: Xi) -> None:
     from synthetic import transformer
 
     true_times = {path or "/": time / MS for path, time in transformer.truth().own_ps.items()}
-    assert own_times(shown) == true_times
-    assert ps(shown.page.get_by_test_id("device-sum").locator("td").nth(1)) == [84_300_000_000]
+    assert own_times(xi) == true_times
+    assert ps(xi.page.get_by_test_id("device-sum").locator("td").nth(1)) == [84_300_000_000]
     assert math.isclose(sum(true_times.values()), 84.3)
-    tree = shown.page.get_by_test_id("device-tree")
+    tree = xi.page.get_by_test_id("device-tree")
     tree.locator(f"[data-key='{STEP}/layers'] .twist").click()
     expect(tree.locator(f"[data-key='{ATTENTION}']")).to_have_count(0)
     tree.locator(f"[data-key='{STEP}/layers']").press("ArrowRight")
     expect(tree.locator(f"[data-key='{ATTENTION}'] td").last).to_have_text("memory")
-    assert "custom-call.12 has no FLOP count (1.744 ms, 2.1 %)" in shown.text("device-unknown")
-    shown.page.get_by_test_id("device-advice").click()
-    assert "cost_estimate" in shown.text("device-unknown")
+    assert "custom-call.12 has no FLOP count (1.744 ms, 2.1 %)" in xi.text("device-unknown")
+    xi.page.get_by_test_id("device-advice").click()
+    assert "cost_estimate" in xi.text("device-unknown")
 
 
-def test_each_op_has_a_dot_and_labels_do_not_overlap(shown: Xi, demo: str) -> None:
-    ops = shown.document("device", demo)["ops"]
+def test_each_op_has_a_dot_and_labels_do_not_overlap(xi: Xi, demo: str) -> None:
+    ops = xi.document("device", demo)["ops"]
     drawable = [
         name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
     ]  # fmt: skip
-    dots = shown.drawn("dots")
+    dots = xi.drawn("dots")
     assert [dot["id"] for dot in dots] == drawable
     largest, smaller = dots[0], next(dot for dot in dots if dot["id"] == "dot.417")
     assert math.isclose((largest["r"] / smaller["r"]) ** 2, 14_900 / 8_100, rel_tol=1e-3)
-    labels = shown.drawn("labels")
+    labels = xi.drawn("labels")
     assert {label["id"] for label in labels} == {*drawable[:7]}
     for a, b in itertools.combinations(labels, 2):
         side_by_side = a["x"] + a["w"] <= b["x"] or b["x"] + b["w"] <= a["x"]
         assert side_by_side or a["y"] + a["h"] <= b["y"] or b["y"] + b["h"] <= a["y"]
-    axes = shown.drawn("axes")
+    axes = xi.drawn("axes")
     assert axes["x"] == [-1, 4]
     assert axes["y"][0] == -1
 
 
-def test_the_pointer_on_a_dot_highlights_and_selects_its_row(shown: Xi) -> None:
-    page = shown.page
-    page.mouse.move(*point(shown, "dot.310"))
+def test_the_pointer_on_a_dot_highlights_and_selects_its_row(xi: Xi) -> None:
+    page = xi.page
+    page.mouse.move(*point(xi, "dot.310"))
     expect(page.locator("tr.highlighted td").first).to_have_text("dot.310")
-    page.mouse.click(*point(shown, "dot.310"))
-    shown.idle()
-    assert shown.link()["op"] == "dot.310"
-    assert shown.drawn("chosen") == "dot.310"
+    page.mouse.click(*point(xi, "dot.310"))
+    xi.idle()
+    assert xi.link()["op"] == "dot.310"
+    assert xi.drawn("chosen") == "dot.310"
     expect(page.locator("tr[aria-selected=true][data-testid=op-row] td").first).to_have_text("dot.310")
 
 
-def test_keys_move_between_dots_and_open_the_timeline(shown: Xi) -> None:
-    shown.page.get_by_test_id("roofline").focus()
+def test_keys_move_between_dots_and_open_the_timeline(xi: Xi) -> None:
+    xi.page.get_by_test_id("roofline").focus()
     for key, op in (("ArrowRight", "dot.417"), ("ArrowLeft", "fusion.1042"), ("Home", "dot.411")):
-        shown.press(key)
-        assert shown.drawn("chosen") == op
-    shown.press("l")
-    assert len(shown.drawn("labels")) > 7
-    shown.press("Enter")
-    shown.ready()
-    assert shown.link()["v"] == "timeline"
-    assert shown.drawn("selection")["name"] == "dot.411"
+        xi.press(key)
+        assert xi.drawn("chosen") == op
+    xi.press("l")
+    assert len(xi.drawn("labels")) > 7
+    xi.press("Enter")
+    xi.ready()
+    assert xi.link()["v"] == "timeline"
+    assert xi.drawn("selection")["name"] == "dot.411"
 
 
-def test_an_annotation_filters_ops_and_picture(shown: Xi) -> None:
-    shown.page.locator(f"[data-key='{ATTENTION}'] td").first.click()
-    shown.idle()
-    assert shown.link()["an"] == ATTENTION
-    listed = ops_listed(shown)
+def test_an_annotation_filters_ops_and_picture(xi: Xi) -> None:
+    xi.page.locator(f"[data-key='{ATTENTION}'] td").first.click()
+    xi.idle()
+    assert xi.link()["an"] == ATTENTION
+    listed = ops_listed(xi)
     assert listed[:2] == ["fusion.1042", "dot.310"]
     assert len(listed) == 8
-    passing = {dot["id"] for dot in shown.drawn("dots") if not dot["faint"]}
+    passing = {dot["id"] for dot in xi.drawn("dots") if not dot["faint"]}
     assert passing == {"dot.902", "dot.310", "fusion.1042", "dot.318", "fusion.1051", "fusion.1060"}
-    foot = shown.page.get_by_test_id("op-table").locator("tfoot")
+    foot = xi.page.get_by_test_id("op-table").locator("tfoot")
     expect(foot).to_contain_text("8 of 22")
     expect(foot).to_contain_text("32.034")
-    shown.page.get_by_test_id("roofline").focus()
-    shown.press("Escape")
-    assert "an" not in shown.link()
-    assert not any(dot["faint"] for dot in shown.drawn("dots"))
+    xi.page.get_by_test_id("roofline").focus()
+    xi.press("Escape")
+    assert "an" not in xi.link()
+    assert not any(dot["faint"] for dot in xi.drawn("dots"))
 
 
-def test_ops_are_found_by_op_category_file_and_bound(shown: Xi) -> None:
-    shown.press("/")
-    shown.page.keyboard.type("adamw")
-    shown.idle()
-    assert ops_listed(shown) == ["fusion.5001"]
-    shown.press("Escape")
-    shown.page.get_by_test_id("filter-bound").select_option("link")
-    shown.idle()
-    assert ops_listed(shown) == ["all-reduce.77"]
-    assert shown.link()["f"] == "bound:link"
+def test_ops_are_found_by_op_category_file_and_bound(xi: Xi) -> None:
+    xi.press("/")
+    xi.page.keyboard.type("adamw")
+    xi.idle()
+    assert ops_listed(xi) == ["fusion.5001"]
+    xi.press("Escape")
+    xi.page.get_by_test_id("filter-bound").select_option("link")
+    xi.idle()
+    assert ops_listed(xi) == ["all-reduce.77"]
+    assert xi.link()["f"] == "bound:link"
 
 
-def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
-    table = shown.page.get_by_test_id("op-table")
-    assert len(ops_listed(shown)) == 12
-    rest = shown.page.get_by_test_id("op-rest")
+def test_the_rest_is_one_row_that_opens(xi: Xi) -> None:
+    table = xi.page.get_by_test_id("op-table")
+    assert len(ops_listed(xi)) == 12
+    rest = xi.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text("10 more")
     listed = ps(column(table, "Own time"))
     assert sum(listed) + ps(rest.locator("[data-ps]"))[0] == 84_300_000_000
-    shown.page.get_by_test_id("op-more").click()
-    shown.idle()
-    assert len(ops_listed(shown)) == 22
+    xi.page.get_by_test_id("op-more").click()
+    xi.idle()
+    assert len(ops_listed(xi)) == 22
     assert sum(ps(column(table, "Own time"))) == 84_300_000_000
 
 
-def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: str) -> None:
-    board.open(case_study, v="device", dd="0.0", st="all")
-    whole = board.document("device", case_study, cores="0.0", steps="all", whole="1")
-    first = board.document("device", case_study, cores="0.0", steps="all")
+def test_ops_that_the_first_answer_omits_are_requested(shared_xi: Xi, case_study: str) -> None:
+    shared_xi.open(case_study, v="device", dd="0.0", st="all")
+    whole = shared_xi.document("device", case_study, cores="0.0", steps="all", whole="1")
+    first = shared_xi.document("device", case_study, cores="0.0", steps="all")
     assert len(first["ops"]["op"]) < len(whole["ops"]["op"])
-    rest = board.page.get_by_test_id("op-rest")
+    rest = shared_xi.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
-    times = [*ps(column(board.page.get_by_test_id("op-table"), "Own time")), *ps(rest.locator("[data-ps]"))]
+    times = [
+        *ps(column(shared_xi.page.get_by_test_id("op-table"), "Own time")),
+        *ps(rest.locator("[data-ps]")),
+    ]
     assert sum(times) == whole["total"]["self_ps"]
     last = whole["ops"]["op"][-1]
     assert last not in first["ops"]["op"]
-    board.press("/")
-    board.page.keyboard.type(last)
-    board.idle()
-    assert last in ops_listed(board)
+    shared_xi.press("/")
+    shared_xi.page.keyboard.type(last)
+    shared_xi.idle()
+    assert last in ops_listed(shared_xi)
 
 
-def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
-    page = shown.page
-    shown.press("Shift+Period")
+def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
+    page = xi.page
+    xi.press("Shift+Period")
     expect(page.get_by_test_id("device-pick")).to_have_value("0.1")
     page.get_by_test_id("device-pick").select_option("all")
-    shown.idle()
+    xi.idle()
     page.get_by_test_id("device-step").select_option("mean")
-    shown.idle()
-    assert {key: shown.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
-    mean = shown.document("device", demo, cores="all", steps="mean")
+    xi.idle()
+    assert {key: xi.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
+    mean = xi.document("device", demo, cores="all", steps="mean")
     assert mean["core_steps"] == 12
     assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(mean["total"]["self_ps"] / 12)]
-    assert shown.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"
+    assert xi.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"
     page.get_by_test_id("device-category").select_option("loop fusion")
-    shown.idle()
-    assert {op.split(".")[0] for op in ops_listed(shown)} == {"fusion"}
-    assert shown.link()["f"] == "cat:loop fusion"
+    xi.idle()
+    assert {op.split(".")[0] for op in ops_listed(xi)} == {"fusion"}
+    assert xi.link()["f"] == "cat:loop fusion"
 
 
-def test_the_user_sets_the_peaks(shown: Xi) -> None:
-    page = shown.page
+def test_the_user_sets_the_peaks(xi: Xi) -> None:
+    page = xi.page
     page.get_by_test_id("peaks-change").click()
     expect(page.get_by_test_id("peak-flops")).to_have_value("918")
     page.get_by_test_id("peak-flops").fill("459")
     page.get_by_test_id("peak-flops").press("Enter")
-    shown.idle()
-    assert shown.link()["pk"] == "459e12,1638e9"
-    assert "459 TFLOP/s · HBM 1 638 GB/s, set by you" in shown.text("device-peaks")
-    assert shown.text("kpi-mfu").startswith("64.2 %")
+    xi.idle()
+    assert xi.link()["pk"] == "459e12,1638e9"
+    assert "459 TFLOP/s · HBM 1 638 GB/s, set by you" in xi.text("device-peaks")
+    assert xi.text("kpi-mfu").startswith("64.2 %")
     page.get_by_test_id("peaks-change").click()
     page.get_by_test_id("peaks-own").click()
-    shown.idle()
-    assert "pk" not in shown.link()
-    assert shown.text("kpi-mfu").startswith("32.1 %")
+    xi.idle()
+    assert "pk" not in xi.link()
+    assert xi.text("kpi-mfu").startswith("32.1 %")
 
 
-def test_a_row_leads_to_its_source_and_its_longest_run(shown: Xi) -> None:
-    row = shown.page.get_by_test_id("op-row").filter(has_text="fusion.1042")
+def test_a_row_leads_to_its_source_and_its_longest_run(xi: Xi) -> None:
+    row = xi.page.get_by_test_id("op-row").filter(has_text="fusion.1042")
     row.get_by_test_id("op-source").click()
-    copied = shown.page.evaluate("navigator.clipboard.readText()")
+    copied = xi.page.evaluate("navigator.clipboard.readText()")
     assert copied == "/opt/demo/model/attention.py:88"
     row.get_by_test_id("op-show").click()
-    shown.ready()
-    selected = shown.drawn("selection")
-    assert (selected["name"], shown.link()["op"]) == ("fusion.1042", "fusion.1042")
-    shown.page.go_back()
-    shown.ready()
-    assert shown.link()["v"] == "device"
+    xi.ready()
+    selected = xi.drawn("selection")
+    assert (selected["name"], xi.link()["op"]) == ("fusion.1042", "fusion.1042")
+    xi.page.go_back()
+    xi.ready()
+    assert xi.link()["v"] == "device"
 
 
-def test_a_finding_leads_to_its_annotation_and_op(board: Xi, demo: str) -> None:
-    board.open(demo, v="overview")
-    board.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
-    board.ready()
+def test_a_finding_leads_to_its_annotation_and_op(shared_xi: Xi, demo: str) -> None:
+    shared_xi.open(demo, v="overview")
+    shared_xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
+    shared_xi.ready()
     expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
-    assert {name: board.link()[name] for name in expected} == expected
-    selected = board.page.locator("[data-testid=view-device] tr[aria-selected=true]")
+    assert {name: shared_xi.link()[name] for name in expected} == expected
+    selected = shared_xi.page.locator("[data-testid=view-device] tr[aria-selected=true]")
     assert [row.get_attribute("data-testid") for row in selected.all()] == [
         f"device-ann-{ATTENTION}",
         "op-row",
     ]
 
 
-def test_without_flops_only_times_are_shown(board: Xi) -> None:
-    board.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
-    assert board.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."
-    heads = board.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
+def test_without_flops_only_times_are_shown(shared_xi: Xi) -> None:
+    shared_xi.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
+    assert (
+        shared_xi.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."
+    )
+    heads = shared_xi.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
     assert heads == ["Annotation", "Time, ms", "Share"]
-    assert board.text("device-hosts").startswith("Covers 2 of 16 hosts")
-    assert board.text("kpi-mfu").startswith("–")
-    board.page.get_by_test_id("device-step").select_option("all")
-    board.idle()
-    expect(board.page.get_by_test_id("device-hosts")).to_have_count(0)
+    assert shared_xi.text("device-hosts").startswith("Covers 2 of 16 hosts")
+    assert shared_xi.text("kpi-mfu").startswith("–")
+    shared_xi.page.get_by_test_id("device-step").select_option("all")
+    shared_xi.idle()
+    expect(shared_xi.page.get_by_test_id("device-hosts")).to_have_count(0)
     # The times of ops are unknown if their host is not in memory: the timeline searches.
-    board.page.get_by_test_id("op-show").first.click()
-    board.ready()
-    assert board.link()["q"] == "all-reduce.1"
+    shared_xi.page.get_by_test_id("op-show").first.click()
+    shared_xi.ready()
+    assert shared_xi.link()["q"] == "all-reduce.1"
 
 
-def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
-    page = board.page
+def test_states_without_peaks_or_devices(shared_xi: Xi, demo: str) -> None:
+    page = shared_xi.page
 
     def without_peaks(route: Route) -> None:
         answer = route.fetch().json()
@@ -288,13 +293,13 @@ def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
         route.fulfill(json=answer | {"devices": {name: [] for name in answer["devices"]}})
 
     page.route("**/data/device?**", without_peaks)
-    board.open(demo, v="device")
+    shared_xi.open(demo, v="device")
     expect(page.get_by_test_id("set-peaks")).to_be_visible()
-    assert len(board.drawn("dots")) > 10
+    assert len(shared_xi.drawn("dots")) > 10
     page.unroute("**/data/device?**")
 
     page.route("**/data/session?**", without_devices)
-    board.open(demo, wait=False, v="device")
+    shared_xi.open(demo, wait=False, v="device")
     page.wait_for_selector("main[data-state=empty]")
     expect(page.locator("main")).to_contain_text("needs a device plane")
     page.unroute("**/data/session?**")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Download, Page, Route, expect
 
 VIEWS = [
     "overview", "timeline", "gaps", "executions", "propagation", "compiles", "hosts", "device", "compare",
@@ -55,6 +55,20 @@ def test_a_failed_request_is_reported_and_repeated_on_demand(
     xi.ready()
     expect(again).to_have_count(0)
     expect(refused).to_have_count(0)
+    assert_page_caught(complaints)
+
+
+def test_ops_are_not_exported_if_some_of_them_cannot_be_loaded(
+    xi: Xi, page: Page, complaints: list[str]
+) -> None:
+    xi.open(session_named("synthetic_case_study"), v="device", dd="0.0", st="all")
+    page.route("**/data/device?*whole=1*", lambda route: route.fulfill(status=500, json={"error": FAULT}))
+    downloads: list[Download] = []
+    page.on("download", lambda download: downloads.append(download))
+    page.get_by_test_id("export-csv").click()
+    expect(page.get_by_test_id("diagnostic-ops")).to_contain_text(FAULT)
+    xi.idle()
+    assert downloads == []
     assert_page_caught(complaints)
 
 

@@ -23,7 +23,7 @@ def answer(page: Page, route: str, *bodies: object, status: int = 200) -> None:
     page.route(f"**/data/{route}*", fulfil)
 
 
-def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_first_view_requests_three_routes(xi: Xi, page: Page, case_study: str) -> None:
     routes: list[str] = []
     page.on(
         "request",
@@ -90,7 +90,7 @@ def test_tabs_have_counts_before_their_views_are_opened(xi: Xi, page: Page, base
     expect(page.get_by_role("tab", selected=True)).to_have_text("Timeline")
 
 
-def test_unchosen_devices_have_no_lanes(xi: Xi, page: Page, case_study: str) -> None:
+def test_unchosen_devices_have_no_rows(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.get_by_test_id("device-select").click()
     page.get_by_label("TPU:0").uncheck()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser.conftest import session_named
 from browser.driver import Xi, plain_spaces
-from browser.hosts_page import LATE, canvas, cell_point
+from browser.hosts_page import LATE, canvas_origin, cell_point
 from browser.tables import column, ps
 from playwright.sync_api import Page, expect
 
@@ -177,8 +177,8 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     assert column(table, "Steps").first.inner_text() == "4"
     expect(page.get_by_test_id("host-difference").locator("tfoot")).to_contain_text("Step, mean")
     # A click on the head of a step selects that step for all hosts.
-    box, head = canvas(xi), xi.drawn("columns")[7]
-    page.mouse.click(box["x"] + head["x"] + head["w"] / 2, box["y"] + 8)
+    origin, head = canvas_origin(xi), xi.drawn("columns")[7]
+    page.mouse.click(origin["x"] + head["x"] + head["w"] / 2, origin["y"] + 8)
     xi.idle()
     assert xi.link()["st"] == "1211-1211"
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text("In step 1211 ")

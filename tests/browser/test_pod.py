@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 LATE, MEDIAN = "t1v-n-7f-w-5", "t1v-n-7f-w-3"
 """The late host of the demo, as its generator defines it, and the median host, with which the report compares it."""
-GAP = 21_762_835_000
+GAP_PS = 21_762_835_000
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +21,14 @@ def pod() -> str:
 
 
 def heads(xi: Xi) -> list[tuple[str, str]]:
+    """The name of each host, above its rows, and the text at the right of it."""
     return [(row["label"], row["right"]) for row in xi.drawn("rows") if row["row"].endswith(".steps")]
 
 
 def rows_of_host(xi: Xi, host: int) -> list[dict[str, Any]]:
     """The rows below the steps of the host with this index."""
     rows: list[dict[str, Any]] = xi.drawn("rows")
-    first = next(at for at, row in enumerate(rows) if row["row"] == f"h{host}.steps")
+    first = next(index for index, row in enumerate(rows) if row["row"] == f"h{host}.steps")
     rows_below = rows[first + 1 :]
     next_host = (index for index, row in enumerate(rows_below) if row["row"].endswith(".steps"))
     return rows_below[: next(next_host, len(rows_below))]
@@ -68,7 +69,7 @@ class TestTimeline:
     ) -> None:
         xi.open(pod)
         row = next(row for row in rows_of_host(xi, 3) if row["label"] == "Host, by class")
-        box = xi.lanes()
+        box = xi.canvas_box()
         page.mouse.click(box["x"] + 60, box["y"] + row["y"] + row["h"] / 2)
         xi.idle()
         assert "python (driving)" in [row["label"] for row in rows_of_host(xi, 3)]
@@ -85,7 +86,7 @@ class TestTimeline:
         classes = next(row for row in rows if row["label"] == "Host, by class")
         assert gap["label"] == "TPU:2"
         for row in (classes, gap):
-            assert 20 < row["y"] < xi.lanes()["height"] - row["h"]
+            assert 20 < row["y"] < xi.canvas_box()["height"] - row["h"]
 
     def test_the_panel_names_the_host_and_has_the_median_one_beside_it(self, xi: Xi, page: Page) -> None:
         select_gap(xi, "TPU:2")
@@ -99,8 +100,8 @@ class TestTimeline:
         parts = page.get_by_test_id("gap-parts").locator("table")
         add = "cells => cells.reduce((sum, cell) => sum + Number(cell.dataset.ps ?? 0), 0)"
         own_ps, other_ps = (int(column(parts, head).evaluate_all(add)) for head in ("Time", "w-3"))
-        assert own_ps == GAP
-        assert 0 < other_ps < GAP / 10
+        assert own_ps == GAP_PS
+        assert 0 < other_ps < GAP_PS / 10
         foot = parts.locator("tfoot [data-ps]").all()
         assert [int(cell.get_attribute("data-ps") or 0) for cell in foot] == [own_ps, other_ps]
 

@@ -35,6 +35,7 @@ class Gate:
     late: threading.Event = field(default_factory=threading.Event)
 
     def hold_back(self, store: WebStore) -> None:
+        """Adds the captures to a store that answers those of the first hosts at once."""
         training = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, delays=(Delay(LATE, "input", 38 * MS),))
         for host, space in enumerate(pod.files(training)):
             path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"

@@ -20,7 +20,7 @@ def cells(page: Page, testid: str) -> list[str]:
     return [re.sub(r"[\u202f\u00a0]", " ", text).strip() for text in texts]
 
 
-def selected(page: Page) -> list[str | None]:
+def selected_rows(page: Page) -> list[str | None]:
     rows = page.get_by_test_id("annotation-tree").locator("tbody tr[aria-selected=true]").all()
     return [row.get_attribute("data-testid") for row in rows]
 
@@ -29,7 +29,7 @@ def runs(page: Page) -> Locator:
     return page.get_by_role("group", name="Runs of phases on the device").get_by_role("button")
 
 
-def test_coverage_adds_up_to_the_device_run(xi: Xi, page: Page, case_study: str) -> None:
+def test_coverage_adds_up_to_all_ops(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
     parts = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
@@ -80,7 +80,7 @@ def test_arrow_keys_move_in_the_tree(xi: Xi, page: Page, case_study: str) -> Non
     xi.press("ArrowRight")
     expect(page.get_by_test_id(f"{FORWARD}/decoder")).to_have_count(1)
     xi.press(" ")
-    assert selected(page) == [FORWARD]
+    assert selected_rows(page) == [FORWARD]
     assert xi.link()["sel"] == "ev:h0.ann@553.364287/1"
     xi.press("Enter")
     page.wait_for_selector("[data-testid=view-timeline]")
@@ -126,7 +126,7 @@ def test_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
     assert xi.link()["sel"] == "win:800.860287+12.784"
     expect(page.get_by_test_id("order-readout")).to_contain_text("▼ inverted")
     expect(runs(page).nth(2)).to_have_attribute("aria-pressed", "true")
-    assert selected(page) == [FORWARD]
+    assert selected_rows(page) == [FORWARD]
     page.locator(".ribbon").nth(0).dispatch_event("click")
     assert xi.link()["sel"] == "win:787.564287+8.523"
     page.get_by_test_id("tab-timeline").click()
@@ -143,7 +143,7 @@ def test_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_stud
     expect(lost).to_contain_text("module backward hooks")
     expect(page.get_by_test_id("tab-propagation")).to_contain_text("2 lost")
     lost.get_by_role("button", name="backward").click()
-    assert selected(page) == [BACKWARD]
+    assert selected_rows(page) == [BACKWARD]
 
 
 def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
@@ -166,7 +166,7 @@ def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     xi.click(scope)
     page.get_by_test_id("tab-propagation").click()
     xi.ready()
-    assert selected(page) == ["annotation-Training_Step/FINISH_UPDATE"]
+    assert selected_rows(page) == ["annotation-Training_Step/FINISH_UPDATE"]
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
     expect(page.locator(".piece[aria-pressed=true]")).to_have_count(2)  # the phase, and this run
     page.get_by_role("group", name="Phases on the host").get_by_role(
@@ -204,7 +204,7 @@ def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -
     assert "train.py:" in column(table, "Line").first.inner_text()
     page.get_by_role("button", name="show all").click()
     table.get_by_role("button", name="mlp").first.click()
-    assert selected(page) == [f"{FORWARD}/mlp"]
+    assert selected_rows(page) == [f"{FORWARD}/mlp"]
 
 
 def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 MS = 10**9
 
 
-def test_the_order_of_lanes(xi: Xi, case_study: str) -> None:
+def test_the_order_of_rows(xi: Xi, case_study: str) -> None:
     xi.open(case_study)
     kinds = list(dict.fromkeys(row["kind"] for row in xi.drawn("rows")))
     assert kinds[:4] == ["steps", "annotations", "classes", "thread"]
@@ -62,7 +62,7 @@ def test_a_click_selects_an_event_and_a_link_brings_it_back(xi: Xi, page: Page, 
 
 def test_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="700+100")
-    box = xi.lanes()
+    box = xi.canvas_box()
     xi.drag((box["x"] + 400, box["y"] + 60), (box["x"] + 900, box["y"] + 90))
     selection = xi.drawn("selection")
     length = selection["end_ps"] - selection["start_ps"]
@@ -88,11 +88,9 @@ def test_the_ops_of_a_window_add_up(xi: Xi, page: Page, case_study: str) -> None
     assert round(sum(shown), 3) == float(page.locator(f"{table} tfoot [data-ps]").text_content() or "")
 
 
-def test_a_selected_event_is_never_folded_away(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_selected_event_is_never_folded_away(xi: Xi, case_study: str) -> None:
     xi.open(case_study)
-    xi.press("/")
-    page.keyboard.type("TensorCollectionBarrier")
-    xi.press("Enter")
+    xi.search("TensorCollectionBarrier")
     selection = xi.drawn("selection")
     assert selection["depth"] > 4
     assert xi.slices(row=selection["row"], depth=selection["depth"], start_ps=selection["start_ps"])
@@ -125,7 +123,7 @@ def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, cas
 def test_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     more = next(row for row in xi.drawn("rows") if row["kind"] == "more")
-    box = xi.lanes()
+    box = xi.canvas_box()
     page.mouse.click(box["x"] + 60, box["y"] + more["y"] + more["h"] / 2)
     opened = xi.drawn("rows")
     assert xi.link()["x"] == more["id"]
@@ -170,7 +168,7 @@ def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(
     page.route("**/data/timeline?*", hold)
     before = len(page.evaluate("xi.drawn.slices"))
     for _ in range(2):
-        # Two zooms cross a power of two of time per pixel, so new slices are asked for.
+        # Two zooms cross a power of two of time per pixel, so new slices are requested.
         with page.expect_request("**/data/timeline?*"):
             page.keyboard.press("w")
             page.keyboard.press("w")
@@ -194,7 +192,7 @@ def test_narrow_windows_have_narrow_labels(xi: Xi, page: Page, case_study: str) 
     canvas = page.get_by_test_id("timeline-canvas")
     for scroll in (0, 25, 5000):
         canvas.evaluate("(element, top) => { element.scrollTop = top }", scroll)
-        height = xi.lanes()["height"]
+        height = xi.canvas_box()["height"]
         shown = [(slice_["y"], slice_["y"] + slice_["h"]) for slice_ in xi.slices()]
         assert min(top for top, _ in shown) >= 23  # the ruler's
         assert max(bottom for _, bottom in shown) <= height
@@ -210,7 +208,7 @@ def test_an_invalid_answer_is_reported_and_the_timeline_still_works(
         "**/data/window?*",
         lambda route: route.fulfill(status=200, content_type="application/json", body="null"),
     )
-    box = xi.lanes()
+    box = xi.canvas_box()
     xi.drag((box["x"] + 400, box["y"] + 60), (box["x"] + 900, box["y"] + 90))
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/window")
     xi.press("w")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from browser.driver import Xi
+from browser.driver import LABELS_WIDTH, Xi
 from playwright.sync_api import Page, Route, expect
 
 MS = 10**9
+SESSION_PS = 3_140_614_898_000
+"""The length of the case study."""
 
 
 def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="700+100", sel="win:740+20")
-    box = xi.lanes()
+    box = xi.canvas_box()
     selected = xi.drawn("selection")
-    edge = box["x"] + 188 + (box["width"] - 188) * 0.6
+    edge = box["x"] + LABELS_WIDTH + (box["width"] - LABELS_WIDTH) * 0.6
     xi.drag((edge, box["y"] + 100), (edge + 100, box["y"] + 100))
     moved = xi.drawn("selection")
     assert moved["start_ps"] == selected["start_ps"]
@@ -24,9 +26,7 @@ def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> Non
 
 def test_search_steps_through_its_hits(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
-    xi.press("/")
-    page.keyboard.type("Training_Step")
-    xi.press("Enter")
+    xi.search("Training_Step")
     count = page.get_by_test_id("search-count")
     expect(count).to_contain_text("1 of")
     first = xi.drawn("selection")
@@ -99,20 +99,21 @@ def test_zooming_back_out_requests_no_data(xi: Xi, page: Page, case_study: str) 
 
 def test_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="500+400")
-    box = xi.lanes()
-    page.mouse.move(box["x"] + 188 + (box["width"] - 188) * 0.25, box["y"] + 150)
+    box = xi.canvas_box()
+    quarter_x = box["x"] + LABELS_WIDTH + (box["width"] - LABELS_WIDTH) * 0.25
+    page.mouse.move(quarter_x, box["y"] + 150)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
     window = xi.drawn("window")
-    quarter = window["start_ps"] + (window["end_ps"] - window["start_ps"]) * 0.25
-    assert quarter == pytest.approx(600 * MS, rel=1e-6)
+    quarter_ps = window["start_ps"] + (window["end_ps"] - window["start_ps"]) * 0.25
+    assert quarter_ps == pytest.approx(600 * MS, rel=1e-6)
     assert window["end_ps"] - window["start_ps"] == pytest.approx(400 * MS / 1.5)
 
 
 def test_dragging_the_ruler_pans(xi: Xi, case_study: str) -> None:
     xi.open(case_study, w="500+400")
-    box = xi.lanes()
+    box = xi.canvas_box()
     xi.drag((box["x"] + 800, box["y"] + 8), (box["x"] + 500, box["y"] + 8))
     window = xi.drawn("window")
     assert window["start_ps"] > 550 * MS
@@ -126,8 +127,8 @@ def test_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None
     assert box is not None
     xi.drag((box["x"] + 500, box["y"] + 20), (box["x"] + 700, box["y"] + 20))
     window = xi.drawn("window")
-    lanes = box["width"] - 188
-    assert window["end_ps"] - window["start_ps"] == pytest.approx(200 / lanes * 3_140_614_898_000, rel=0.02)
+    share = 200 / (box["width"] - LABELS_WIDTH)
+    assert window["end_ps"] - window["start_ps"] == pytest.approx(share * SESSION_PS, rel=0.02)
 
 
 def test_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: str) -> None:

@@ -12,9 +12,7 @@ from playwright.sync_api import Page, expect
 
 def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
-    xi.press("/")
-    page.keyboard.type("ExecuteComputation")
-    xi.press("Enter")
+    xi.search("ExecuteComputation")
     partners = page.get_by_test_id("flow-partners").locator("tbody tr")
     assert partners.count() >= 1
     name = partners.first.locator("button").text_content()
@@ -23,7 +21,7 @@ def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline
     expect(page.get_by_test_id("selection-panel").get_by_role("heading", level=2)).to_have_text(name or "")
 
 
-def test_everything_drawn_is_also_in_a_table(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_steps_are_also_in_a_table_which_closes(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, w="520+380")
     page.get_by_test_id("as-table").click()
     rows = page.get_by_test_id("timeline-table").locator("tbody tr")
@@ -93,10 +91,10 @@ def test_a_low_window_shows_a_gap_s_whole_answer(xi: Xi, page: Page, run: str) -
             assert all(row and row["y"] + row["height"] <= foot["y"] + 1 for row in rows)
         gap = xi.drawn("selection")
         [slice_] = xi.slices(row=gap["row"], start_ps=gap["start_ps"])
-        assert 0 < slice_["y"] < xi.lanes()["height"] - slice_["h"]
+        assert 0 < slice_["y"] < xi.canvas_box()["height"] - slice_["h"]
 
 
-def test_the_gaps_between_the_buttons_say_what_they_count(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_text_between_the_gap_buttons_says_what_it_counts(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     count = page.get_by_test_id("gap-index")
     expect(count).to_have_text("11 gaps on TPU:0")

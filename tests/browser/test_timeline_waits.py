@@ -1,4 +1,4 @@
-"""Waiting in collectives for other hosts: in the lanes, as a table, and what a gap delays."""
+"""Waiting in collectives for other hosts: in the rows of devices, as a table, and what a gap delays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi, plain_spaces
+from browser.driver import LABELS_WIDTH, Xi, plain_spaces
 from browser.tables import column, ps
 from browser.test_pod import LATE, MEDIAN, rows_of_host, select_gap
 from playwright.sync_api import Page, expect
@@ -38,12 +38,12 @@ def last_wait(xi: Xi) -> dict[str, Any]:
     return last
 
 
-def canvas_point(xi: Xi, at_ps: float) -> tuple[float, float]:
+def canvas_point(xi: Xi, instant_ps: float) -> tuple[float, float]:
     """The position of an instant in the row of that core, in pixels of the canvas."""
     [row] = [row for row in rows_of_host(xi, 3) if row["label"] == "TPU:0"]
-    window, labels_width = xi.drawn("window"), 188
-    share = (at_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
-    return labels_width + share * (xi.lanes()["width"] - labels_width), row["y"] + row["h"] / 2
+    window = xi.drawn("window")
+    share = (instant_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
+    return LABELS_WIDTH + share * (xi.canvas_box()["width"] - LABELS_WIDTH), row["y"] + row["h"] / 2
 
 
 def test_the_waiting_part_of_an_op_is_drawn_inside_it(xi: Xi, page: Page, pod: str) -> None:
@@ -55,7 +55,7 @@ def test_the_waiting_part_of_an_op_is_drawn_inside_it(xi: Xi, page: Page, pod: s
     assert 21 < length < 22
     (until, y), (end, _) = canvas_point(xi, wait["until_ps"]), canvas_point(xi, wait["end_ps"])
     points = [*([until - back, y] for back in range(10, 30)), [until + 5, y - 6], [end + 5, y]]
-    *waiting, after_wait, run = page.evaluate(PIXELS, [[round(x), round(at)] for x, at in points])
+    *waiting, after_wait, run = page.evaluate(PIXELS, [[round(px), round(py)] for px, py in points])
     ground, hatch, collective, busy = page.evaluate(COLOURS, ["c-wait", "hatch", "dev-coll", "dev"])
     assert set(waiting) == {ground, hatch}
     assert [after_wait, run] == [collective, busy]
@@ -84,7 +84,7 @@ def test_a_gap_marks_the_collective_that_it_delays(xi: Xi, page: Page) -> None:
 
 def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, w="595+70")
-    wait, box = last_wait(xi), xi.lanes()
+    wait, box = last_wait(xi), xi.canvas_box()
     x, y = canvas_point(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
     page.mouse.click(box["x"] + x, box["y"] + y)
     xi.idle()
@@ -110,7 +110,7 @@ def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> N
 
 def test_the_link_to_an_op_unfolds_its_host(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, w="595+70", x="-h5")
-    wait, box = last_wait(xi), xi.lanes()
+    wait, box = last_wait(xi), xi.canvas_box()
     assert rows_of_host(xi, 5) == []
     x, y = canvas_point(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
     page.mouse.click(box["x"] + x, box["y"] + y)
@@ -128,7 +128,7 @@ def test_while_device_rows_are_moved_nothing_waits(xi: Xi, pod: str) -> None:
     assert xi.drawn("waits")
 
 
-def test_a_session_of_one_host_asks_for_no_waits(xi: Xi, page: Page, baseline: str) -> None:
+def test_a_session_of_one_host_requests_no_waits(xi: Xi, page: Page, baseline: str) -> None:
     urls: list[str] = []
     page.on("request", lambda request: urls.append(request.url))
     xi.open(baseline)

@@ -50,6 +50,8 @@ SORT_ALL = """async () => {
     }
     return results;
 }"""
+"""Sorts every table by its first three headings. Returns for each heading the table, the heading, whether it keeps the
+focus, and its order."""
 
 
 def test_a_heading_keeps_the_focus_when_it_sorts(xi: Xi, page: Page, case_study: str) -> None:
@@ -272,7 +274,10 @@ def test_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
         selection = xi.drawn("selection")
         spread = next(row for row in report["executions"] if row["program"] == name)["spread"]["device_ps"]
         length = selection["end_ps"] - selection["start_ps"]
-        assert length == spread["max"] if index else length > spread["max"]
+        if index:
+            assert length == spread["max"]
+        else:  # the run in the drawn step is shown with its launch
+            assert length > spread["max"]
         page.go_back()
         page.wait_for_selector("[data-testid=view-executions]")
 

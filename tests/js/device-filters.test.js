@@ -16,7 +16,7 @@ test('a device is identified by the index of its host and its own index', () => 
   });
   assert.deepEqual(deviceChoices(session, '0.0', session.devices), [
     ['all', 'all 3'],
-    ['0', 'a, 2 cores'],
+    ['0', 'a, 2\u00a0cores'],
     ['0.0', 'TPU:0 · a'],
     ['0.1', 'TPU:1 · a'],
     ['1.0', 'TPU:0 · b'],
@@ -26,6 +26,15 @@ test('a device is identified by the index of its host and its own index', () => 
     ['0.0', 'TPU:0 · a'],
     ['1.0', 'TPU:0 · b'],
   ]);
+  // The sum of a host covers all its cores, and the current choice is listed, whichever devices are selected.
+  assert.deepEqual(deviceChoices(session, '0', session.devices.slice(1)), [
+    ['all', 'all 3'],
+    ['0', 'a, 2\u00a0cores'],
+    ['0.0', 'TPU:0 · a'],
+    ['0.1', 'TPU:1 · a'],
+    ['1.0', 'TPU:0 · b'],
+  ]);
+  assert.deepEqual(deviceChoices(session, '1', session.devices.slice(2))[0], ['1', 'b, 1\u00a0core']);
   const byKey = devicesByKey(/** @type {any} */ ({ session: { hosts: [{ name: 'a' }, { name: 'b' }] }, devices }));
   assert.deepEqual(
     [...byKey].map(([key, { id }]) => `${key} ${id}`),

@@ -5,7 +5,7 @@ import {
   LEFT,
   RIGHT,
   axesOf,
-  decade,
+  decadeText,
   dotAt,
   dotsOf,
   drawableOps,
@@ -43,5 +43,5 @@ test('areas of dots are proportional to time; smaller dots are drawn last', () =
   assert.equal(Math.round(dotsOf(rows.map((row) => ({ ...row, ps: row.ps / 1e6 })), axes, 500, 300)[0].r), 10);
 });
 
-test('decades near 1 are plain numbers, others powers of ten', () =>
-  assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decade), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
+test('powers of ten are written out, small and large ones with an exponent', () =>
+  assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decadeText), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  CSV_HEADS,
   csvRows,
   divisor,
   hasRates,
@@ -114,10 +115,13 @@ test('peaks are read from links', () => {
   for (const text of [undefined, '', '1', '0,1', 'a,b', '1,2,3']) assert.equal(peaksOfLink(text), null);
 });
 
-test('a CSV row has every column', () => {
+test('a CSV row has every column, with amounts per core and step', () => {
   const [first] = csvRows(rows);
+  assert.deepEqual(Object.keys(first), CSV_HEADS);
   assert.deepEqual(
     [first.op, first.annotation, first.self_ps, first.flop_per_byte, first.bound_by],
     ['dot.1', 'step/layers/mlp', 30 * MS, 1200, 'compute'],
   );
+  const [mean] = csvRows(opRows(answerWith({ core_steps: 20 })));
+  assert.deepEqual([mean.self_ps, mean.flops, mean.hbm_bytes], [1.5 * MS, 1.2e12, 1e9]);
 });

@@ -19,7 +19,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   );
   assert.equal(
     verdictOf(answerWith({ verdict: { path: 3, roof_share: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })),
-    'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 67.0 % of the step’s op time.',
+    'The ops run at 83.0 % of the roofline; layers, with no single bound, takes 67.0 % of the step’s op time.',
   );
   const { peaks } = answerWith();
   assert.match(
@@ -30,6 +30,13 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   const silent = answerWith({ verdict: null });
   silent.ops.flops = OPS.map(() => null);
   assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
+  silent.chosen.category = 'infeed';
+  assert.match(verdictOf(silent), /: these ops have no FLOP or byte counts\.$/);
+  const [device] = peaks.devices;
+  const apart = { ...peaks, flops_per_s: null, devices: [device, { ...device, flops_per_s: 2e15 }] };
+  assert.match(verdictOf(answerWith({ verdict: null, peaks: apart })), /: the devices have different peaks\.$/);
+  const oneKnown = { ...peaks, bytes_per_s: null, devices: [{ ...device, bytes_per_s: null }] };
+  assert.match(verdictOf(answerWith({ verdict: null, peaks: oneKnown })), /: the HBM bandwidth of this device is not/);
   const moves = answerWith({ verdict: null, chosen: { cores: '0.0', steps: 'mean', category: 'copy' } });
   moves.tree.bound_by = moves.tree.bound_by.map(() => 'memory');
   moves.tree.bytes_share = moves.tree.bytes_share.map(() => 0.7);
@@ -46,11 +53,11 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.equal(
     verdictOf(waits),
     '98.0 % of the step’s op time only waits for copies or other asynchronous ops; fusion.2 alone is 45.000 ms. The ' +
-    'other ops run at 60.0 % of the roof for their kind.',
+    'other ops run at 60.0 % of the roofline.',
   );
 });
 
-test('an annotation with all of the work is replaced by its largest part', () => {
+test('in place of an annotation with all of the work the largest one without nested ones is named', () => {
   const answer = answerWith({ verdict: null });
   answer.tree.self_ps[0] = 99 * MS;
   answer.tree.self_ps[1] = 91 * MS;
@@ -68,12 +75,12 @@ test('with few known FLOPs the verdict says for which share of the time they are
     verdictOf(answerWith({ verdict: { path: 2, roof_share, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
   assert.equal(
     few(0.9),
-    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +
-    '90.0 % of the roof for their kind.',
+    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of all op time; those ops run ' +
+    'at 90.0 % of the roofline.',
   );
   assert.equal(
     few(0.5),
-    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; farthest ' +
-    'from the roof is mlp, 30.9 % of the time at 80.0 % of peak FLOP/s.',
+    'layers takes 67.0 % of the step’s op time. FLOPs and bytes are known for 30.3 % of all op time; most time ' +
+    'beyond the roofline is in mlp: 30.9 % of the op time, at 80.0 % of peak FLOP/s.',
   );
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defaultText } from '../../frontend/executions/cards.js';
 import { divisor, savings, smallPrograms, sumCosts } from '../../frontend/executions/costs.js';
 import { stackSpans } from '../../frontend/executions/run-strip.js';
 
@@ -32,6 +33,11 @@ test('small programs have a known launch and more overhead than work', () => {
   assert.deepEqual(smallPrograms([row('p', 1, 5, { join: 'none' })]), []);
 });
 
+test('the overhead of runs with unknown launches is not called small', () => {
+  assert.match(defaultText([FORWARD]), /nothing to gain by merging\.$/);
+  assert.match(defaultText([]), /^The launches of these runs are unknown/);
+});
+
 test('costs add up by column', () => {
   assert.deepEqual(sumCosts([FORWARD, CLEAN]), {
     count: 20,
@@ -46,7 +52,12 @@ test('costs add up by column', () => {
 test('without small programs their overhead is gone; one execution costs what the fit predicts', () => {
   const result = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
   assert.deepEqual(result.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
-    ['without the small one', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
+    ['without the small program', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
+});
+
+test('without steps, all executions of a session are not merged into one', () => {
+  const result = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, null);
+  assert.deepEqual(result, [{ name: 'without the small program', now_ps: 65_860, then_ps: 42_750 }]);
 });
 
 test('there are no savings with one execution per step or without a fit', () => {

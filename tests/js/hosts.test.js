@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { csvText } from '../../frontend/lib/csv.js';
-import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/rows.js';
+import {
+  CSV_HEADS,
+  csvRows,
+  hostRows,
+  largestLateness,
+  longestClass,
+  meanOf,
+  stepKey,
+  stepsOfLink,
+} from '../../frontend/hosts/rows.js';
 import {
   HEAD,
   LEFT,
@@ -131,6 +140,13 @@ test('the cause is the class that exceeds the median host’s most, except waits
   assert.equal(meanOf([[1], null], [1, 1]), null);
 });
 
+test('the largest lateness of hosts is that in the steps in which one of them was last', () => {
+  const document = { steps: { number: [1, 2, 3], last_host: [0, 1, 0] }, late_us: [[5, 90, 40], [0, 7, 0], [8, 8, 8]] };
+  assert.equal(largestLateness(document, [0, 2], null), 40);
+  assert.equal(largestLateness(document, [0, 1], [0, 1]), 7);
+  assert.equal(largestLateness(document, [2], null), 0);
+});
+
 test('steps in a link are numbers, with an index where numbers repeat', () => {
   const steps = { number: [7, 8, 8, null] };
   assert.deepEqual([0, 1, 2, 3].map((step) => stepKey(steps, step)), ['7', '8.1', '8.2', '3']);
@@ -190,10 +206,13 @@ test('a longer class is named as the reason for waits only if the host arrives l
       5,
       5,
     );
-  assert.match(textOf(7000), /the time that w-0 takes longer, w-1 waits in the all-reduce\.$/);
+  assert.match(
+    textOf(7000),
+    /ms longer than on w-1\. The step is as long on both: w-1 waits in the all-reduce meanwhile\.$/,
+  );
   assert.match(
     textOf(1000),
-    /arrives 1\.00\u202fms late because of it, on average; it makes up the rest by waiting less for its device\.$/,
+    / This makes w-0 1\.00\u202fms late on average; the host makes up the rest by waiting less for its device\.$/,
   );
   assert.match(textOf(0), /still does not arrive later/);
 });

@@ -61,7 +61,12 @@ test('an error names the line that cannot be read', async () => {
   await assert.rejects(readPairs('model,first\na,0x10', noComparison), /^Error: Line 2 .* not a number/);
   await assert.rejects(readPairs('model,first\na,1\na,2', noComparison), /^Error: Line 3 .* already/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', noComparison), /Line 2/);
+  await assert.rejects(readPairs('model,first\ra,1\rb,fast\r', noComparison), /^Error: Line 3 /);
   await assert.rejects(readPairs('model,first', noComparison), /empty/);
+  await assert.rejects(
+    readPairs('model,a,b\nx,run/a,run/b', async () => ({ times: [2e9, 0], verdict: null })),
+    /^Error: Line 2 of the pairs: run\/b has no steps/,
+  );
   for (const head of ['a,x', 'column,a', 'model;first', 'model']) {
     await assert.rejects(readPairs(`${head}\n1,2`, noComparison), /^Error: Line 1 /);
   }

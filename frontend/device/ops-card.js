@@ -1,0 +1,49 @@
+/** The card around the table of ops: a heading that counts them, a search, a filter by bound, and the export. */
+
+import { card } from '../lib/cards.js';
+import { exportButton } from '../lib/csv.js';
+import { h, labelledSelect } from '../lib/dom.js';
+import { count, plural } from '../lib/format.js';
+import { BOUND_WORDS, CSV_HEADS, divisor } from './rows.js';
+
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
+/** @typedef {import('../lib/routes').BoundBy} BoundBy */
+
+/** `22 rows of all steps, 310 executions per step and core, by own time` @param {DeviceAnswer} document */
+export function headingText(document) {
+  const { total: { op_count, executions }, chosen, cores } = document;
+  const isMean = chosen.steps === 'mean';
+  return `${plural(op_count, 'row')}${isMean ? ' of all steps' : ''}, ` +
+    `${count(Math.round(executions / divisor(document)))} executions${isMean ? ' per step' : ''}` +
+    `${cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
+}
+
+/**
+ * @param {{heading: HTMLElement, search: HTMLInputElement, list: HTMLElement}} elements `list` has the table
+ * @param {object} options
+ * @param {BoundBy[]} options.bounds to choose from
+ * @param {string|undefined} options.bound the chosen one; undefined or empty for any
+ * @param {(bound: string) => void} options.setBound
+ * @param {string} options.fileName of the export
+ * @param {() => Promise<Record<string, any>[]|null>} options.csvItems null if they cannot be loaded
+ */
+export const opsCard = ({ heading, search, list }, { bounds, bound = '', setBound, fileName, csvItems }) =>
+  card(
+    'Device work by op',
+    {
+      note: heading,
+      class: 'across ops-card',
+      right: [
+        h('span', { class: 'field' }, search, h('kbd', null, '/')),
+        labelledSelect(
+          'bound by',
+          [['', 'any'], ...bounds.map((name) => /** @type {[string, string]} */ ([name, BOUND_WORDS[name]]))],
+          bound,
+          setBound,
+          'filter-bound',
+        ),
+        exportButton(fileName, CSV_HEADS, csvItems),
+      ],
+    },
+    list,
+  );
