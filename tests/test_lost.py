@@ -1,4 +1,4 @@
-"""Annotations that no device op has: the reason and the advice."""
+"""Annotations that are lost, as no device op has them in its scope: the reason and the advice."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_without_recorded_ops_nothing_is_known_to_be_lost() -> None:
     assert (view["state"], view["lost"]) == ("no_ops", [])
 
 
-def test_loader_threads_make_no_ops() -> None:
+def test_annotations_of_loader_threads_are_never_lost() -> None:
     python = thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("StepMarker", 60, 30), role="driving")
     loader = thread("python", ("load_batch", 0, 30), role="loader")
     core = Core([("dot.1", 70, 20, {"tf_op": "Training_Step.1/aten__mm:"})])
@@ -145,7 +145,7 @@ def test_loader_threads_make_no_ops() -> None:
     assert lost_annotations(trace) == {}
 
 
-def test_annotations_of_other_frameworks_name_no_ops() -> None:
+def test_annotations_of_other_frameworks_are_never_lost() -> None:
     python = thread("python", ("train", 0, 100, {"_r": 1}), ("PjitFunction(f)", 10, 20))
     core = Core([("dot.1", 70, 20, {"tf_op": "jit(f)/jit(main)/add:"}), ("copy.1", 90, 20)])
     report = propagation_report(session(capture(python, core)))

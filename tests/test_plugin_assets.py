@@ -60,7 +60,7 @@ def address_of(entry: str, path: str) -> str:
         ("index.css", "text/css", "a { b: c }\n"),
     ],
 )
-def test_modules_are_served_with_their_type_and_cached(
+def test_files_are_served_with_their_type_and_cached(
     folder: Path, path: str, media_type: str, content: str, is_packed: bool
 ) -> None:
     if is_packed:

@@ -61,18 +61,18 @@ def lanes(draw: st.DrawFn, overlap: bool = False) -> list[Event]:
     return events
 
 
-any_lane = st.one_of(lanes(), lanes(overlap=True))
-levels = st.integers(0, 12)
+ANY_LANE = st.one_of(lanes(), lanes(overlap=True))
+LEVELS = st.integers(0, 12)
 
 
-def buckets(events: list[Event], level: int) -> list[list[Event]]:
-    """The events of each slice of a level, by the definition."""
+def slices_of_level(events: list[Event], level: int) -> list[list[Event]]:
+    """The events of each slice of a level, by the definition: successive short events that begin in the same bucket of
+    2**level ps are one slice."""
     width = 2**level
     slices: list[list[Event]] = []
     for event in events:
         last = slices[-1][-1] if slices else None
-        both_short = last is not None and last.length < width and event.length < width
-        if both_short and last is not None and last.start // width == event.start // width:
+        if last and max(last.length, event.length) < width and last.start // width == event.start // width:
             slices[-1].append(event)
         else:
             slices.append([event])
@@ -111,7 +111,7 @@ def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
     return merged
 
 
-def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
+def slices_in_window(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
     return [
         events for events in slices if events[0].start < end and max(event.end for event in events) >= start
     ]
@@ -129,15 +129,15 @@ def window_of(events: list[Event], level: int, position: float) -> tuple[int, in
     return start, start + 2 ** (level + 1) + last // 3
 
 
-@given(any_lane, levels, st.floats(0, 1))
+@given(ANY_LANE, LEVELS, st.floats(0, 1))
 def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
     events: list[Event], level: int, position: float
 ) -> None:
     start, end = window_of(events, level, position)
     expected = []
     remaining: list[Event] = []
-    slices = buckets(events, level)
-    for group in groups(touching(slices, start, end), level):
+    slices = slices_of_level(events, level)
+    for group in groups(slices_in_window(slices, start, end), level):
         members = [event for slice_ in group for event in slice_]
         winners = [heaviest([(event.name, event.length) for event in slice_]) for slice_ in group]
         remaining = [event for event in events if event.id < members[0].id]
@@ -157,11 +157,13 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
         assert sums[name] == max(sums.values())
 
 
-@given(any_lane, levels, st.floats(0, 1))
+@given(ANY_LANE, LEVELS, st.floats(0, 1))
 def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position: float) -> None:
     start, end = window_of(events, level, position)
     shown = lane_of(events).view(start, end, level)
-    inside = [event for slice_ in touching(buckets(events, level), start, end) for event in slice_]
+    inside = [
+        event for slice_ in slices_in_window(slices_of_level(events, level), start, end) for event in slice_
+    ]
     assert int(shown.events.sum()) == len(inside)
     in_window = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in in_window} <= {event.id for event in inside}
@@ -173,7 +175,7 @@ def test_every_event_is_in_the_pyramid(events: list[Event], level: int, position
             assert busy == 0
 
 
-@given(lanes(), levels)
+@given(lanes(), LEVELS)
 def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None:
     shown = lane_of(events).view(0, 10**6, level)
     is_single = shown.events == 1
@@ -181,13 +183,13 @@ def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None
     assert total == len(covered(events))
 
 
-@given(lanes(), levels)
+@given(lanes(), LEVELS)
 def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) -> None:
     """A digit from 0 to 15 for each bucket: the share that is busy, with each slice's busy time spread evenly over it.
     Only an idle bucket has 0, and only a completely busy one 15."""
     width, shown = 2**level, lane_of(events).view(0, 10**6, level)
     digits = iter(shown.fill.tolist())
-    for group in groups(buckets(events, level), level):
+    for group in groups(slices_of_level(events, level), level):
         members = [event for slice_ in group for event in slice_]
         if len(members) == 1:
             continue
@@ -208,7 +210,7 @@ def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) ->
     assert next(digits, None) is None
 
 
-@given(any_lane, levels)
+@given(ANY_LANE, LEVELS)
 def test_long_events_are_separate_slices(events: list[Event], level: int) -> None:
     shown = slice_rows(lane_of(events).view(0, 10**6, level))
     for event in events:
@@ -216,7 +218,7 @@ def test_long_events_are_separate_slices(events: list[Event], level: int) -> Non
             assert (event.start, event.end, event.name, event.class_index, 1, 0, event.id) in shown
 
 
-@given(any_lane, levels, st.floats(0, 1))
+@given(ANY_LANE, LEVELS, st.floats(0, 1))
 def test_a_view_does_not_depend_on_the_stored_levels(
     events: list[Event], level: int, position: float
 ) -> None:
@@ -233,11 +235,11 @@ def test_a_view_does_not_depend_on_the_stored_levels(
         assert caching_lane._levels
 
 
-@given(any_lane)
+@given(ANY_LANE)
 def test_the_number_of_slices_of_every_level(events: list[Event]) -> None:
     lane = lane_of(events)
     sizes = kernels.slices_per_level(lane.start, lane.end).tolist()
-    assert sizes[:14] == [len(buckets(events, level)) for level in range(14)]
+    assert sizes[:14] == [len(slices_of_level(events, level)) for level in range(14)]
 
 
 def test_a_level_is_stored_only_if_it_has_at_most_a_quarter_of_the_events(
@@ -297,7 +299,7 @@ def test_the_lane_of_events_that_nest_is_their_depth() -> None:
     ]  # fmt: skip
 
 
-@given(any_lane, st.integers(1, 12))
+@given(ANY_LANE, st.integers(1, 12))
 def test_time_spread_over_buckets_adds_up(events: list[Event], count: int) -> None:
     duration = max((event.end for event in events), default=0) + 1
     lane = lane_of(events)

@@ -70,11 +70,11 @@ def test_idle_time_without_edges_is_that_of_the_gaps_in_steps(shared_traces: Pat
 
 
 def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
-    def host(name: str, steps: int, *works: int) -> Trace:
+    def host(name: str, steps: int, *work_us: int) -> Trace:
         events = [step_event(at * 100 * US, 100 * US, at) for at in range(steps)]
         cores = [
-            Core([("dot", at * 100 * US, work * US) for at in range(steps)], name=f"TPU:{number}")
-            for number, work in enumerate(works)
+            Core([("dot", at * 100 * US, duration_us * US) for at in range(steps)], name=f"TPU:{number}")
+            for number, duration_us in enumerate(work_us)
         ]
         return capture(thread("python", *events, role="driving"), *cores, host=name)
 
