@@ -83,10 +83,10 @@ def input_bound(facts: Facts) -> Finding | None:
 
 
 def _waiting_text(idle_ps: int, infeed_ps: int) -> str:
-    """`idles`, `waits in infeed` or both."""
-    return (
-        "idles or waits in infeed" if idle_ps and infeed_ps else "waits in infeed" if infeed_ps else "idles"
-    )
+    """The verb phrase before the time: `idles`, `waits in infeed for`, or both."""
+    if not infeed_ps:
+        return "idles"
+    return "idles or waits in infeed for" if idle_ps else "waits in infeed for"
 
 
 def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
