@@ -65,11 +65,6 @@ def timeline_of(space: Space, folder: Path) -> Timeline:
 Slice = tuple[int, int, str, int]
 
 
-def row_of(timeline: Timeline, kind: str, label: str = "") -> str:
-    rows = timeline.head()["rows"]
-    return next(row["id"] for row in rows if row["kind"] == kind and row["label"].startswith(label))
-
-
 def slices(view: TimelineSlices, row: str) -> list[list[Slice]]:
     """Start, duration, name and number of events of every slice, lane by lane."""
     lanes = []
