@@ -30,7 +30,7 @@ def op(line: Line, name: str, start: int, duration: int, number: int) -> None:
     line.event(f"end: {name}", start + duration, 5_000, _ct=0, _c=number)
 
 
-def space(steps: int = STEPS) -> Space:
+def training_space(steps: int = STEPS) -> Space:
     """Steps of 20 ms: forward (8 ms) with attention in it, loss, then a StepMarker that launches a program of two
     ops."""
     space = Space(hostnames=["vm"])
