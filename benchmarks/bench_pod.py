@@ -1,4 +1,4 @@
-"""Compares a report of many hosts with single reports of each: time, memory, and the cost per host.
+"""Compares a report of many hosts with single reports of each: time and memory, and the time of one host.
 
     python benchmarks/bench_pod.py FILE [HOSTS]
 

@@ -1,4 +1,4 @@
-"""Estimates the time of a session of very many hosts on a scheduler's workers from the cost of one host.
+"""Estimates the time of a session of very many hosts on a scheduler's workers from the time of one host.
 
     python benchmarks/bench_pod_scale.py TASK_SECONDS RESULT_BYTES [HOSTS] [FILE_BYTES]
 

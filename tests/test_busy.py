@@ -146,7 +146,7 @@ def test_operations_on_intervals_are_those_on_sets_of_instants(
     (union, first), (other_union, second) = as_union(a), as_union(b)
     assert instants(union) == first
     assert union.total_ps == len(first)
-    assert all(union.end_ps[:-1] < union.start_ps[1:]), "they do not even touch"
+    assert all(union.end_ps[:-1] < union.start_ps[1:]), "the intervals of a union do not touch"
     assert instants(union.without(other_union)) == first - second
     assert instants(union.clipped(low, high)) == first & set(range(low, high))
     assert instants(union.gaps(low, high)) == set(range(low, high)) - first

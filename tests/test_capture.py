@@ -34,11 +34,11 @@ SHORT = Options(duration_ms=100, retries=0)
 
 def capture(addresses: Sequence[str], logdir: str, options: Options) -> SessionCapture:
     """Captures, and waits for the end. Raises InputError if no server wrote a file."""
-    started = SessionCapture(addresses, logdir, options)
-    started.run()
-    if not started.has_captures:
-        raise InputError(started.message or "the capture was cancelled")
-    return started
+    session_capture = SessionCapture(addresses, logdir, options)
+    session_capture.run()
+    if not session_capture.has_captures:
+        raise InputError(session_capture.message or "the capture was cancelled")
+    return session_capture
 
 
 def capture_steps(address: str, logdir: Path) -> tuple[SessionCapture, xi.Session]:

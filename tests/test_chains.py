@@ -23,6 +23,7 @@ def chains(trace: Trace) -> Any:
 
 
 def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
+    """Name, class, thread and duration in us of each piece."""
     return [(piece["name"], piece["class"], piece["thread"], piece["duration_ps"] / US) for piece in chain]
 
 

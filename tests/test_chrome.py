@@ -75,6 +75,7 @@ def test_events_are_ordered_by_start_and_nest(chrome: Chrome) -> None:
 
 
 def assert_ordered_and_complete(chrome: Chrome) -> None:
+    """Asserts that the events of each track begin in order and nest, and that all written events are in a track."""
     for name, events in chrome.tracks.items():
         open_until: list[int] = []
         last = 0
@@ -246,7 +247,9 @@ LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.in
 
 @given(st.lists(st.tuples(LENGTHS, st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
-    """Three levels: one event, events that divide it, and events that divide those; some of the last are missing."""
+    """Three levels: one event, events that divide it, and events that divide those; some of the last are missing. A
+    part is the length of an event of the third level, whether the event around it ends with it, and whether it is
+    recorded."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
     inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
     ends = [edge for edge, (_, is_end, _) in zip(edges[1:-1], parts, strict=False) if is_end]

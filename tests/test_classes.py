@@ -51,9 +51,9 @@ def traces(draw: Any) -> Trace:
         ("pt_autograd_0", "autograd"), ("tf_pytorchxla/1", "executor"), ("client/2", "client"), ("codegen", "compiler"),
         ("python", "loader"), ("tf_XLAEigen/3", "op_pool"), ("python", "other"),
     )  # fmt: skip
-    rows: list[HostThread] = [thread("python", *draw(events()), role="driving")]
-    rows += [thread(name, *draw(events()), role=role) for name, role in roles if draw(st.booleans())]
-    return capture(*rows)
+    threads: list[HostThread] = [thread("python", *draw(events()), role="driving")]
+    threads += [thread(name, *draw(events()), role=role) for name, role in roles if draw(st.booleans())]
+    return capture(*threads)
 
 
 @settings(max_examples=300, deadline=None)
@@ -194,10 +194,10 @@ def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
         thread("tf_PjRtCompilerThreadPool/3", ("PjRtCpuClient::Compile", 8, 30), ("dce", 10, 5)),
     )
     assert class_segments(trace) == [(0, 5, "python"), (5, 45, "compile"), (45, 50, "python")]
-    thread_named = capture(
+    trace_without_roles = capture(
         thread("python", ("StepMarker", 0, 50)), thread("tf_PjRtCompilerThreadPool/3", ("dce", 10, 5))
     )
-    assert [host_thread.role for host_thread in thread_named.threads] == ["driving", "compiler"]
+    assert [host_thread.role for host_thread in trace_without_roles.threads] == ["driving", "compiler"]
 
 
 def test_run_executable_dispatches_then_waits() -> None:
@@ -263,8 +263,8 @@ def test_segments_of_real_captures_follow_the_definition(shared_traces: Path, sc
 def test_full_queue_of_a_real_tpu_is_wait(shared_traces: Path) -> None:
     """For 57.2 s the driving thread is inside execute calls that record nothing more."""
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
-    driving = thread_segments(trace, trace.lines_with("driving")[0])
-    calls = driving.select(driving.class_index == INDEX["dispatch"])
+    driving_segments = thread_segments(trace, trace.lines_with("driving")[0])
+    calls = driving_segments.select(driving_segments.class_index == INDEX["dispatch"])
     assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
     times = class_times(host_class_segments(trace), calls.start_ps, calls.end_ps).sum(axis=0)
     assert {name: int(time) // 10**9 for name, time in zip(CLASSES, times, strict=True) if time} == {

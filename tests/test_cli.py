@@ -103,7 +103,7 @@ def test_a_report_as_text(logdir: Path, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("definition", "share", "definition_text"),
     [
-        ("ops", "60.0 %", "to the last of them"),
+        ("ops", "60.0 %", "to the end of the last of them"),
         ("modules", "60.0 %", "union of program runs"),
         ("capture", "51.7 %", "the whole capture"),
     ],

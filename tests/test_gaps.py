@@ -60,7 +60,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     classes = ["unrecorded"] * 200
     for start, end, class_index in zip(segments.start_ps, segments.end_ps, segments.class_index, strict=True):
         classes[start // US : end // US] = [CLASSES[class_index]] * int((end - start) // US)
-    idles = []
+    idle_by_device = []
     for device in trace.devices:
         start, end = (instant // US for instant in device.span_ps)
         busy = {
@@ -68,12 +68,12 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
             for op_start, op_end in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
             for instant in range(op_start // US, op_end // US)
         }
-        idles.append([instant for instant in range(start, end) if instant not in busy])
-    work, expected = [], []
-    for device, idle_us in zip(trace.devices, idles, strict=True):
+        idle_by_device.append([instant for instant in range(start, end) if instant not in busy])
+    work_by_device, expected = [], []
+    for device, idle_us in zip(trace.devices, idle_by_device, strict=True):
         start, end = (instant // US for instant in device.span_ps)
-        work.append(set(range(start, end)) - set(idle_us))
-    for number, idle_us in enumerate(idles):
+        work_by_device.append(set(range(start, end)) - set(idle_us))
+    for number, idle_us in enumerate(idle_by_device):
         idle_instants = set(idle_us)
         for start in [instant for instant in idle_us if instant - 1 not in idle_instants]:
             end = start
@@ -84,7 +84,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                     name: classes[start:end].count(name) for name in CLASSES if name in classes[start:end]
                 }
                 all_cores_idle_us = sum(
-                    not any(instant in work_instants for work_instants in work)
+                    not any(instant in work_instants for work_instants in work_by_device)
                     for instant in range(start, end)
                 )
                 expected.append((number, start, end, by_class_us, all_cores_idle_us))
@@ -96,7 +96,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     ]  # fmt: skip
     assert listed == expected
     assert [idle(trace, device).total_ps // US for device in trace.devices] == [
-        len(idle_us) for idle_us in idles
+        len(idle_us) for idle_us in idle_by_device
     ]
     for row in device_summaries(session(trace)):
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
@@ -108,13 +108,13 @@ def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -
     start = np.array([min(window) * US for window in windows], np.int64)
     end = np.array([max(window) * US for window in windows], np.int64)
     segments = host_class_segments(trace)
-    shares = class_times(segments, start, end)
-    assert shares.sum(axis=1).tolist() == (end - start).tolist()
+    times = class_times(segments, start, end)
+    assert times.sum(axis=1).tolist() == (end - start).tolist()
     for i in range(len(windows)):
         inside = segments.clipped(int(start[i]), int(end[i]))
         sums = inside.sums(len(CLASSES))
         sums[-1] += int(end[i] - start[i]) - sum(sums)
-        assert shares[i].tolist() == sums
+        assert times[i].tolist() == sums
     cover = covered_times(segments.start_ps, segments.end_ps, start, end)
     assert cover.tolist() == [
         int((part.end_ps - part.start_ps).sum())
@@ -151,8 +151,8 @@ def test_the_cause_of_a_gap() -> None:
     loop.launch(130, (136, 10), (200, 50))
     loop.on_main("data_loading", 150, 45)
     (gap,) = report(loop.trace())["items"]
-    shares = in_us(gap["by_class_ps"])
-    assert (shares["tracing"], shares["input"]) == (30, 45)
+    times = in_us(gap["by_class_ps"])
+    assert (times["tracing"], times["input"]) == (30, 45)
     assert (gap["kind"], gap["cause"]) == ("starved", "tracing")
     (gap,) = report(two_runs(50, 60))["items"]
     assert (gap["kind"], gap["cause"]) == ("queued", "wait")
@@ -207,7 +207,7 @@ def recurring_gaps() -> Trace:
     return loop.trace()
 
 
-def test_patterns_recur() -> None:
+def test_patterns_of_recurring_gaps() -> None:
     patterns = report(recurring_gaps())["patterns"]
     assert [(row["before"], row["after"], row["count"]) for row in patterns] == [
         ("g", "f", 10),

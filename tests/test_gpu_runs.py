@@ -235,22 +235,22 @@ def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
 def test_every_execution_makes_one_run(executions: list[tuple[str, list[tuple[int, int]]]]) -> None:
     main: list[Event] = [event("f", 0, 1)]
     streams: dict[str, list[Event]] = defaultdict(list)
-    expected, at, free, id_ = [], 10.0, 0.0, 0
+    expected, at, free_at, id_ = [], 10.0, 0.0, 0
     for program, kernels in executions:
         calls: list[tuple[int, float]] = []
         begins, ends = [], []
-        free = max(free, at)
+        free_at = max(free_at, at)
         for stream, duration in kernels:
             id_ += 1
             calls.append((id_, at + 3 + 2 * len(calls)))
-            begin = max(free, calls[-1][1])
+            begin = max(free_at, calls[-1][1])
             streams[f"Stream #{stream}"].append(kernel(begin, duration, id_, program))
             begins.append(begin)
             ends.append(begin + duration)
-            free = begin if stream == 2 else begin + duration
+            free_at = begin if stream == 2 else begin + duration
         main += nested((at, 20, calls))
-        free = max(ends)
-        expected.append((program, min(begins), free))
+        free_at = max(ends)
+        expected.append((program, min(begins), free_at))
         at += 25
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=streams))
     assert (runs(trace) if trace.devices else []) == expected
@@ -276,8 +276,9 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
                 elif plane.name.startswith("/device:GPU") and "hlo_module" in recorded.stats:
                     kernels[plane.name].append((start, end, recorded.stats["correlation_id"]))
     trace = real_trace(folder)
-    zero = min(start for group in kernels.values() for start, *_ in group)
-    first = min(int(device.runs.start_ps[0]) for device in trace.devices)
+    first_kernel_ps = min(start for group in kernels.values() for start, *_ in group)
+    first_run_ps = min(int(device.runs.start_ps[0]) for device in trace.devices)
+    shift_ps = first_run_ps - first_kernel_ps  # to the times of the trace
     for device in trace.devices:
         kernels_of_run: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
@@ -294,7 +295,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
             (execution,) = [
                 (begin, until) for begin, until in executions if begin <= call_start and call_end <= until
             ]
-            kernels_of_run[execution].append((start - zero + first, end - zero + first))
+            kernels_of_run[execution].append((start + shift_ps, end + shift_ps))
         expected = [
             (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())
         ]

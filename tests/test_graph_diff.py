@@ -265,6 +265,6 @@ def test_idle_time_per_compilation_adds_up_to_the_gaps(name: str) -> None:
     """All time of class `compile` in gaps belongs to some compilation."""
     trace = demo(name)
     gaps = find_gaps(trace)
-    compiling = gaps.by_class_ps[:, CLASSES.index("compile")]
+    compile_ps = gaps.by_class_ps[:, CLASSES.index("compile")]
     for device, time in enumerate(idle_time_per_compilation(trace).sum(axis=0).tolist()):
-        assert 0 < time == compiling[gaps.device == device].sum()
+        assert 0 < time == compile_ps[gaps.device == device].sum()

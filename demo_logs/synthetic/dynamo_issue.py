@@ -1,4 +1,5 @@
-"""One training step run lazily and one run through dynamo, on one TPU v4 over PJRT, with the cost of each execution.
+"""One training step run lazily and one run through dynamo, on one TPU v4 over PJRT, with the overhead of each
+execution.
 
 The numbers are those of a manual measurement in January 2023: the same step is one execution when lazy and five with
 `torch.compile`, each with an overhead of two to four milliseconds, independent of its computation. Host time is from

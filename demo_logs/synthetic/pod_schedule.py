@@ -181,37 +181,38 @@ def _host(
 def _devices(
     pod: Pod, step: int, begins: Sequence[Sequence[int]]
 ) -> tuple[list[list[list[Exchange]]], list[list[int]]]:
-    """The collectives of a step's run and the end of the run, per host and core."""
-    now = [list(cores) for cores in begins]
+    """The collectives of a step's run and the end of the run, per host and core. `reached`: the instant up to which a
+    core's work is scheduled; `posted`: when it begins its first collective."""
+    reached = [list(begins_of_cores) for begins_of_cores in begins]
     exchanges: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
-    posted = [list(cores) for cores in begins]
+    posted = [list(begins_of_cores) for begins_of_cores in begins]
     for index, compute in enumerate(pod.compute_ps):
         received: dict[tuple[int, ...], int] = {}
         for host, core in _cores(pod):
             if pod.is_pipeline and index == 0:
-                _receive(pod, host, core, now, exchanges, received)
+                _receive(pod, host, core, reached, exchanges, received)
             extra = pod.extra_ps(host, step, "device", core=core) if index == 0 else 0
-            now[host][core] += compute + extra + jitter(f"{index} {host} {core} {step}", pod.noise_ps)
+            reached[host][core] += compute + extra + jitter(f"{index} {host} {core} {step}", pod.noise_ps)
             if index == 0:
-                posted[host][core] = now[host][core]
+                posted[host][core] = reached[host][core]
         if index == 0 and not pod.is_asynchronous:
-            _exchange(pod, step, "all-reduce.1", now, now, exchanges)
+            _exchange(pod, step, "all-reduce.1", reached, reached, exchanges)
         elif index == 1 and pod.is_asynchronous:
-            _exchange(pod, step, "all-reduce.1", posted, now, exchanges)
+            _exchange(pod, step, "all-reduce.1", posted, reached, exchanges)
         elif index == 1:
-            _exchange(pod, step, "all-reduce.2", now, now, exchanges)
+            _exchange(pod, step, "all-reduce.2", reached, reached, exchanges)
         elif index > 1 and pod.exchanges_loss:
-            _exchange(pod, step, "all-reduce.3", now, now, exchanges, all_hosts=True)
+            _exchange(pod, step, "all-reduce.3", reached, reached, exchanges, all_hosts=True)
     for host, core in _cores(pod):
-        now[host][core] += 100 * US
-    return exchanges, now
+        reached[host][core] += 100 * US
+    return exchanges, reached
 
 
 def _receive(
     pod: Pod,
     host: int,
     core: int,
-    now: list[list[int]],
+    reached: list[list[int]],
     exchanges: list[list[list[Exchange]]],
     received: dict[tuple[int, ...], int],
 ) -> None:
@@ -221,11 +222,13 @@ def _receive(
     if stage[0] == 0:
         return
     sent = max(
-        now[sender][sender_core] for sender in pod.group_of(stage[0] - 1) for sender_core in range(pod.cores)
+        reached[sender][sender_core]
+        for sender in pod.group_of(stage[0] - 1)
+        for sender_core in range(pod.cores)
     )
-    begin = now[host][core]
-    now[host][core] = max(begin + US, received.setdefault(stage, sent))
-    exchanges[host][core].append(Exchange("recv-done.4", begin, begin, now[host][core]))
+    begin = reached[host][core]
+    reached[host][core] = max(begin + US, received.setdefault(stage, sent))
+    exchanges[host][core].append(Exchange("recv-done.4", begin, begin, reached[host][core]))
 
 
 def _exchange(
@@ -233,20 +236,20 @@ def _exchange(
     step: int,
     name: str,
     begin: list[list[int]],
-    now: list[list[int]],
+    reached: list[list[int]],
     exchanges: list[list[list[Exchange]]],
     all_hosts: bool = False,
 ) -> None:
-    """One collective: it ends `reduce_ps` after the arrival of the last core of its group, on each core up to a
-    microsecond earlier or later."""
+    """One collective. Each core begins it at `begin` and waits in it from `reached` on, which then becomes its end:
+    `reduce_ps` after the last core of its group has begun, on each core up to a microsecond earlier or later."""
     for group in {tuple(range(pod.hosts)) if all_hosts else pod.group_of(host) for host in range(pod.hosts)}:
         members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
         end = max(begin[host][core] for host, core in members) + pod.reduce_ps
         for host, core in members:
-            wait = now[host][core]
+            wait = reached[host][core]
             until = max(wait + US, end) + jitter(f"end {name} {host} {core} {step}", US)
             exchanges[host][core].append(Exchange(name, begin[host][core], wait, until))
-            now[host][core] = until
+            reached[host][core] = until
 
 
 def _cores(pod: Pod) -> list[tuple[int, int]]:

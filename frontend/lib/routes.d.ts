@@ -1158,13 +1158,13 @@ export interface GapAnswer {
   start_ps: number;
   /** Duration of the gap. */
   duration_ps: number;
-  /** Index of the step that contains it; `null` outside of whole steps. */
+  /** Index of the step that launched the run after it; `null` if no whole step did. */
   step: number | null;
-  /** Number of that step. */
+  /** Number of that step; `null` without one. */
   step_number: number | null;
-  /** Program that ran before it. */
+  /** Program that ran before it; `null` if unknown. */
   before: string | null;
-  /** Program that runs after it. */
+  /** Program that runs after it; `null` if unknown. */
   after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
@@ -1224,13 +1224,13 @@ export interface GapItem {
   start_ps: number;
   /** Duration of the gap. */
   duration_ps: number;
-  /** Index of the step that contains it; `null` outside of whole steps. */
+  /** Index of the step that launched the run after it; `null` if no whole step did. */
   step: number | null;
-  /** Number of that step. */
+  /** Number of that step; `null` without one. */
   step_number: number | null;
-  /** Program that ran before it. */
+  /** Program that ran before it; `null` if unknown. */
   before: string | null;
-  /** Program that runs after it. */
+  /** Program that runs after it; `null` if unknown. */
   after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
@@ -1508,7 +1508,7 @@ export interface HostReading {
   bytes: number;
   /** Number of bytes read. */
   bytes_read: number;
-  /** What is being done. */
+  /** What is being done with the host's file, or `error`. */
   state: ReadingState;
   /** Why it could not be read; `null` without an error. */
   message: string | null;
@@ -1706,7 +1706,7 @@ export interface LazyDynamo {
   dynamo: "a" | "b";
   /** What a step takes. */
   step: LazyDynamoSteps;
-  /** Times of the lazy session over those of the other one. */
+  /** Times of the lazy session divided by those of the other one. */
   speedup: Speedup;
   /** What each execution costs. */
   executions: LazyDynamoPrograms;
@@ -1946,7 +1946,7 @@ export interface MetricsRow {
   since_earlier_report: number | null;
   /** Count in the trace. */
   trace: number;
-  /** Whether the metrics count at least as much as the host with the lowest count. */
+  /** Whether the report counts at least as many as the trace of the host with the lowest count. */
   agrees: boolean;
   /** Time in the report; `null` where it has none. */
   time_ps: number | null;
@@ -2274,7 +2274,7 @@ export interface PartialCounts {
 
 /** `data/session` while the session is being read, if the views cover more hosts than the page has seen. */
 export interface PartialSession {
-  /** What is being done: `drawing` prepares the timeline. */
+  /** What the server does: it reads the files, builds the traces, or prepares the timeline (`drawing`). */
   stage: LoadStage;
   /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
@@ -2652,7 +2652,7 @@ export interface SessionList {
 
 /** `data/session` while the session is being read. */
 export interface SessionLoading {
-  /** What is being done: `drawing` prepares the timeline. */
+  /** What the server does: it reads the files, builds the traces, or prepares the timeline (`drawing`). */
   stage: LoadStage;
   /** Share of the work that is done, until the timeline can be drawn. */
   done_share: number;
@@ -2744,7 +2744,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Times of the lazy session over those of the other one. */
+/** Times of the lazy session divided by those of the other one. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;
@@ -2922,7 +2922,7 @@ export interface StepTotals {
   from_device: number;
 }
 
-/** Stretches of a device's work on steps, by start. */
+/** The intervals in which a device works on one step each, by start, as columns. */
 export interface StepWorkIntervals {
   /** Id of the device. */
   device: string;
@@ -2930,9 +2930,9 @@ export interface StepWorkIntervals {
   steps: [number, number];
   /** Index of the step that launched the work. */
   step: number[];
-  /** Start of the first run. */
+  /** Start of the interval's first run. */
   start_ps: number[];
-  /** End of the last run. */
+  /** End of the interval's last run. */
   end_ps: number[];
 }
 
@@ -3128,7 +3128,7 @@ export interface UnannotatedOp {
   op: string;
   /** Their line of Python; empty if unknown. */
   source: string;
-  /** `bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have none. */
+  /** `bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op name. */
   state: "bare" | "none";
   /** Own time. */
   device_ps: number;
@@ -3150,7 +3150,7 @@ export interface UnannotatedWork {
   step_device_ops: number;
 }
 
-/** One or two sentences on the whole session. */
+/** What the report says in a few sentences. */
 export interface Verdict {
   /** The sentences; up to 230 characters if possible. */
   text: string;

@@ -1,4 +1,4 @@
-"""Contradictions between the clocks of a host and its devices: effects that come before their causes.
+"""Contradictions between the clocks of a host and its devices: effects before their causes, or recordings far apart.
 
 A run cannot begin before it was enqueued, and the host cannot be notified of its end before it began. Differences below
 `CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
@@ -18,7 +18,7 @@ from tb_xla_insights.units import brief_time
 
 MAX_RECORDING_DISTANCE_PS = 10**12
 """If the host's and the devices' recordings are further apart, they do not cover the same time. A shorter distance may
-come from a host that waits, which is recorded at its end, or from a run that began before the capture."""
+come from a wait of the host, which is recorded when it ends, or from a run that began before the capture."""
 
 _COMPLETION_EVENT, _BLOCKING_EVENT = "CompleteCallbacks", "RunExecutable"
 """The host's event that begins when a run is over, and XRT's event on the host that ends no sooner than its run."""

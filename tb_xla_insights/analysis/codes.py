@@ -1,8 +1,8 @@
 """Flags and limits that the analysis and its kernels share."""
 
 INHERIT, DISPATCH_THEN_WAIT, ENDS_DISPATCH = 1, 2, 4
-"""Flags of an event in its thread's timeline (`segments.innermost_segments`): it and all events below it inherit a
-class; it turns to waiting after the end of an ENDS_DISPATCH event in it; its end has this effect."""
+"""Flags of an event in its thread's timeline (`segments.innermost_segments`). INHERIT: it and all events below it
+inherit a class. DISPATCH_THEN_WAIT: after the end of an ENDS_DISPATCH event in it, it waits."""
 
 (
     LAUNCH, RUN_START, SYNC, MARKER, DYNAMO, DYNAMO_PART, REGION_BEGINS, REGION_ENDS, ENQUEUE, READ, COMPILE,

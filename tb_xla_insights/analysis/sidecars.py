@@ -66,7 +66,7 @@ class Metrics:
     unread: list[UnparsedLine] = field(default_factory=list)
 
     @property
-    def cleared(self) -> bool:
+    def is_cleared(self) -> bool:
         """Whether torch.compile extracted graphs and so cleared the counters: all but PRESERVED_COUNTERS cover only the
         time after the last extraction. Metrics, which have samples, are complete."""
         return self.counters.get(EXTRACTED_GRAPHS_COUNTER, 0) > 0

@@ -174,6 +174,7 @@ class SessionCapture:
         host.state = "cancelled" if self._stop.is_set() else "error"
 
     def _attempt(self, host: Host, server: Server) -> Problem | None:
+        """Captures one host; returns None if the server wrote its file."""
         import grpc
 
         with self._lock:

@@ -228,8 +228,8 @@ def _print_pairs(out: Console, pairs: Document) -> None:
         }
         for row in pairs["rows"]
     ]
-    counts = sorted(set(pairs["counts"]))
-    name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
+    least, most = min(pairs["counts"], default=0), max(pairs["counts"], default=0)
+    name = f"mean of {least}" if least == most else f"mean of {least}–{most}"
     means = {f"speedup_{index}": _speedup_text(mean) for index, mean in enumerate(pairs["means"])}
     out.print(elements.table(definition, rows, sums={"model": name, **means}))
 

@@ -35,8 +35,8 @@ def table(
     sums: Row | None = None,
     time_units: Mapping[str, str] | None = None,
 ) -> FittingTable:
-    """The table as text. `cells` composes the cells of some columns, by key; `sums` is a last row; `time_units`
-    replaces the units that fit the largest times."""
+    """The table as text. `cells` composes the cells of some columns, by key; `sums` is a last row; `time_units` sets
+    the units of some columns, by key, in place of those that fit their largest times."""
     from tb_xla_insights.cli.layout import FittingTable
 
     rows = [*rows, *([sums] if sums is not None else [])]

@@ -1,9 +1,9 @@
 """Fits tables and prose to the width of the console, without breaking numbers or heads.
 
-rich draws the tables and measures the width of characters. But rich never leaves out columns, makes text columns
-narrower than their longest word, and separates numbers from their units (see `units`). So this module chooses the
-columns and their widths, and `textwrap`, which breaks only at ASCII spaces, wraps the lines. rich is imported for text
-output only, as the import takes 20 ms.
+rich draws the tables and measures the width of characters. But rich never leaves out a column: instead, it makes text
+columns narrower than their longest word, and separates numbers from their units (see `units`). So this module chooses
+the columns and their widths, and `textwrap`, which breaks only at ASCII spaces, wraps the lines. rich is imported for
+text output only, as the import takes 20 ms.
 """
 
 from __future__ import annotations

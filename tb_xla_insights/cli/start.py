@@ -19,6 +19,6 @@ def command() -> NoReturn:
             os.write(2, b"xla-insights: stopped\n")
         finally:
             os._exit(130)
-    from tb_xla_insights.cli.main import command
+    from tb_xla_insights.cli import main
 
-    command()
+    main.command()

@@ -30,6 +30,7 @@ OpPair = tuple[list[Key], list[Key]]
 """Matching ops of A and of B."""
 
 OpIdentity = Callable[[Key], tuple[str, ...]]
+"""What identifies an op of a session where names may have changed."""
 
 _MAX_NAMES = 20
 
@@ -50,8 +51,8 @@ def compare_device_work(
     """
     if not a.steps or not b.steps:
         return {"annotations": [], "ops": []}
-    program_of_b = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
-    work_a, work_b = _SessionWork(a, {}), _SessionWork(b, program_of_b)
+    names_in_a = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
+    work_a, work_b = _SessionWork(a, {}), _SessionWork(b, names_in_a)
     judge = _Judge(a, b, test)
     paths = list({**work_a.by_annotation, **work_b.by_annotation})
     differences = judge.differences(
@@ -100,12 +101,13 @@ class _Judge:
 
 
 class _SessionWork:
-    """The ops of one session, each with its time per step and core. `programs`: other names for its programs."""
+    """The ops of one session, each with its time per step and core. `common_names`: A's name of each program that has
+    another name in this session."""
 
-    def __init__(self, session: SessionTotals, programs: Mapping[str, str]) -> None:
+    def __init__(self, session: SessionTotals, common_names: Mapping[str, str]) -> None:
         self._hosts: list[OpTimes] = view_data_of_hosts(session.session, "op_times")
         self._steps_of_hosts: list[int] = view_data_of_hosts(session.session, "steps")
-        self._programs = programs
+        self._common_names = common_names
         self.no_time: Floats = np.zeros(sum(self._steps_of_hosts))
         self._rows: dict[Key, Op] = {
             (self._common_name(row["program"]), row["op"], row["annotation"]): row
@@ -113,16 +115,17 @@ class _SessionWork:
         }
 
     def _common_name(self, program: str) -> str:
-        return self._programs.get(program, program)
+        return self._common_names.get(program, program)
 
     @cached_property
     def times(self) -> dict[Key, Floats]:
-        """Time per step of each op; the ops that `OpTimes` sums up have no program and no name."""
+        """Time of each op per core, in ps: an element per step. The ops that `OpTimes` sums up have no program and no
+        name."""
         times: dict[Key, Floats] = {}
         first = 0
         for host, steps in zip(self._hosts, self._steps_of_hosts, strict=True):
-            rest = {("", "", path): step_times for path, step_times in host.rest.items()}
-            for (program, op, path), step_times in (host.ops | rest).items():
+            summed_ops = {("", "", path): step_times for path, step_times in host.rest.items()}
+            for (program, op, path), step_times in (host.ops | summed_ops).items():
                 total = times.setdefault((self._common_name(program), op, path), self.no_time.copy())
                 total[first : first + steps] += step_times / max(1, host.device_count)
             first += steps
@@ -130,6 +133,7 @@ class _SessionWork:
 
     @cached_property
     def by_annotation(self) -> dict[str | None, Floats]:
+        """The times of an annotation's ops; by None, of ops without an annotation."""
         totals: dict[str | None, Floats] = {}
         for (_, _, path), step_times in self.times.items():
             totals[path] = totals.get(path, self.no_time) + step_times

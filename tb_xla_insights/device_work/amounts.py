@@ -83,7 +83,8 @@ def _count(stats: dict[str, StatValue], name: str) -> int | None:
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
     """Returns an execution's bytes to and from the main memory; all of its bytes if the capture does not split them by
-    memory, or if the main memory's share is impossible (MAX_AMOUNT or more). A copy between other memories has 0."""
+    memory, or if the split cannot be decoded or is impossible (MAX_AMOUNT or more in the main memory). A copy between
+    other memories has 0."""
     breakdown = stats.get("memory_access_breakdown")
     if nbytes is None or not isinstance(breakdown, bytes):
         return nbytes

@@ -54,7 +54,7 @@ def op_metadata(trace: Trace) -> list[int]:
 @memoised
 def op_categories(trace: Trace) -> list[str]:
     """Returns the category of each distinct op: the compiler's, as the capture records it, else the opcode in the
-    program, else the opcode in the op's name; `kernel` for a kernel without a program."""
+    program, else that in the op's name; `kernel` for a kernel without a program, or with a name without an opcode."""
     ops, category_of_metadata = find_ops(trace), trace.metadata.text.get("hlo_category")
     categories = []
     for op, metadata in enumerate(op_metadata(trace)):

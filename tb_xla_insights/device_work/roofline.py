@@ -30,7 +30,7 @@ class Roof(NamedTuple):
 
 
 def peak_share(amount: int | None, peak: float | None, time_ps: int) -> float | None:
-    """Returns the rate of an amount as a share of the peak; None if something is not known."""
+    """Returns the rate of an amount as a share of the peak; None if either is not known, or without time."""
     return None if amount is None or not peak or not time_ps else amount / (peak * time_ps * _SECONDS_PER_PS)
 
 

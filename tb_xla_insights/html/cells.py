@@ -114,7 +114,7 @@ def _column(key: str, values: Sequence[Any]) -> Column:
         return Column(_heading(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
     if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return Column(_heading(words, key), lambda row: _number(key, row.get(key)))
-    return Column(_heading(words, key), lambda row: _shortened(_text(key, row.get(key))), left=True)
+    return Column(_heading(words, key), lambda row: _shorten(_text(key, row.get(key))), left=True)
 
 
 def _heading(text: str, key: str) -> Markup:
@@ -156,7 +156,7 @@ def _largest_times(times: Mapping[str, int]) -> str:
     return f"{text}, …" if len(times) > len(largest) else text
 
 
-def _shortened(text: str) -> Child:
+def _shorten(text: str) -> Child:
     if len(text) <= _MAX_CELL_CHARS:
         return text
     return element("span", f"{text[: _MAX_CELL_CHARS - 1]}…", title=text)

@@ -150,7 +150,7 @@ def gaps_card(document: Row) -> Markup | None:
         "details", element("summary", f"{units.count(len(hidden_rows))} more"), table(hidden_rows, *columns)
     )
     heading = element("h2", "Why the longest gaps ended")
-    chains = [_chain(gap, document) for gap in _first_of_cores(rows)[:_MAX_CHAINS]]
+    chains = [_chain(gap, document) for gap in _one_per_step_and_programs(rows)[:_MAX_CHAINS]]
     visible = table(rows[:_MAX_VISIBLE_GAPS], *columns)
     return card(GAPS.title, note, visible, hidden_gaps if hidden_rows else None, heading, chains, wide=True)
 
@@ -159,9 +159,8 @@ def _cause_chip(row: Row) -> Markup:
     return class_chip(row["cause"], cause_text(row))
 
 
-def _first_of_cores(gaps: Sequence[Row]) -> list[Row]:
-    """The gaps without those in the same step between the same programs as an earlier one: each core has the same
-    gap."""
+def _one_per_step_and_programs(gaps: Sequence[Row]) -> list[Row]:
+    """The first gap of each step between the same two programs, because each core has the same gap."""
     first: dict[tuple[int | None, str | None, str | None], Row] = {}
     for gap in gaps:
         first.setdefault((gap["step"], gap["before"], gap["after"]), gap)

@@ -48,12 +48,12 @@ def split_devices(devices: Sequence[Row], definition: str) -> tuple[list[DeviceG
     for device in devices:
         permille = round(1000 * _duty_cycle([device["duty"][definition]]))
         devices_by_duty.setdefault((device["host"], permille), []).append(device)
-    median = median_low(_duty_cycle([device["duty"][definition]]) for device in devices)
+    median_duty_cycle = median_low(_duty_cycle([device["duty"][definition]]) for device in devices)
     groups = [
         (_device_group(members, definition, host), members) for (host, _), members in devices_by_duty.items()
     ]
     low_groups = sorted(
-        (pair for pair in groups if pair[0].duty_cycle < median - INFO_SHARE),
+        (pair for pair in groups if pair[0].duty_cycle < median_duty_cycle - INFO_SHARE),
         key=lambda pair: pair[0].duty_cycle,
     )
     named_groups = low_groups[:MAX_NAMED_GROUPS]

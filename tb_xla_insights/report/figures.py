@@ -25,8 +25,8 @@ def headline_figures(report: Document) -> list[Figure]:
     `text` (rounded so that work and idle time add up to the step), `meaning`, and `note`: what the figure leaves out
     and why (None: nothing)."""
     devices, step_idle = report["devices"], report["step_idle"]
-    span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
-    duty = busy / span if span else None
+    span_ps, busy_ps = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
+    duty = busy_ps / span_ps if span_ps else None
     step, work, idle = step_texts(step_idle, 1)
     basis, note = basis_text(step_idle), left_out_note(step_idle)
     return [
@@ -69,15 +69,14 @@ def basis_text(step_idle: Document) -> str:
 def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:
     """The mean step (a dash without steps), work and idle time of `step_idle`, in one unit, rounded so that work and
     idle time add up to the step."""
-    step, work, idle = (step_idle[name] for name in ("step_ps", "work_ps", "idle_ps"))
-    if work is None:
-        return units.time_text(step, decimals), units.MISSING, units.MISSING
-    unit = units.time_unit(work + idle)
-    rounded = units.rounded_parts([work, idle], work + idle, units.PS_PER[unit] // 10**decimals)
-    texts = [
-        f"{units.time_in(ps, unit, decimals)}{units.NARROW_SPACE}{unit}" for ps in (work + idle, *rounded)
-    ]
-    return units.MISSING if step is None else texts[0], texts[1], texts[2]
+    step_ps, work_ps, idle_ps = (step_idle[name] for name in ("step_ps", "work_ps", "idle_ps"))
+    if work_ps is None:
+        return units.time_text(step_ps, decimals), units.MISSING, units.MISSING
+    sum_ps = work_ps + idle_ps
+    unit = units.time_unit(sum_ps)
+    rounded_ps = units.rounded_parts([work_ps, idle_ps], sum_ps, units.PS_PER[unit] // 10**decimals)
+    texts = [f"{units.time_in(ps, unit, decimals)}{units.NARROW_SPACE}{unit}" for ps in (sum_ps, *rounded_ps)]
+    return units.MISSING if step_ps is None else texts[0], texts[1], texts[2]
 
 
 def step_count_text(step_counts: Collection[int]) -> str:
@@ -92,12 +91,12 @@ def steps_of_hosts_text(step_counts: Collection[int]) -> str:
 
 
 def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:
-    step, median = step_idle["step_ps"], step_idle["median_ps"]
-    if step is None:
+    step_ps, median_ps = step_idle["step_ps"], step_idle["median_ps"]
+    if step_ps is None:
         return "mean step: no whole step is recorded"
-    unit = units.time_unit(step)
-    median_differs = abs(step - median) > INFO_SHARE * max(step, median)
-    median_note = f" (median {units.time_in(median, unit, 1)})" if median_differs else ""
+    unit = units.time_unit(step_ps)
+    median_differs = abs(step_ps - median_ps) > INFO_SHARE * max(step_ps, median_ps)
+    median_note = f" (median {units.time_in(median_ps, unit, 1)})" if median_differs else ""
     step_counts = [row["steps"] for row in hosts if row["steps"]]
     if sum(step_counts) != step_idle["steps"]:  # the mean step leaves out hosts that have steps
         step_counts = [step_idle["steps"]]
@@ -107,13 +106,13 @@ def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:
 def _work_meaning(step_idle: Document, basis: str, wait_for_hosts_ps: int) -> str:
     """What the devices' work consists of, and how much of it is waiting if that is a relevant share: for other hosts,
     else in asynchronous ops."""
-    work, stall = step_idle["work_ps"], step_idle["stall_ps"]
-    wait = wait_for_hosts_ps or stall
-    if not work or wait < INFO_SHARE * work:
+    work_ps = step_idle["work_ps"]
+    wait_ps = wait_for_hosts_ps or step_idle["stall_ps"]
+    if not work_ps or wait_ps < INFO_SHARE * work_ps:
         return f"device work {basis}"
-    unit = units.time_unit(step_idle["step_ps"] or work + step_idle["idle_ps"])
+    unit = units.time_unit(step_idle["step_ps"] or work_ps + step_idle["idle_ps"])
     noun = "busy" if wait_for_hosts_ps else "device work"
-    return f"{noun} {basis}, {units.time_in(min(wait, work), unit, 1)} of it waits"
+    return f"{noun} {basis}, {units.time_in(min(wait_ps, work_ps), unit, 1)} of it waits"
 
 
 def _edges_note(step_idle: Document) -> str:

@@ -70,7 +70,7 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
     return {
         "file": report.file if report else None,
         "counters": report.counters if report else {},
-        "cleared": report.cleared if report else False,
+        "cleared": report.is_cleared if report else False,
         "metrics": report.metrics if report else {},
         "fallbacks": report.fallbacks() if report else {},
         "figures": _figures(report) if report else None,
@@ -98,9 +98,9 @@ def _figures(report: Metrics) -> Figures:
     """The main figures of a metrics report. A figure is None if the report lacks it or torch.compile cleared it."""
     return {
         "uncached_compiles": report.counters.get("UncachedCompile"),
-        "cached_compiles": None if report.cleared else report.counters.get("CachedCompile"),
-        "step_markers": None if report.cleared else report.counters.get("MarkStep"),
-        "fallback_calls": None if report.cleared else sum(report.fallbacks().values()),
+        "cached_compiles": None if report.is_cleared else report.counters.get("CachedCompile"),
+        "step_markers": None if report.is_cleared else report.counters.get("MarkStep"),
+        "fallback_calls": None if report.is_cleared else sum(report.fallbacks().values()),
         "compile_count": report.samples(*_METRIC_NAMES["compile"]),
         "compile_ps": report.total("ps", *_METRIC_NAMES["compile"]),
         "execute_count": report.samples(*_METRIC_NAMES["execute"]),
@@ -215,7 +215,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "run in this order, the metrics were cleared between them, or the file is truncated. No difference "
             "is shown.",
         )
-    if sidecars.metrics and sidecars.metrics.cleared:
+    if sidecars.metrics and sidecars.metrics.is_cleared:
         extractions = plural(sidecars.metrics.counters[EXTRACTED_GRAPHS_COUNTER], "time")
         yield Diagnostic(
             "metrics_disagree",

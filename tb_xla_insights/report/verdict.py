@@ -1,4 +1,4 @@
-"""The verdict: one or two sentences on a session."""
+"""The verdict: a few sentences on a session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 _MAX_CHARS = 230
 """Two lines of the page."""
 
-_MAX_USUAL_EDGE_STEPS = 1.5
+_MAX_NORMAL_EDGE_STEPS = 1.5
 """The time before the first and after the last run, in mean steps, that a normal capture may have."""
 
 _MIN_HOST_SHARE = 1 / 3
@@ -47,7 +47,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     The text says how busy the devices are, what the mistakes cost together, and what the largest limit is, in the order
     of the findings. If the devices are the bottleneck, it says what takes most of their time. Stragglers come first,
     unless another mistake gains more. Time outside the devices' span is included if it is at least OUTSIDE_SPAN_SHARE
-    of the capture and longer than the building of a first step (_MAX_USUAL_EDGE_STEPS). It comes first if it is more
+    of the capture and longer than the building of a first step (_MAX_NORMAL_EDGE_STEPS). It comes first if it is more
     than half of the capture and no host is late.
 
     The text fits two lines of the page if possible: it leaves out the class of most of the idle time, or causes beyond
@@ -57,7 +57,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _verdict_inside_span(report, _MAX_CHARS)
     outside_ps = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
-    if outside_ps < _MAX_USUAL_EDGE_STEPS * _mean_step(report):
+    if outside_ps < _MAX_NORMAL_EDGE_STEPS * _mean_step_ps(report):
         return _verdict_inside_span(report, _MAX_CHARS)
     sentence = _outside_sentence(outside, _host_activities(report))
     inside_verdict = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
@@ -84,7 +84,7 @@ def _host_clause(report: Mapping[str, Any]) -> str:
     return "only the host's activity is shown"
 
 
-def _mean_step(report: Mapping[str, Any]) -> float:
+def _mean_step_ps(report: Mapping[str, Any]) -> float:
     steps = report["steps"]
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
@@ -98,7 +98,7 @@ def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str])
     elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
-    main_class = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
+    main_class = next((name for name, ps in by_class.most_common(1) if 2 * ps > by_class.total()), None)
     note = f" (the host {activities[main_class]})" if main_class else ""
     return f"{share(outside['share'])} of the capture is {where}{note}."
 

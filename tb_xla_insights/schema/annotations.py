@@ -64,7 +64,8 @@ class UnannotatedOp(TypedDict):
     source: str
     """Their line of Python; empty if unknown."""
     state: Literal["bare", "none"]
-    """`bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have none."""
+    """`bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op
+    name."""
     device_ps: int
     """Own time."""
     count: int

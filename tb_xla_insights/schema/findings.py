@@ -77,7 +77,7 @@ class Mistakes(TypedDict):
 
 
 class Verdict(TypedDict):
-    """One or two sentences on the whole session."""
+    """What the report says in a few sentences."""
 
     text: str
     """The sentences; up to 230 characters if possible."""

@@ -51,13 +51,13 @@ class GapInterval(TypedDict):
     duration_ps: int
     """Duration of the gap."""
     step: int | None
-    """Index of the step that contains it; `null` outside of whole steps."""
+    """Index of the step that launched the run after it; `null` if no whole step did."""
     step_number: int | None
-    """Number of that step."""
+    """Number of that step; `null` without one."""
     before: str | None
-    """Program that ran before it."""
+    """Program that ran before it; `null` if unknown."""
     after: str | None
-    """Program that runs after it."""
+    """Program that runs after it; `null` if unknown."""
     inside_run: bool
     """Whether it is inside one run of a program."""
     kind: GapKind

@@ -91,7 +91,7 @@ class StepColumns(TypedDict):
 
 
 class StepWorkIntervals(TypedDict):
-    """Stretches of a device's work on steps, by start."""
+    """The intervals in which a device works on one step each, by start, as columns."""
 
     device: str
     """Id of the device."""
@@ -100,9 +100,9 @@ class StepWorkIntervals(TypedDict):
     step: list[int]
     """Index of the step that launched the work."""
     start_ps: list[int]
-    """Start of the first run."""
+    """Start of the interval's first run."""
     end_ps: list[int]
-    """End of the last run."""
+    """End of the interval's last run."""
 
 
 class OverviewSteps(TypedDict):

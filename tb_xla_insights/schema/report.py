@@ -85,4 +85,4 @@ class Report(HostsReport):
     """The report of a session."""
 
     verdict: Verdict
-    """One or two sentences on the whole."""
+    """What the report says in a few sentences."""

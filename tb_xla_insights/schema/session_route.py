@@ -63,7 +63,7 @@ class HostReading(TypedDict):
     bytes_read: int
     """Number of bytes read."""
     state: ReadingState
-    """What is being done."""
+    """What is being done with the host's file, or `error`."""
     message: str | None
     """Why it could not be read; `null` without an error."""
 
@@ -72,7 +72,7 @@ class StageProgress(TypedDict):
     """How far a session has been loaded."""
 
     stage: LoadStage
-    """What is being done: `drawing` prepares the timeline."""
+    """What the server does: it reads the files, builds the traces, or prepares the timeline (`drawing`)."""
     done_share: float
     """Share of the work that is done, until the timeline can be drawn."""
     seconds_left: float | None

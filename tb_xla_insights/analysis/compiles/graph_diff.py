@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 Change = Literal[
     "same_hlo", "constants", "code", "grows", "shrinks", "shape", "dtype", "parameters", "other_graph"
 ]  # fmt: skip
-"""How a graph differs from the nearest one: not at all; in values of constants; in its code; in dimensions that are all
-larger, all smaller, or neither; in types; in the number of parameters. `other_graph`: no graph is near."""
+"""How a graph differs from the nearest one: not at all; in values of constants; in its code; in dimensions, of which
+none is smaller, none is larger, or neither; in types; in the number of parameters. `other_graph`: no graph is near."""
 
 MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
@@ -190,33 +190,41 @@ def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequenc
         for earlier_id in earlier
         if (before := programs.shapes(earlier_id)) is not None
     ]
-    near = [
+    near_graphs = [
         (earlier_id, differences)
         for earlier_id, before, differences in candidates
         if 2 * len(differences) <= max(len(before), len(after))
     ]
-    if not near:
-        equally_many = [
+    if not near_graphs:
+        same_count = [
             (earlier_id, differences)
             for earlier_id, before, differences in candidates
             if len(before) == len(after)
         ]
-        near = [
+        near_graphs = [
             (earlier_id, differences)
-            for earlier_id, differences in equally_many[:_MAX_CODE_COMPARISONS]
+            for earlier_id, differences in same_count[:_MAX_CODE_COMPARISONS]
             if programs.code(earlier_id).structure == programs.code(id_).structure
         ]
-    if not near:
+    if not near_graphs:
         return GraphDiff("other_graph")
-    fewest = min(len(differences) for _, differences in near)
-    near = [(earlier_id, differences) for earlier_id, differences in near if len(differences) == fewest]
+    min_differences = min(len(differences) for _, differences in near_graphs)
+    near_graphs = [
+        (earlier_id, differences)
+        for earlier_id, differences in near_graphs
+        if len(differences) == min_differences
+    ]
     changes = [
         _change(differences) if differences else _code_change(programs.code(earlier_id), programs.code(id_))
-        for earlier_id, differences in near
+        for earlier_id, differences in near_graphs
     ]
     # Without different parameters, the nearest graph is the one with the least change; else the latest one.
-    best = 0 if fewest else min(range(len(near)), key=lambda index: _CODE_CHANGES.index(changes[index]))
-    nearest_id, differences = near[best]
+    best = (
+        0
+        if min_differences
+        else min(range(len(near_graphs)), key=lambda index: _CODE_CHANGES.index(changes[index]))
+    )
+    nearest_id, differences = near_graphs[best]
     equal_count = len(after) - sum(difference.after is not None for difference in differences)
     return GraphDiff(changes[best], Nearest(names[nearest_id], nearest_id, differences, equal_count))
 

@@ -1,4 +1,4 @@
-"""Graphs that torch.compile extracted again, after the first extraction that every program needs."""
+"""Graphs that torch.compile extracts again after warm-up."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tb_xla_insights.trace.model import Int32, Trace
 @dataclass(frozen=True)
 class RepeatedExtractions:
     """`step`: the step of each extraction after warm-up, -1: outside of steps. `times`: when these extractions are.
-    `compiles`: per compilation of `find_compilations`, whether such an extraction led to it."""
+    `has_caused`: per compilation of `find_compilations`, whether such an extraction led to it."""
 
     step: Int32
     times: Intervals
-    compiles: NDArray[np.bool_]
+    has_caused: NDArray[np.bool_]
 
 
 @memoised
@@ -50,18 +50,19 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
     compilations = find_compilations(trace)
     start = compilations.start_ps
     index = np.searchsorted(times.start_ps, start, "right") - 1
-    led_to = (index >= 0) & (start < np.append(times.end_ps, 0)[index])
+    has_caused = (index >= 0) & (start < np.append(times.end_ps, 0)[index])
     if gave_up and len(times):
-        led_to |= (
+        has_caused |= (
             (start >= times.end_ps[-1])
             & (compilations.step >= 0)
             & (compilations.step <= step[is_repeated].max() + 1)
         )
-    return RepeatedExtractions(step[is_repeated], times, led_to)
+    return RepeatedExtractions(step[is_repeated], times, has_caused)
 
 
 def _has_run(trace: Trace, launches: Launches, last: int) -> bool:
-    """Whether the graph that runs next on an extraction's thread has run before the extraction."""
+    """Whether the graph that runs next on an extraction's thread has run before the extraction. `last`: the
+    extraction's last event."""
     syncs = launches.sync[launches.kind == DYNAMO_KIND]
     line = trace.line_of(last)
     after = syncs[(syncs > last) & (syncs < line.rows.stop)]

@@ -10,17 +10,17 @@ from tb_xla_insights.analysis.compiles.graph_diff import Change
 Tracer = Literal["lazy", "dynamo", "jax", "other"]
 """What traces graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""
 
-_TextOfTracer = Mapping[Tracer, str]
+_TextByTracer = Mapping[Tracer, str]
 """A text by tracer; `other` stands for all tracers without one of their own."""
 
-_BUCKETS: _TextOfTracer = {
+_BUCKETS: _TextByTracer = {
     "dynamo": "to a few fixed lengths (buckets) and run each once before training: XLA compiles each shape, also with "
     "torch._dynamo.mark_dynamic.",
     "jax": "to a few fixed lengths (buckets) and call the jitted function once with each before training.",
     "other": "to a few fixed lengths (buckets) and run each once before training.",
 }
 
-_SAME_HLO: _TextOfTracer = {
+_SAME_HLO: _TextByTracer = {
     "lazy": "Create what the step calls{location} (a lambda, a custom function) once, outside of the loop, and pass "
     "numbers that change as tensors: the program is the same, but PyTorch/XLA's cache did not know it, or is full "
     "(XLA_COMPILATION_CACHE_SIZE).",
@@ -32,7 +32,7 @@ _SAME_HLO: _TextOfTracer = {
     "is the same.",
 }
 
-_CONSTANTS: _TextOfTracer = {
+_CONSTANTS: _TextByTracer = {
     "lazy": "Keep the Python number that changes{location} in a tensor on the device: so far it is a constant of the "
     "graph.",
     "dynamo": "Pass the Python number that changes{location} as a tensor: so far it is a constant of the graph, and "
@@ -42,20 +42,20 @@ _CONSTANTS: _TextOfTracer = {
     "other": "Pass the number that changes{location} as an argument: so far it is a constant of the graph.",
 }
 
-_BRANCH: _TextOfTracer = {
+_BRANCH: _TextByTracer = {
     "jax": "a condition in Python, or a static argument.",
     "lazy": "a condition in Python, or train() and eval().",
     "dynamo": "a condition in Python, or train() and eval().",
     "other": "a condition.",
 }
 
-_LAST_BATCH: _TextOfTracer = {
+_LAST_BATCH: _TextByTracer = {
     "lazy": "Drop the last batch (drop_last=True) if it is the smaller one{location}, or pad the parameter ",
     "dynamo": "Drop the last batch (drop_last=True) if it is the smaller one{location}, or pad the parameter ",
     "other": "Drop the last batch if it is the smaller one{location}, or pad the parameter ",
 }
 
-_ADVICE: Mapping[Change, Sequence[_TextOfTracer]] = {
+_ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
     "same_hlo": (_SAME_HLO,),
     "constants": (_CONSTANTS,),
     "code": (
@@ -125,7 +125,7 @@ _PT_XLA_DEBUG = (
     "frames here."
 )
 
-HOW_TO_LOG_COMPILATIONS: _TextOfTracer = {
+HOW_TO_LOG_COMPILATIONS: _TextByTracer = {
     "lazy": _PT_XLA_DEBUG,
     "dynamo": _PT_XLA_DEBUG,
     "jax": "No frames. With jax.config.update('jax_explain_cache_misses', True) JAX logs why it traces a function "

@@ -81,7 +81,7 @@ def recompilation(facts: Facts) -> Finding | None:
     them and the calls around them."""
     trace, compiles = facts.trace, find_compilations(facts.trace)
     gave_up = any(guard.limit for guard in facts.sidecars.guards)
-    indices = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
+    indices = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).has_caused)
     if not indices.size:
         return None
     compile_intervals = union(compiles.start_ps[indices], compiles.end_ps[indices])

@@ -94,11 +94,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     count = len(extractions.step)
     if not count:
         return None
-    compiling = union(compilations.start_ps, compilations.end_ps, extractions.compiles)
+    compiling = union(compilations.start_ps, compilations.end_ps, extractions.has_caused)
     work = union_all((extractions.times, compiling))
     taken_ps = facts.ledger.take_within(_EXTRACTION_CLASSES, work)
     cost = int(taken_ps.sum())
-    slow_first_ps, unknown_launches = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
+    slow_first_ps, unknown_launches = slow_first_runs(trace, compilations.end_ps[extractions.has_caused])
     fix = Fix(
         _EXTRACTION_CLASSES,
         windows=work,
@@ -107,7 +107,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     )
     times = class_times(host_class_segments(trace), work.start_ps, work.end_ps).sum(axis=0)
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
-    compiles = int(extractions.compiles.sum())
+    compiles = int(extractions.has_caused.sum())
     steps = set(extractions.step.tolist()) - {-1}
     numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.steps)

@@ -21,7 +21,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     cleared the report's counters, the counts are lower bounds and zero does not exclude operators on the CPU."""
     metrics = facts.metrics
     operators = metrics.fallbacks() if metrics else {}
-    is_complete = metrics is not None and not metrics.cleared
+    is_complete = metrics is not None and not metrics.is_cleared
     trace, early, sent_back = facts.trace, find_early_executions(facts.trace), round_trips(facts)
     trips = np.flatnonzero(sent_back >= 0)
     suspected, frequency = len(trips), facts.frequency_of(set(early.step[trips].tolist()) - {-1})

@@ -17,7 +17,7 @@ def round_trips(facts: Facts) -> Int64:
     torch.compile cleared does not. Round trips belong to `cpu_fallback`, all other early executions to
     `early_sync`."""
     metrics = facts.metrics
-    if metrics and not metrics.cleared and not metrics.fallbacks():
+    if metrics and not metrics.is_cleared and not metrics.fallbacks():
         return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
     transfers: Int64 = _rows_sent_back(facts.trace)
     return transfers

@@ -52,23 +52,23 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     is the share of the devices' spans that the finding explains; None if that has no cost.
     """
     trace, one_time_fixes = facts.trace, _one_time_fixes(findings)
-    step = step_without(trace)
-    usual = step_without(trace, *one_time_fixes) if one_time_fixes else step
+    step_ps = step_without(trace)
+    usual_ps = step_without(trace, *one_time_fixes) if one_time_fixes else step_ps
     ranked: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed_ps = fixed_at_worst_ps = gain = gain_at_worst = None
         base_ps = 0
-        if finding.fix and step and usual:
-            fixed_ps, fixed_at_worst_ps = fixed = _fixed_steps_ps(trace, [], finding.fix)
-            base_ps, base_fixes = step, list[Fix]()
+        if finding.fix and step_ps and usual_ps:
+            best_and_worst_ps = fixed_ps, fixed_at_worst_ps = _fixed_steps_ps(trace, [], finding.fix)
+            base_ps, base_fixes = step_ps, list[Fix]()
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
             elif finding.recurs != "once":
-                base_ps, base_fixes = usual, one_time_fixes
+                base_ps, base_fixes = usual_ps, one_time_fixes
             if base_fixes:
                 base_ps = step_without(trace, *base_fixes) or base_ps
-                fixed = _fixed_steps_ps(trace, base_fixes, finding.fix)
-            gain, gain_at_worst = _gains(base_ps, *fixed)
+                best_and_worst_ps = _fixed_steps_ps(trace, base_fixes, finding.fix)
+            gain, gain_at_worst = _gains(base_ps, *best_and_worst_ps)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit may have no gain because another limit takes over; it is reported for its cost.
@@ -80,7 +80,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
                     severity=severity_of_finding(finding, gain or 0.0),
                     gain=gain,
                     gain_at_worst=gain_at_worst,
-                    detail=_detail(trace, finding, step, (gain or 0.0) * base_ps),
+                    detail=_detail(trace, finding, step_ps, (gain or 0.0) * base_ps),
                     step_if_fixed_ps=fixed_ps,
                     step_if_fixed_at_worst_ps=fixed_at_worst_ps,
                 )
@@ -202,15 +202,15 @@ def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     saves; and `step_without_limit_ps`, the step also without the largest limit. Times are None if nothing can be
     replayed."""
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
-    one_time_fixes, step = _one_time_fixes(findings), step_without(trace)
-    fixed = step_without(trace, *mistakes) if mistakes else step
+    one_time_fixes, step_ps = _one_time_fixes(findings), step_without(trace)
+    fixed_ps = step_without(trace, *mistakes) if mistakes else step_ps
     return {
         "count": sum(
             (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding_kind(finding) == "mistake"
         ),
-        "step_ps": step,
-        "usual_step_ps": step_without(trace, *one_time_fixes) if one_time_fixes else step,
-        "step_if_fixed_ps": fixed,
-        "step_without_limit_ps": step_without(trace, *mistakes, *limit) if limit else fixed,
-        "gain": (step - fixed) / step if step and fixed is not None else None,
+        "step_ps": step_ps,
+        "usual_step_ps": step_without(trace, *one_time_fixes) if one_time_fixes else step_ps,
+        "step_if_fixed_ps": fixed_ps,
+        "step_without_limit_ps": step_without(trace, *mistakes, *limit) if limit else fixed_ps,
+        "gain": (step_ps - fixed_ps) / step_ps if step_ps and fixed_ps is not None else None,
     }

@@ -88,12 +88,12 @@ def stall_ops(trace: Trace, device: Device) -> list[Stall]:
         return []
     op, start, end = own_time_intervals(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
     time = covered_times(stalled.start_ps, stalled.end_ps, start, end)
-    waits = (_op_flags(trace, _index(trace, device))[op] & _WAIT_FLAG > 0) & (time > 0)
-    op, time = op[waits], time[waits]
+    is_stalled = (_op_flags(trace, _index(trace, device))[op] & _WAIT_FLAG > 0) & (time > 0)
+    op, time = op[is_stalled], time[is_stalled]
     rows: list[Stall] = []
     for name in np.unique(device.ops.name[op]).tolist():
-        same_name = device.ops.name[op] == name
-        count, duration = len(np.unique(op[same_name])), int(time[same_name].sum())
+        has_name = device.ops.name[op] == name
+        count, duration = len(np.unique(op[has_name])), int(time[has_name].sum())
         rows.append({"op": instruction_name(trace.strings[name]), "count": count, "duration_ps": duration})
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
@@ -125,11 +125,11 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
 def _waiting(trace: Trace, index: int) -> Intervals:
     """When every innermost op waits."""
     ops = trace.devices[index].ops
-    waits = _op_flags(trace, index) & _WAIT_FLAG > 0
-    if not waits.any():
+    only_waits = _op_flags(trace, index) & _WAIT_FLAG > 0
+    if not only_waits.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-    is_waiting = waits[op]
+    is_waiting = only_waits[op]
     return union(start, end, is_waiting).without(union(start, end, ~is_waiting))
 
 

@@ -94,22 +94,24 @@ def find_gaps(trace: Trace) -> Gaps:
     runs = launches.runs
     before, run, kernel = _neighbours(trace, device, start, end)
     inside = (run >= 0) & (run == before)
-    row = np.append(runs.enqueue_row, np.int32(-1))[run]
-    enqueue = np.append(runs.enqueue_ps, -1)[run]
+    enqueue_row = np.append(runs.enqueue_row, np.int32(-1))[run]
+    enqueue_ps = np.append(runs.enqueue_ps, -1)[run]
     # Gaps before a kernel that is not the first of its run.
     before_later_kernel = (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
-    row[before_later_kernel] = trace.flows.producers(kernel[before_later_kernel])
-    enqueue[before_later_kernel] = np.minimum(
-        trace.end_ps[row[before_later_kernel]], end[before_later_kernel]
+    enqueue_row[before_later_kernel] = trace.flows.producers(kernel[before_later_kernel])
+    enqueue_ps[before_later_kernel] = np.minimum(
+        trace.end_ps[enqueue_row[before_later_kernel]], end[before_later_kernel]
     )
     kind = np.where(
-        enqueue > start + CLOCK_SLACK_PS, STARVED, np.where(enqueue < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN)
+        enqueue_ps > start + CLOCK_SLACK_PS,
+        STARVED,
+        np.where(enqueue_ps < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN),
     )
-    kind = np.where(row >= 0, kind, UNKNOWN)
+    kind = np.where(enqueue_row >= 0, kind, UNKNOWN)
     kind = np.where(inside & ~before_later_kernel, QUEUED, kind).astype(np.int8)
     segments = host_class_segments(trace)
     by_class_ps = class_times(segments, start, end)
-    cause_end = np.where(kind == STARVED, np.minimum(enqueue, end), end)
+    cause_end = np.where(kind == STARVED, np.minimum(enqueue_ps, end), end)
     largest_class = class_times(segments, start, cause_end).argmax(axis=1)
     cause = np.where(kind == QUEUED, WAIT, largest_class).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
@@ -117,7 +119,7 @@ def find_gaps(trace: Trace) -> Gaps:
     busy = busy_on_any_device(trace)
     all_cores_idle_ps = end - start - covered_times(busy.start_ps, busy.end_ps, start, end)
     return Gaps(
-        device, start, end, by_class_ps, program[before], program[run], before, run, row, step, kind, cause,
+        device, start, end, by_class_ps, program[before], program[run], before, run, enqueue_row, step, kind, cause,
         all_cores_idle_ps,
     )  # fmt: skip
 

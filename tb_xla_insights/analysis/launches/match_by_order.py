@@ -12,9 +12,9 @@ def match_by_order(run_start: Int64, call_of_run: Int64, call_start: Int64) -> I
     so the runs that have a call bound the calls of the others.
 
     `run_start` may be in any order. `call_of_run[i]` is the call that run i has, -1: none. `call_start` ascends.
-    Between two runs that have calls, and after the last one, waiting runs take the calls from the first on. Before the
-    first run that has a call, they take the calls before that call from the last back, because a capture may begin
-    between a call and its run. No run takes a call that starts after it.
+    Between two runs that have calls, and after the last one, runs without a call take the free calls from the first on.
+    Before the first run that has a call, they take the free calls before that call from the last back, because a
+    capture may begin between a call and its run. No run takes a call that starts after it.
     """
     matched = np.full(len(run_start), -1, np.int64)
     order = np.argsort(run_start, kind="stable")
@@ -26,9 +26,9 @@ def match_by_order(run_start: Int64, call_of_run: Int64, call_start: Int64) -> I
     low = np.maximum.accumulate(np.append(-1, ordered_calls))[:-1]
     upper = np.where(ordered_calls < 0, len(call_start), ordered_calls)
     high = np.minimum.accumulate(upper[::-1])[::-1]
-    waiting = np.flatnonzero(ordered_calls < 0)
-    bounds = np.stack((low[waiting], high[waiting]), 1)
-    for group in np.split(waiting, np.flatnonzero((np.diff(bounds, axis=0) != 0).any(axis=1)) + 1):
+    unmatched = np.flatnonzero(ordered_calls < 0)
+    bounds = np.stack((low[unmatched], high[unmatched]), 1)
+    for group in np.split(unmatched, np.flatnonzero((np.diff(bounds, axis=0) != 0).any(axis=1)) + 1):
         first, last = int(low[group[0]]) + 1, int(high[group[0]])
         calls = (np.flatnonzero(free[first:last]) + first).tolist() if last > first else []
         runs = order[group].tolist()

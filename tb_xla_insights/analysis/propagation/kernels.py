@@ -202,9 +202,8 @@ def _fill_segments(
                 if count and out_run[count - 1] == current_run and out_phase[count - 1] == phase[part]:
                     out_time[count - 1] += accumulated - previous
                     out_end[count - 1] = max(out_end[count - 1], until)
-                    out_ops[count - 1] += (
-                        part == low
-                    )  # an op counts once in a segment, with its first part there
+                    if part == low:  # an op counts once in a segment, with its first part there
+                        out_ops[count - 1] += 1
                 else:
                     out_run[count], out_phase[count] = current_run, phase[part]
                     out_time[count] = accumulated - previous

@@ -117,8 +117,8 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     starts = np.sort(
         np.concatenate([trace.start_ps[line_rows] for line_rows in rows] or [np.zeros(0, np.int64)])
     )
-    begin = np.searchsorted(starts, trace.start_ps[host.row])
-    has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
+    first = np.searchsorted(starts, trace.start_ps[host.row])
+    has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > first
     is_loading = is_loading_annotation(trace)[trace.metadata_index[host.row]]
     paths = {host.path_texts[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
     return [path for path in lost if path in paths]

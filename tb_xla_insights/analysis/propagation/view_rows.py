@@ -39,7 +39,8 @@ def tree_rows(
     selection: OpSelection,
     lost: dict[str, Lost],
 ) -> tuple[list[AnnotationNode], UnannotatedWork, MeanCounts]:
-    """The rows, the row of work without an annotation, and the numbers of steps and devices of the means."""
+    """The rows, the row of work without an annotation, and the numbers of steps and devices of the means. `trace`,
+    `step` and `device`: those shown; `selection`: the ops shown; `lost`: the reasons of lost annotations by path."""
     step_rows = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
     step_count = device_count = core_steps = 0
     host_in_steps, device_in_steps = dict[str, int](), dict[str, int]()

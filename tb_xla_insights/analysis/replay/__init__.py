@@ -1,1 +1,1 @@
-"""The gain of fixes, from a replay of the capture without some of its costs."""
+"""The gain of fixes, from a replay of the capture without the time that they remove."""

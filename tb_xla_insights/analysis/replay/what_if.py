@@ -1,4 +1,4 @@
-"""The duration of a step without some of its costs, from a replay of the capture along its dependencies (`schedule`).
+"""The duration of a step with some fixes, from a replay of the capture along its dependencies (`schedule`).
 
 A fix removes time: host time of some classes, waits for some runs, device time of some runs, and the pauses between the
 kernels of a GPU's run that the removed host time caused. It may merge launches into the launches after them. Work that

@@ -34,7 +34,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
     """
     rows: list[Step] = []
     for trace in session.traces:
-        host = host_times(trace)
+        host_ps = host_times(trace)
         counts = (
             device_busy_ps(trace),
             _count_launches(trace),
@@ -55,7 +55,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "host": step.host,
                     "start_ps": step.start_ps,
                     "duration_ps": step.duration_ps,
-                    "host_ps": times_by_class(host[index]),
+                    "host_ps": times_by_class(host_ps[index]),
                     "device_busy_ps": busy_ps,
                     "device_work_ps": None if work is None else int(work[index]),
                     "executions": executions,
