@@ -21,11 +21,11 @@ export async function render() {
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
   bindPlainCopy();
-  const styled = loadStyles();
+  const stylesLoaded = loadStyles();
   /** @type {{app?: ReturnType<typeof createApp>}} */
   const page = {};
   followTheme(() => page.app?.recolor());
-  await styled;
+  await stylesLoaded;
   const app = createApp();
   page.app = app;
   // The iframe starts without focus, and keys reach only a focused iframe.

@@ -67,7 +67,7 @@ class TestDevices:
         assert (len(rest.names), rest.duty_cycle) == (60, 0.99)
         assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
 
-    def test_equal_devices_are_not_named(self) -> None:
+    def test_similar_devices_are_not_named(self) -> None:
         named, rest = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
         assert rest is not None

@@ -278,6 +278,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
     trace = real_trace(folder)
     first_kernel_ps = min(start for group in kernels.values() for start, *_ in group)
     first_run_ps = min(int(device.runs.start_ps[0]) for device in trace.devices)
+    shift_ps = first_run_ps - first_kernel_ps  # to the times of the trace
     for device in trace.devices:
         kernels_of_run: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
@@ -294,9 +295,7 @@ def test_the_real_capture_by_a_second_derivation(shared_traces: Path) -> None:
             (execution,) = [
                 (begin, until) for begin, until in executions if begin <= call_start and call_end <= until
             ]
-            kernels_of_run[execution].append(
-                (start - first_kernel_ps + first_run_ps, end - first_kernel_ps + first_run_ps)
-            )
+            kernels_of_run[execution].append((start + shift_ps, end + shift_ps))
         expected = [
             (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())
         ]

@@ -93,6 +93,7 @@ def test_windows_are_those_of_the_whole_session(
     assert lazy.window(*window) == whole.window(*window)
     device = whole.trace.devices[1].id
     assert lazy.window(*window, device) == whole.window(*window, device)
+    assert lazy.hosts.start_unix_ns == whole.trace.start_unix_ns  # also after hosts were read again
 
 
 def test_a_window_of_an_unknown_device_lists_the_devices(lazy: Session, whole: Session) -> None:

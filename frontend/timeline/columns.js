@@ -119,7 +119,11 @@ export function decode({ start_ps, end_ps, names, rows }) {
   };
 }
 
-/** The first slice that ends after `ps`; `length` when there is none. @param {Columns} columns @param {number} ps */
+/**
+ * The index of the first slice that ends after `ps`; `length` if there is none.
+ * @param {Columns} columns
+ * @param {number} ps
+ */
 export function firstAfter(columns, ps) {
   let low = 0;
   let high = columns.length;
@@ -132,7 +136,7 @@ export function firstAfter(columns, ps) {
 }
 
 /**
- * The slice at `ps`, or the nearest one within `reach`; -1 when there is none.
+ * The index of the slice at `ps`, or of the nearest one at most `reach` ps away; -1 if there is none.
  * @param {Columns} columns
  * @param {number} ps
  * @param {number} reach
@@ -150,7 +154,7 @@ export function sliceAt(columns, ps, reach) {
 }
 
 /**
- * The slice that contains an instant, such as the start of one of its events; -1 if there is none.
+ * The index of the slice that contains an instant, such as the start of one of its events; -1 if there is none.
  * @param {Columns} columns
  * @param {number} start_ps
  */

@@ -92,7 +92,10 @@ export function createCursor(model, lanes, on) {
       const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
       const { lane, cursor, ps } = from;
-      const index = cursor ? sliceOf(columns, cursor.start_ps) + direction : firstAfter(columns, ps);
+      const current = cursor ? sliceOf(columns, cursor.start_ps) : -1;
+      const later = firstAfter(columns, ps);
+      // A cursor between slices moves to those around it; without a cursor, the first move leads to the slice at `ps`.
+      const index = current >= 0 ? current + direction : cursor && direction < 0 ? later - 1 : later;
       const slice = drawnSlice(scene, lane, index);
       if (slice) return moveCursor(slice, sliceText(slice));
       const end = direction > 0 ? 'This row has no later slice.' : 'This row has no earlier slice.';

@@ -159,10 +159,15 @@ export function createModel(link, lanesPx) {
       set({ selection: rounded, detail: null, piece: null, delayed: null });
       link.set({ sel: selectionText(rounded) }, 'push');
     },
-    /** Opens or closes a fold. @param {string} id @param {boolean} open */
+    /**
+     * Opens or closes a fold. The opposite change returns it to its initial state.
+     * @param {string} id
+     * @param {boolean} open
+     */
     fold(id, open) {
       const next = new Map(state.open);
-      if (!next.delete(id)) next.set(id, open);
+      if (next.get(id) === !open) next.delete(id);
+      else next.set(id, open);
       set({ open: next });
       link.set({ x: foldsText(next) }, 'push');
     },

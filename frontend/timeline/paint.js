@@ -55,8 +55,8 @@ export const arrowsOf = (event, flow) => [
 ];
 
 /**
- * The times at which an arrow begins and ends. It begins at the end of the source, or within it if the target begins
- * earlier.
+ * The times at which an arrow begins and ends. It begins at the end of the source; if the target begins earlier, within
+ * the source or at its start.
  * @param {Arrow} arrow
  */
 export const arrowTimes = ({ from, to }) => ({

@@ -63,7 +63,8 @@ export function quietColumn(head, field) {
 }
 
 /** @param {PanelActions} act */
-export const frameButton = (act) => button('Frame', act.frameSelection, {}, h('kbd', null, 'f'));
+export const frameButton = (act) =>
+  button('Frame', act.frameSelection, { title: 'Zoom to the selection' }, h('kbd', null, 'f'));
 
 /** @param {PanelActions} act */
 export const tableButton = (act) => button('Timeline as table', act.showTable, { 'data-testid': 'as-table' });

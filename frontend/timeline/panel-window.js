@@ -135,7 +135,7 @@ export function windowContent(answer, act, hosts, slowest) {
             select: ({ longest }) => act.select(longest),
             columns: [
               eventColumn(
-                'Event, the longest',
+                'Event (opens the longest)',
                 (item) => ({ ...item.longest, name: item.name, class: item.class }),
                 act,
               ),

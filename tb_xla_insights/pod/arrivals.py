@@ -52,8 +52,8 @@ class Arrivals:
     waits have the same total by waiting party and by charged party.
 
     `component`: see `Alignment`. `common_step`: per party, the common step of each of its own steps; `step_count`: the
-    number of common steps.
-    `own_work_ps`: per party and common step, the work that its host does itself (see `StepTable`); None: not known.
+    number of common steps. `own_work_ps`: per party and common step, the work that its host does itself (see
+    `StepTable`); None: not known.
     """
 
     parties: tuple[HostCollectives, ...]
@@ -120,9 +120,9 @@ def find_arrivals(hosts: Sequence[HostCollectives]) -> Arrivals:
         shared = match_instructions(hosts, numbering)
         alignment = align(hosts, shared, base)
         arrivals = _compute_arrivals(hosts, shared, alignment, base)
-        impossible = _impossible_instances(arrivals)
-        if len(impossible) and impossible.mean() <= _MAX_IMPOSSIBLE_SHARE:
-            return with_instances(arrivals, arrivals.instances.select(np.flatnonzero(~impossible)))
+        is_impossible = _find_impossible(arrivals)
+        if len(is_impossible) and is_impossible.mean() <= _MAX_IMPOSSIBLE_SHARE:
+            return with_instances(arrivals, arrivals.instances.select(np.flatnonzero(~is_impossible)))
     assert arrivals is not None
     return with_instances(arrivals, arrivals.instances.select(np.zeros(0, np.intp)))
 
@@ -157,7 +157,7 @@ def with_instances(arrivals: Arrivals, instances: Instances) -> Arrivals:
 
 def _epoch_shifts(hosts: Sequence[HostCollectives]) -> Int64:
     """Returns, per host, what to add to its times according to the epochs in the files; 0 if a file has no epoch, or
-    one of another year."""
+    one too far from the others."""
     epochs = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first = earliest(epochs) if epochs else 0
     shifts_ns = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
@@ -187,7 +187,7 @@ def _compute_arrivals(
 
 
 def _ending_together(instances: Instances, shared: SharedInstructions) -> NDArray[np.bool_]:
-    """Returns the instances that end at one instant on all parties, by which clocks can be related."""
+    """Returns which instances end at one instant on all parties, so that clocks can be related by them."""
     is_usable = np.ones(len(instances), np.bool_)
     for instance_of_row, ends_together in zip(instances.instance_of_row, shared.ends_together, strict=True):
         is_usable[instance_of_row[(instance_of_row >= 0) & ~ends_together]] = False
@@ -197,10 +197,10 @@ def _ending_together(instances: Instances, shared: SharedInstructions) -> NDArra
 def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     """Returns `last_party`, `late_ps`, `waits_ps` and `charged_party` of `Arrivals`.
 
-    A wait is charged to the last party. If that party itself lost time by waiting for another party, in a collective
-    in which the now waiting one takes no part, the charge is passed on to the party that its own wait was charged to.
-    No party is charged if the last one waited for point-to-point data: stages of a pipeline arrive one after the other
-    by design.
+    A wait is charged to the last party. If that party, since all parties met, itself lost at least half as much time by
+    waiting in collectives in which the now waiting party takes no part, the charge is passed on to the party that the
+    last party's longest wait was charged to. No party is charged if the last one spent at least half as much time in
+    point-to-point collectives: stages of a pipeline arrive one after the other by design.
     """
     present = instances.present
     begin = np.where(present, instances.begin_ps, INT64_MIN)
@@ -225,8 +225,7 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
 def _pass_on_charges(
     present: NDArray[np.bool_], last_party: Int32, waits: Int64, charged_party: Int32
 ) -> Int32:
-    """Passes charges on, see `charge_waits`. A wait with several causes is charged to the party that most of it is due
-    to."""
+    """Returns `charged_party` with charges passed on, see `charge_waits`."""
     charged_party = charged_party.copy()
     all_parties = present.any(axis=0)
     # Per party, the instances in which it waited since all parties met.
@@ -251,8 +250,8 @@ def _pass_on_charges(
 def _remove_point_to_point_charges(
     present: NDArray[np.bool_], point_to_point: Int64, last_party: Int32, waits: Int64, charged_party: Int32
 ) -> Int32:
-    """Removes charges of parties that are late because they waited for point-to-point data since the last instance in
-    which all parties of this one met."""
+    """Returns `charged_party` without charges of parties that are late because of point-to-point collectives since the
+    last instance in which all parties of this one met."""
     charged_party = charged_party.copy()
     earlier: list[int] = []
     for row in range(len(present)):
@@ -294,14 +293,14 @@ def exposed_waits_ps(arrivals: Arrivals) -> Int64:
     return totals
 
 
-def _impossible_instances(arrivals: Arrivals) -> NDArray[np.bool_]:
-    """Returns the instances in which a party is done before the last one arrives: the matched ops are not one
-    collective. Asynchronous collectives are exempt: they may be over before any party waits for their end."""
+def _find_impossible(arrivals: Arrivals) -> NDArray[np.bool_]:
+    """Returns in which instances a party is done before the last one arrives: the matched ops are not one collective.
+    Asynchronous collectives are exempt: they may be over before any party waits for their end."""
     instances = arrivals.instances
     last_arrival = instances.begin_ps[np.arange(len(instances)), arrivals.last_party]
     first_end = np.where(instances.present, instances.end_ps, INT64_MAX).min(axis=1, initial=INT64_MAX)
     residuals = arrivals.clocks.residual_ps[arrivals.clocks.is_known]
     slack = max(_MIN_SLACK_PS, 3 * int(residuals.max(initial=0)))
     is_synchronous = (instances.wait_start_ps == instances.begin_ps).all(axis=1)
-    impossible: NDArray[np.bool_] = (first_end + slack < last_arrival) & is_synchronous
-    return impossible
+    is_impossible: NDArray[np.bool_] = (first_end + slack < last_arrival) & is_synchronous
+    return is_impossible

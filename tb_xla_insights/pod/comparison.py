@@ -39,9 +39,10 @@ _MIN_CORE_DIFFERENCE = 0.01
 class HostComparison:
     """The comparison of a session's hosts.
 
-    `note`: a sentence about hosts that could not be compared. `arrivals`: those of the hosts; `core_arrivals`: those of
-    the cores, in a session of one host. `late_hosts`: the hosts that hold up the others, or the cores if there are
-    `core_arrivals`. `causes`: one per late host; a single one for all if a different host is late each time.
+    `note`: a sentence about hosts that are not compared with the others. `arrivals`: those of the hosts;
+    `core_arrivals`: those of the cores, in a session of one host. `late_hosts`: the hosts that hold up the others, or
+    the cores if there are `core_arrivals`. `causes`: one per late host; a single one for all if a different host is
+    late each time.
     """
 
     hosts: tuple[HostInput, ...]
@@ -60,7 +61,7 @@ class HostComparison:
 
     @cached_property
     def median_host(self) -> int | None:
-        """The median of the hosts that are not late, None without steps."""
+        """The median of the hosts that are not late, None if none of these has steps."""
         late_parties = set() if self.core_arrivals else set(self.late_hosts.parties)
         return self.table.median_of(set(range(len(self.hosts))) - late_parties)
 
@@ -75,7 +76,7 @@ class HostComparison:
 
     @property
     def main_kind(self) -> str | None:
-        """The kind of most of the compared collectives, None without any."""
+        """The most frequent kind of the compared collectives, None without any."""
         arrivals = self.party_arrivals
         instructions = arrivals.shared.instructions
         kinds = Counter(instructions[index].kind for index in arrivals.instances.instruction.tolist())
@@ -142,12 +143,12 @@ class HostComparison:
         # With point-to-point collectives, hosts of other groups also wait for the late ones' data.
         if self.arrivals.instances.point_to_point_ps is None:
             is_tied &= np.isin(component, component[late_parties] if late_parties else component[is_known])
-        on_time = [host for host in np.flatnonzero(is_tied).tolist() if host not in late_parties]
-        if not on_time:
+        hosts_on_time = [host for host in np.flatnonzero(is_tied).tolist() if host not in late_parties]
+        if not hosts_on_time:
             return 0
         steps = int(present[is_tied].sum())
         step_ps = int(table.step_ps[is_tied][present[is_tied]].sum()) // steps
-        return min(self._idle_ps(host, step_ps) for host in on_time) * steps // int(present.sum())
+        return min(self._idle_ps(host, step_ps) for host in hosts_on_time) * steps // int(present.sum())
 
     def _idle_ps(self, host: int, step_ps: int) -> int:
         """Returns how much of a step is neither work of a host nor of its devices.
@@ -164,8 +165,8 @@ class HostComparison:
         return int(self.table.own_work_ps[host].sum()) // max(int(self.table.present[host].sum()), 1)
 
     def _device_times_ps(self, index: int) -> tuple[int, int]:
-        """Returns the time of a host's devices for the mean step: their work, including exposed collectives without
-        waiting for other parties; and that waiting."""
+        """Returns the time of a host's devices for the mean step: the work of the busiest core (of the median one, if
+        cores are compared), including exposed collectives without waiting for other parties; and that waiting."""
         host = self.hosts[index].collectives
         core_steps = len(host.cores) * len(host.step_numbers)
         if not core_steps:

@@ -94,16 +94,16 @@ class Links:
         end = int(trace.start_ps[event] + trace.duration_ps[event])
         stop = line.first + int(np.searchsorted(trace.start_ps[line.rows], end, "right"))
         rows = np.arange(event + 1, stop)
-        nearby = rows[self._hidden[trace.metadata_index[rows]]]
-        nearby = nearby[
-            np.isin(trace.parent[nearby], [event, -1])
-            | self._hidden[trace.metadata_index[trace.parent[nearby]]]
+        inner_marks = rows[self._hidden[trace.metadata_index[rows]]]
+        inner_marks = inner_marks[
+            np.isin(trace.parent[inner_marks], [event, -1])
+            | self._hidden[trace.metadata_index[trace.parent[inner_marks]]]
         ]
         if as_consumers:
             neighbours = range(event - 1, max(line.first, event - _MAX_SCANNED) - 1, -1)
         else:
             neighbours = range(stop, min(line.rows.stop, stop + _MAX_SCANNED))
-        marks = [*nearby.tolist(), *takewhile(self._is_mark, neighbours)]
+        marks = [*inner_marks.tolist(), *takewhile(self._is_mark, neighbours)]
         resolve = self._target_of if as_consumers else self._source_of
         return [event, *(mark for mark in marks if resolve(mark) == event)]
 

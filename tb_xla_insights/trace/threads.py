@@ -93,15 +93,17 @@ def thread_labels(trace: Trace) -> list[str]:
     threads with events that then have equal names are numbered, except the driving one."""
     labels = [line.name for line in trace.lines]
     roles = {thread.line: ROLES.index(thread.role) for thread in trace.threads}
-    driving = trace.lines_with("driving")
+    driving_lines = trace.lines_with("driving")
     device_planes = {device.plane for device in trace.devices}
     lines = [line.index for line in trace.lines if line.count and line.plane not in device_planes]
     lines.sort(key=lambda line: (roles.get(line, len(ROLES)), line))
-    short = [_THREAD_ID.sub("", labels[line]) or "thread" for line in lines]
-    total, numbered = Counter(short), Counter[str]()
-    for line, name in zip(lines, short, strict=True):
-        numbered[name] += 1
-        labels[line] = f"{name} {numbered[name]}" if total[name] > 1 and line not in driving else name
+    names = [_THREAD_ID.sub("", labels[line]) or "thread" for line in lines]
+    totals, last_number = Counter(names), Counter[str]()
+    for line, name in zip(lines, names, strict=True):
+        last_number[name] += 1
+        labels[line] = (
+            f"{name} {last_number[name]}" if totals[name] > 1 and line not in driving_lines else name
+        )
     return labels
 
 
@@ -186,9 +188,9 @@ class _ThreadEvents:
         hosts = host_planes(trace)
         for line in trace.lines:
             if line.plane not in hosts or self.count(line, _LAUNCH):
-                ends = np.array((line.rows.start, line.rows.stop), np.int32)
-                of_line = slice(*np.searchsorted(trace.flows.consumer, ends))
-                source = trace.lines_of(trace.flows.producer[of_line])
+                bounds = np.array((line.rows.start, line.rows.stop), np.int32)
+                flows_to_line = slice(*np.searchsorted(trace.flows.consumer, bounds))
+                source = trace.lines_of(trace.flows.producer[flows_to_line])
                 launch_flows += np.bincount(source[source != line.index], minlength=len(launch_flows))
         return launch_flows
 
