@@ -1706,7 +1706,7 @@ export interface LazyDynamo {
   dynamo: "a" | "b";
   /** What a step takes. */
   step: LazyDynamoSteps;
-  /** Times of the lazy session over those of the other one. */
+  /** Times of the lazy session divided by those of the other one. */
   speedup: Speedup;
   /** What each execution costs. */
   executions: LazyDynamoPrograms;
@@ -1946,7 +1946,7 @@ export interface MetricsRow {
   since_earlier_report: number | null;
   /** Count in the trace. */
   trace: number;
-  /** Whether the metrics count at least as much as the host with the lowest count. */
+  /** Whether the report counts at least as many as the trace of the host with the lowest count. */
   agrees: boolean;
   /** Time in the report; `null` where it has none. */
   time_ps: number | null;
@@ -2744,7 +2744,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Times of the lazy session over those of the other one. */
+/** Times of the lazy session divided by those of the other one. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;
