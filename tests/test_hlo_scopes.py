@@ -72,7 +72,7 @@ def test_a_mixed_fusion_belongs_to_the_scopes_of_all_its_instructions() -> None:
         origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: body}).origin("fusion")
         assert state_and_parts(origin) == (state, {"step.1/a.1": 3, "step.1/b.2": 1})
         assert len(origin.parts) > 1
-        assert origin.unscoped == 1 / 5
+        assert origin.unscoped_share == 1 / 5
 
 
 def test_a_fusions_own_scope_is_added_to_those_of_its_instructions() -> None:

@@ -73,6 +73,7 @@ def test_infeed_ops_wait_for_data() -> None:
     trace = capture(thread("python", ("forward", 0, 10)), Core(ops, [("train(1)", 0, 100_000_000)]))
     report = input_pipeline_report(session(trace))
     assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
+    assert findings(trace)["input_bound"].detail == "The device waits in infeed for 40.0\u202fµs."
 
 
 def test_infeed_while_the_host_loads_counts_once() -> None:

@@ -97,8 +97,8 @@ def test_a_time_beyond_all_dates_hides_no_session(
 
     def stat(path: str) -> SimpleNamespace:
         status = original(path)
-        names = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
-        return SimpleNamespace(**{name: getattr(status, name) for name in names}, st_mtime_ns=time_ns)
+        attributes = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
+        return SimpleNamespace(**{name: getattr(status, name) for name in attributes}, st_mtime_ns=time_ns)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)
     [session] = find_sessions([Root(str(tmp_path))])

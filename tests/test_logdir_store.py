@@ -48,14 +48,14 @@ class Opener:
         return LoadedHosts(load.files, trace, trace, report)
 
 
-def store_of(logdir: Path, session_opener: Any, budget: int = 10**9) -> Store:
-    return Store(Listing([Root(str(logdir))]), session_opener, budget)
+def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
+    return Store(Listing([Root(str(logdir))]), opener, budget)
 
 
 def test_a_session_is_read_once_for_concurrent_requests(logdir: Path) -> None:
-    session_opener = Opener()
-    session_opener.may_go_on.clear()
-    store = store_of(logdir, session_opener)
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener)
     loads: list[Load] = []
     threads = [threading.Thread(target=lambda: loads.append(store.load(OLD))) for _ in range(8)]
     for thread in threads:
@@ -65,21 +65,21 @@ def test_a_session_is_read_once_for_concurrent_requests(logdir: Path) -> None:
     assert len(loads) == 8
     assert len(set(map(id, loads))) == 1
     assert not loads[0].wait(0)
-    session_opener.may_go_on.set()
+    opener.may_go_on.set()
     assert store.loaded(OLD) is store.loaded(OLD)
-    assert session_opener.opened == [OLD]
+    assert opener.opened == [OLD]
 
 
 def test_a_reload_reads_again_but_never_twice_at_a_time(logdir: Path) -> None:
-    session_opener = Opener()
-    store = store_of(logdir, session_opener)
+    opener = Opener()
+    store = store_of(logdir, opener)
     first = store.loaded(OLD)
-    session_opener.may_go_on.clear()
+    opener.may_go_on.clear()
     reload = store.load(OLD, reload=True)
     assert store.load(OLD, reload=True) is reload
-    session_opener.may_go_on.set()
+    opener.may_go_on.set()
     assert store.loaded(OLD) is not first
-    assert session_opener.opened == [OLD, OLD]
+    assert opener.opened == [OLD, OLD]
 
 
 def test_a_session_that_was_not_listed_is_unknown(logdir: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_session_that_was_not_listed_is_unknown(logdir: Path) -> None:
 
 
 def test_changed_files_are_noticed_and_read_on_reload(logdir: Path) -> None:
-    session_opener = Opener()
-    store = store_of(logdir, session_opener)
+    opener = Opener()
+    store = store_of(logdir, opener)
     store.loaded(OLD)
     assert not store.has_changed(store.load(OLD))
     write_session(logdir / "plugins/profile" / OLD, "another")
@@ -106,23 +106,23 @@ def test_changed_files_are_noticed_and_read_on_reload(logdir: Path) -> None:
 def test_the_least_recently_used_session_is_evicted_when_memory_runs_short(logdir: Path) -> None:
     for name in ("a", "b", "c"):
         write_session(logdir / "plugins/profile" / name, "vm")
-    session_opener = Opener(size=10**6)
-    store = store_of(logdir, session_opener, budget=2 * 10**6 + 10**5)
+    opener = Opener(size=10**6)
+    store = store_of(logdir, opener, budget=2 * 10**6 + 10**5)
     with joining_threads():  # a load evicts others after it is done
         for name in ("a", "b", "a", "c", "a"):
             store.loaded(name)
-    assert session_opener.opened == ["a", "b", "c"]
+    assert opener.opened == ["a", "b", "c"]
     store.loaded("b")
-    assert session_opener.opened == ["a", "b", "c", "b"]
+    assert opener.opened == ["a", "b", "c", "b"]
 
 
 def test_the_last_used_session_is_never_evicted(logdir: Path) -> None:
-    session_opener = Opener(size=10**9)
-    store = store_of(logdir, session_opener, budget=1)
+    opener = Opener(size=10**9)
+    store = store_of(logdir, opener, budget=1)
     assert store.loaded(OLD) is store.loaded(OLD)
     store.loaded(NEW)
     store.loaded(OLD)
-    assert session_opener.opened == [OLD, NEW, OLD]
+    assert opener.opened == [OLD, NEW, OLD]
 
 
 def test_a_failed_load_stays_an_error_until_it_is_reloaded(logdir: Path) -> None:
@@ -147,18 +147,18 @@ def test_a_bug_is_a_one_line_error(logdir: Path, caplog: pytest.LogCaptureFixtur
 
 def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdir: Path) -> None:
     sizes = {session.name: estimate_memory(session) for session in find_sessions([Root(str(logdir))])}
-    session_opener = Opener()
-    session_opener.may_go_on.clear()
-    store = store_of(logdir, session_opener, budget=max(sizes.values()))
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener, budget=max(sizes.values()))
     first = store.load(OLD)
-    while not session_opener.requested:
+    while not opener.requested:
         first.wait(0.01)
     second = store.load(NEW)
-    while not store._memory_gate._waiting and len(session_opener.requested) < 2:
+    while not store._memory_gate._waiting and len(opener.requested) < 2:
         second.wait(0.01)
-    assert session_opener.requested == [OLD]
+    assert opener.requested == [OLD]
     assert store.stop(NEW)  # notifies readers that wait for memory
-    session_opener.may_go_on.set()
+    opener.may_go_on.set()
     assert cast(Any, store.loaded(NEW)).report["stopped"]
     assert not cast(Any, store.loaded(OLD)).report["stopped"]
 
@@ -228,21 +228,21 @@ def test_a_load_reads_the_current_files_not_the_listed_ones(logdir: Path) -> Non
 
 
 def test_waiting_for_a_session_ends(logdir: Path) -> None:
-    session_opener = Opener()
-    session_opener.may_go_on.clear()
+    opener = Opener()
+    opener.may_go_on.clear()
     with pytest.raises(StillReadingError, match="still being read"):
-        store_of(logdir, session_opener).loaded(OLD, wait=0)
-    session_opener.may_go_on.set()
+        store_of(logdir, opener).loaded(OLD, wait=0)
+    opener.may_go_on.set()
 
 
 def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
-    session_opener = Opener()
-    session_opener.may_go_on.clear()
-    store = store_of(logdir, session_opener)
+    opener = Opener()
+    opener.may_go_on.clear()
+    store = store_of(logdir, opener)
     assert not store.stop(OLD)
     store.load(OLD)
     assert store.stop(OLD)
-    session_opener.may_go_on.set()
+    opener.may_go_on.set()
     assert cast(Any, store.loaded(OLD)).report["stopped"]
     assert not store.stop(OLD)
 

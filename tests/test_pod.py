@@ -91,9 +91,9 @@ def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(
 
 
 def test_steps_are_those_of_the_selected_hosts(client: Client, loaded_client: Client) -> None:
-    chosen_hosts = open_session(client, "s")["chosen_hosts"]
+    selected_hosts = open_session(client, "s")["chosen_hosts"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
-    assert set(columns["host"]) == {f"w-{host}" for host in chosen_hosts}
+    assert set(columns["host"]) == {f"w-{host}" for host in selected_hosts}
     all_steps = data(loaded_client, "overview", session="s")["steps"]["columns"]
     selected = [row for row, host in enumerate(all_steps["host"]) if host in columns["host"]]
     assert columns["index"] == [all_steps["index"][row] for row in selected]

@@ -34,15 +34,15 @@ def sessions(shared_traces: Path) -> dict[str, SessionTrace]:
     return {folder.split("/")[1]: session(real_trace(shared_traces / folder)) for folder in FOLDERS}
 
 
-def shares(session: SessionTrace) -> dict[str, float]:
-    times: Any = propagation_report(session)["propagation"]
+def shares(loaded: SessionTrace) -> dict[str, float]:
+    times: Any = propagation_report(loaded)["propagation"]
     return {
         state: times[f"{state}_ps"] / times["device_ps"] for state in ("direct", "recovered", "bare", "none")
     }
 
 
-def reasons(session: SessionTrace) -> dict[str, str | None]:
-    return {row["path"].rpartition("/")[2]: row["lost"] for row in propagation_report(session)["annotations"]}
+def reasons(loaded: SessionTrace) -> dict[str, str | None]:
+    return {row["path"].rpartition("/")[2]: row["lost"] for row in propagation_report(loaded)["annotations"]}
 
 
 def derive_shares(path: Path) -> dict[str, float]:

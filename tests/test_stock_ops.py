@@ -59,12 +59,12 @@ def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path
     """Only for fusions with a matrix product: the stock plugin has no FLOPs of cuBLAS calls, and adds those of
     element-wise ops."""
     capture = shared_traces / "other" / "mi300_jax08_attention"
-    expected = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
+    stock_metrics = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
     sums_by_op = sum_columns(capture, "flops", "self_ps")
     assert sums_by_op["gemm_fusion_dot_general.1"] == [
-        float(expected["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
+        float(stock_metrics["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
     ]
-    assert float(expected["custom-call.1"]["rawFlops"]) == 0 < sums_by_op["custom-call.1"][0]
+    assert float(stock_metrics["custom-call.1"]["rawFlops"]) == 0 < sums_by_op["custom-call.1"][0]
 
 
 @pytest.mark.parametrize("name", ["mi300_jax08_attention", "mi355_te_fused_attn"])
@@ -85,10 +85,12 @@ def test_the_stock_plugin_counts_a_convolution_once_for_each_of_its_kernels(
     shared_traces: Path, tmp_path: Path
 ) -> None:
     capture = shared_traces / "public" / "gpu_mi300_jax"
-    expected = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])["cudnn-conv.1"]
+    stock_metrics = find_leaves(run_tool(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])[
+        "cudnn-conv.1"
+    ]
     count, executions, flops, time = sum_columns(capture, "count", "executions", "flops", "self_ps")[
         "cudnn-conv.1"
     ]
-    assert (count, executions) == (int(expected["occurrences"]), 40)
-    assert flops / executions == float(expected["rawFlops"]) / count
-    assert time == float(expected["rawTime"])
+    assert (count, executions) == (int(stock_metrics["occurrences"]), 40)
+    assert flops / executions == float(stock_metrics["rawFlops"]) / count
+    assert time == float(stock_metrics["rawTime"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import MS
 from synthetic.writer import Space
-from timelines import STEP, STEPS, names_of, slices, space, timeline_of
+from timelines import STEP, STEPS, names_of, slices, timeline_of, training_space
 
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.timeline import Timeline
@@ -17,7 +17,7 @@ from tb_xla_insights.timeline.pyramid import level_of_window
 
 @pytest.fixture
 def timeline(tmp_path: Path) -> Timeline:
-    return timeline_of(space(), tmp_path)
+    return timeline_of(training_space(), tmp_path)
 
 
 def test_rows_are_in_drawing_order_with_ids_from_the_file(timeline: Timeline) -> None:
@@ -44,7 +44,7 @@ def test_annotations_are_at_their_depth_and_phases_in_order(timeline: Timeline) 
 
 
 def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:
-    cut = space()
+    cut = training_space()
     python = cut.planes[0].lines[0]
     # The first Training_Step began before the capture, so forward moves up a level.
     python.events = python.events[1:]
@@ -104,7 +104,10 @@ def test_a_view_has_the_events_that_touch_the_window_with_exact_times(timeline: 
 
 
 def test_preparing_the_first_view_changes_none(tmp_path: Path) -> None:
-    unprepared, prepared = timeline_of(space(), tmp_path / "a"), timeline_of(space(), tmp_path / "b")
+    unprepared, prepared = (
+        timeline_of(training_space(), tmp_path / "a"),
+        timeline_of(training_space(), tmp_path / "b"),
+    )
     prepared.prepare()
     rows = [row["id"] for row in unprepared.head()["rows"]]
     for px in (3, 1250, 20_000):
@@ -163,7 +166,7 @@ def test_a_host_without_events_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_helpers_beyond_the_busiest_are_folded(tmp_path: Path) -> None:
-    capture = space()
+    capture = training_space()
     for number in range(12):
         capture.planes[0].line(f"pjrt-tpu-tasks/{number}", id=50 + number).event(
             "TransferToDevice", 0, (number + 1) * MS

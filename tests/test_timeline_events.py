@@ -10,7 +10,7 @@ from captures import space_of
 from gpus import US, gpu, kernel
 from helpers import MS
 from synthetic.writer import Space
-from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
+from timelines import STEP, STEPS, brief, hand_over, timeline_of, training_space
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.name_limit import MAX_NAME_LENGTH
@@ -19,7 +19,7 @@ from tb_xla_insights.timeline import Timeline
 
 @pytest.fixture
 def timeline(tmp_path: Path) -> Timeline:
-    return timeline_of(space(), tmp_path)
+    return timeline_of(training_space(), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_search_in_selected_rows(timeline: Timeline) -> None:
 
 
 def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: Path) -> None:
-    hits = timeline_of(space(600), tmp_path).search("dot")
+    hits = timeline_of(training_space(600), tmp_path).search("dot")
     assert (hits["count"], hits["truncated"], len(hits["hits"]["s"])) == (1200, True, 1000)
     assert hits["hits"]["s"][-1] < 500 * STEP
 

@@ -217,9 +217,12 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(-1, 1)), min_size=1, max_size=15)
+)
 def test_pieces_of_one_run_and_label_are_merged(pieces: list[tuple[int, int, int]]) -> None:
-    """Pieces are given as (pause before it, label, run), and last 5 ps each."""
+    """Across pauses, except pieces of no run (-1); label -2 is not shown. Pieces are given as (pause before it, label,
+    run), and last 5 ps each."""
     pieces.sort(key=lambda piece: piece[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in pieces])
     run = np.array([piece[2] for piece in pieces], np.int32)
@@ -229,7 +232,8 @@ def test_pieces_of_one_run_and_label_are_merged(pieces: list[tuple[int, int, int
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:
             continue
-        if n and labels[n - 1] == labels[n] and run[n - 1] == run[n]:
+        is_adjacent = run[n] >= 0 or pieces[n][0] == 0
+        if n and labels[n - 1] == labels[n] and run[n - 1] == run[n] and is_adjacent:
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])

@@ -322,8 +322,10 @@ def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
 
 
 def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
-    session = {"hosts": [{"name": "vm"}]}
-    report = report_with() | {"diagnostics": [{"id": "clocks_disagree"}], "session": session}
+    report = report_with() | {
+        "diagnostics": [{"id": "clocks_disagree"}],
+        "session": {"hosts": [{"name": "vm"}]},
+    }
     reason = "the clocks of host and device disagree"
     assert severity_and_text(report) == (
         "warning",

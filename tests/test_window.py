@@ -46,7 +46,7 @@ def test_windows_outside_of_a_hosts_capture_are_unrecorded(training: SessionTrac
 
 
 def test_threads_that_recorded_something(training: SessionTrace) -> None:
-    threads = {thread["name"]: thread for thread in window(training, 65, 100)["threads"]}
+    threads = {row["name"]: row for row in window(training, 65, 100)["threads"]}
     assert threads["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
@@ -64,7 +64,7 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
     pool = threads["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
-    assert [thread["name"] for thread in window(training, 0, 20)["threads"]] == ["python"]
+    assert [row["name"] for row in window(training, 0, 20)["threads"]] == ["python"]
 
 
 def test_devices_within_the_window(training: SessionTrace) -> None:

@@ -134,14 +134,14 @@ def test_after_a_stop_the_data_read_so_far_is_complete(monkeypatch: pytest.Monke
         line.event("e", number, 1, run_id=number)
     space.plane("q").line("m").event("e", 0, 1)
     progress: list[int] = []
-    read = read_space(
+    decoded = read_space(
         MemorySource(space.to_bytes()), progress=progress.append, should_stop=lambda: len(progress) >= 5
     )
-    assert ids(read) == ["truncated_file"]
-    assert 0 < len(read.metadata) < 500
-    assert read.offset_ps.tolist() == list(range(len(read.metadata)))
-    rows, values = read.stats["run_id"].rows, read.stats["run_id"].values
-    assert rows.tolist() == values.tolist() == read.offset_ps.tolist()
+    assert ids(decoded) == ["truncated_file"]
+    assert 0 < len(decoded.metadata) < 500
+    assert decoded.offset_ps.tolist() == list(range(len(decoded.metadata)))
+    rows, values = decoded.stats["run_id"].rows, decoded.stats["run_id"].values
+    assert rows.tolist() == values.tolist() == decoded.offset_ps.tolist()
     assert progress == sorted(progress)
 
 

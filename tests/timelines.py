@@ -30,7 +30,7 @@ def op(line: Line, name: str, start: int, duration: int, number: int) -> None:
     line.event(f"end: {name}", start + duration, 5_000, _ct=0, _c=number)
 
 
-def space(steps: int = STEPS) -> Space:
+def training_space(steps: int = STEPS) -> Space:
     """Steps of 20 ms: forward (8 ms) with attention in it, loss, then a StepMarker that launches a program of two
     ops."""
     space = Space(hostnames=["vm"])
@@ -63,11 +63,6 @@ def timeline_of(space: Space, folder: Path) -> Timeline:
 
 
 Slice = tuple[int, int, str, int]
-
-
-def row_of(timeline: Timeline, kind: str, label: str = "") -> str:
-    rows = timeline.head()["rows"]
-    return next(row["id"] for row in rows if row["kind"] == kind and row["label"].startswith(label))
 
 
 def slices(view: TimelineSlices, row: str) -> list[list[Slice]]:

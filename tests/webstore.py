@@ -77,13 +77,11 @@ class Answer(BaseHTTPRequestHandler):
             content_range = {"Content-Range": f"bytes {first}-{(end or 0) - 1}/{len(content)}"}
             self.answer(206, content[first:end], content_range)
 
-    def answer(
-        self, status: int, body: bytes, headers: dict[str, str] | None = None, tag: str | None = None
-    ) -> None:
-        """A whole answer, with the file's ETag or another one."""
+    def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        """A whole answer, with the file's ETag."""
         content = self.store.files.get(self.path, b"")
         self.send_response(status)
-        self.send_header("ETag", tag or f'"{hashlib.md5(content).hexdigest()}"')
+        self.send_header("ETag", f'"{hashlib.md5(content).hexdigest()}"')
         for name, value in ({"Content-Length": str(len(body))} | (headers or {})).items():
             self.send_header(name, value)
         self.end_headers()

@@ -68,14 +68,14 @@ class HostThreads:
                 )
 
     def _forward(self, step: Step, phase: NamedInterval) -> None:
-        """The modules of the model. The one in which the early execution runs is longer by the time until its read
-        ends."""
-        cut = phase.start_ps + FORWARD_BEFORE_EARLY
-        added = step.early_read.end_ps - cut if step.early_read else 0
-        own_ps = phase.duration_ps - added
+        """The annotations of the model's modules. The one in which the early execution runs is longer by the time from
+        its marker to the end of its read."""
+        early_start_ps = phase.start_ps + FORWARD_BEFORE_EARLY
+        early_ps = step.early_read.end_ps - early_start_ps if step.early_read else 0
+        own_ps = phase.duration_ps - early_ps
 
-        def shifted(moment_ps: int) -> int:
-            return moment_ps + added if added and moment_ps > cut else moment_ps
+        def shift(moment_ps: int) -> int:
+            return moment_ps + early_ps if moment_ps > early_start_ps else moment_ps
 
         moment = phase.start_ps + ms(2)
         for name, per_mille in (
@@ -85,7 +85,7 @@ class HostThreads:
             ("losses", 90),
         ):
             end = moment + own_ps * per_mille // 1000 // NS * NS
-            self.main.event(name, shifted(moment), shifted(end))
+            self.main.event(name, shift(moment), shift(end))
             moment = end + MS
         if step.early and step.early_read:
             self._marker(step.early, None)
@@ -105,16 +105,15 @@ class HostThreads:
             self.main.event(name, start + delay, end)
         self.main.event("CollectSyncTensors", start + ms(0.2), start + ms(1.4))
         self.main.event("RunPostOrder", start + ms(1.5), start + ms(5.4))
-        scheduled = start + ms(5.5)
+        ready_ps = start + ms(5.5)
         if compilation:
-            scheduled = compilation.end_ps
+            ready_ps = compilation.end_ps
             text = Ref(graph_hash(execution.program.name))
             self.main.event(compilation.name, compilation.start_ps, compilation.end_ps, graph_hash=text)
             self.main.event("Compile", compilation.start_ps + ms(1.2), compilation.end_ps - ms(0.8))
             self._compilers(compilation)
-        scheduled += ms(0.3)
         flow: dict[str, Stat] = {"_pt": THREAD_POOL, "_p": execution.run_id << 32}
-        self.main.event("ScheduleSyncTensorsGraph", scheduled, end, flow)
+        self.main.event("ScheduleSyncTensorsGraph", ready_ps + ms(0.3), end, flow)
         self.main.event("TensorCollectionBarrier", execution.wait_start_ps, end)
 
     def _compilers(self, compilation: NamedInterval) -> None:
@@ -126,7 +125,7 @@ class HostThreads:
             ):
                 thread.event(name, moment, moment + duration)
                 inner = moment + 200 * US
-                for pass_name in ("algsimp", "cse", "dce"):  # names of passes have no prefix
+                for pass_name in ("algsimp", "cse", "dce"):  # as recorded: the names of passes have no prefix
                     thread.event(pass_name, inner, inner + ms(3.1))
                     inner += ms(5)
                 moment += duration

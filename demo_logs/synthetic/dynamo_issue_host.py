@@ -82,7 +82,8 @@ class StepHost:
         )
 
     def _dynamo_call(self, thread: Line, execution: Execution, number: int) -> None:
-        """Dynamo calls its compiled graph; the thread waits for inputs and returns once the call is scheduled."""
+        """Dynamo calls its compiled graph; the thread waits for inputs and hands the call over. It returns right then,
+        in the backward pass only after the run has begun."""
         is_backward = execution.name == "backward"
         start = execution.call_ps - (ms(1.1) if is_backward else ms(0.25))
         end = execution.run_start_ps + ms(0.3) if is_backward else execution.call_ps + ms(0.4)
@@ -106,12 +107,19 @@ class StepHost:
         _add(line, "TfrtTpuLoadedExecutable::ExecuteHelperOnSingleDevice", at(70), at(890))
         _add(line, "TfrtTpuLoadedExecutable::ExecutePrepare", at(80), at(600))
         _add(line, "TfrtTpuLoadedExecutable::ExecuteLaunch", at(620), at(840))
-        flow = hash64(f"{self.mode} system {number}")
-        _add(line, "tpu::System::Execute", at(630), at(830), _pt=SYSTEM_EXECUTE, _p=flow)
-        _add(line, "tpu::System::Execute=>IssueSequencedEvent", at(640), at(825), _ct=SYSTEM_EXECUTE, _c=flow)
-        launch = hash64(f"{self.mode} {number}")
+        system_flow = hash64(f"{self.mode} system {number}")
+        _add(line, "tpu::System::Execute", at(630), at(830), _pt=SYSTEM_EXECUTE, _p=system_flow)
+        _add(
+            line,
+            "tpu::System::Execute=>IssueSequencedEvent",
+            at(640),
+            at(825),
+            _ct=SYSTEM_EXECUTE,
+            _c=system_flow,
+        )
+        launch_flow = hash64(f"{self.mode} {number}")
         run: dict[str, Stat] = {"run_id": number, "queue_id": 0, "device_ordinal": 0, "core_type": 0}
-        _add(line, "DoEnqueueProgram", at(660), at(820), **run, _pt=TPU_LAUNCH, _p=launch)
+        _add(line, "DoEnqueueProgram", at(660), at(820), **run, _pt=TPU_LAUNCH, _p=launch_flow)
         _add(line, "TfrtTpuLoadedExecutable::CreateOutputs", at(850), at(880))
         region_end = end + 30 * US
         _add(line, "ThreadpoolListener::StopRegion", region_end, region_end)
@@ -124,7 +132,7 @@ class StepHost:
             run_end + 71 * US,
             **run,
             _ct=TPU_LAUNCH,
-            _c=launch,
+            _c=launch_flow,
         )
         _add(self.callbacks, "tpu::System::Execute=>Done", run_end + 40 * US, run_end + 60 * US)
 

@@ -282,8 +282,9 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${timeAndShare(other_ps)}). `,
       hasDots &&
         undrawable.length > 0 &&
-        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} without ` +
-        `FLOPs or HBM traffic, such as copies, cannot be drawn (${timeAndShare(total(undrawable, 'ps') * divideBy)}).`,
+        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} with 0 ` +
+        'FLOPs or without HBM traffic, such as copies, cannot be drawn ' +
+        `(${timeAndShare(total(undrawable, 'ps') * divideBy)}).`,
     ),
     hasCustomCalls && showsAdvice && h('p', null, ADVICE),
   );

@@ -26,7 +26,7 @@ const BOUND_TEXTS = {
 /** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
 const bold = (text) => [text];
 
-/** An annotation with this share of the time says little: the longest row of the tree without nested rows is named. */
+/** An annotation with this share of the time says little: the largest row without nested rows is named instead. */
 const NEARLY_ALL_SHARE = 0.9;
 /** Minimum share of the time of such a row, and of an op that is named beside an annotation. */
 const MIN_NAMED_SHARE = 0.1;

@@ -1434,7 +1434,7 @@ export interface HostColumns {
   is_clock_uncertain: boolean[];
   /** The class that differs most from the median host, or `device`; `null` without a difference. */
   difference_class: (string | null)[];
-  /** By how much it differs per step; `null` without a difference. */
+  /** By how much longer it is per step; negative if it is shorter; `null` without a difference. */
   difference_us: (number | null)[];
   /** Whether most of the difference is in one step. */
   difference_in_one_step: boolean[];
@@ -1536,7 +1536,7 @@ export interface HostsAnswer {
   state: HostsState;
   /** One sentence about hosts that could not be compared; `null` if all could. */
   note: string | null;
-  /** How many hosts are compared. */
+  /** How many of the session's hosts were read. */
   host_counts: HostCounts;
   /** Number of shared collectives that are compared. */
   collectives: number;
@@ -1558,7 +1558,7 @@ export interface HostsAnswer {
   hosts: HostColumns;
   /** The hosts by how long the others wait for them, longest first, then by name. */
   order: number[];
-  /** Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late. */
+  /** Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late; -1: it took part in none. Empty if hosts are not compared. */
   late_us: number[][];
   /** Per host and step, its time minus `steps.step_us`; `null`: the host has no such step. */
   step_difference_us: ((number | null)[])[];
@@ -1706,7 +1706,7 @@ export interface LazyDynamo {
   dynamo: "a" | "b";
   /** What a step takes. */
   step: LazyDynamoSteps;
-  /** Times of the lazy session over those of the other one. */
+  /** Times of the lazy session divided by those of the other one. */
   speedup: Speedup;
   /** What each execution costs. */
   executions: LazyDynamoPrograms;
@@ -1946,7 +1946,7 @@ export interface MetricsRow {
   since_earlier_report: number | null;
   /** Count in the trace. */
   trace: number;
-  /** Whether the metrics count at least as much as the host with the lowest count. */
+  /** Whether the report counts at least as many as the trace of the host with the lowest count. */
   agrees: boolean;
   /** Time in the report; `null` where it has none. */
   time_ps: number | null;
@@ -2744,7 +2744,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Times of the lazy session over those of the other one. */
+/** Times of the lazy session divided by those of the other one. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;

@@ -148,9 +148,9 @@ export function createWaits(model, on) {
    */
   function waitAt(scene, x, y) {
     const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
-    return (
-      bars(loadedOps(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null
-    );
+    // All lanes decide in which one an op's wait is drawn.
+    const barsOfLane = lane ? bars(loadedOps(), scene.lanes).filter((bar) => bar.lane === lane) : [];
+    return barsOfLane.find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
   }
 
   const longText = (/** @type {Bar|null|undefined} */ bar) => (bar ? waitTexts(bar)[0] : '');

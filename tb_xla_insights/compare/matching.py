@@ -10,6 +10,7 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
+from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import (
@@ -173,7 +174,7 @@ def compare_compiles(a: SessionTotals, b: SessionTotals) -> list[ComparedCompile
     times: dict[str, list[int]] = {}
     for index, session in enumerate((a, b)):
         for row in session.report["compiles"]:
-            module = row["module"] or row["graph"] or "unknown graph"
+            module = row["module"] or row["graph"] or UNKNOWN_GRAPH
             counts.setdefault(module, [0, 0])[index] += 1
             times.setdefault(module, [0, 0])[index] += row["duration_ps"]
     return [

@@ -56,9 +56,16 @@ StepReader = Callable[[str], SessionSteps]
 _Row = tuple[int, list[str]]
 """A line's number and its cells."""
 
-_Speedup = tuple[Fraction, "PairValue | None"]
+
+class _Speedup(NamedTuple):
+    """A speed-up and its pair; None where the file has the speed-up itself."""
+
+    value: Fraction
+    pair: PairValue | None
+
+
 _Speedups = Mapping[tuple[str, str], _Speedup]
-"""Speed-ups and their pairs (None where the file has the speed-up itself), by model and column."""
+"""Speed-ups by model and column."""
 
 
 def read_pairs(path: str, read_steps: StepReader) -> Pairs:
@@ -86,7 +93,7 @@ def read_pairs(path: str, read_steps: StepReader) -> Pairs:
         for column, cell in zip(head[1:], cells, strict=True):
             if cell not in ("", "-", "–"):
                 _check_unique(path, line, speedups, model, column)
-                speedups[model, column] = _parse_speedup(path, line, cell), None
+                speedups[model, column] = _Speedup(_parse_speedup(path, line, cell), None)
     return _table([cells[0] for _, cells in rows], head[1:], speedups)
 
 
@@ -146,8 +153,8 @@ def _read_session_pairs(
         if a_ps <= 0 or b_ps <= 0:
             raise InputError(f"{path}, line {line}: a step takes no time; give times above 0")
         _check_unique(path, line, speedups, model, column)
-        value = _pair_value((a, b), (a_ps, b_ps), (session_a, session_b))
-        speedups[model, column] = Fraction(a_ps, b_ps), value
+        pair = _pair_value((a, b), (a_ps, b_ps), (session_a, session_b))
+        speedups[model, column] = _Speedup(Fraction(a_ps, b_ps), pair)
     return [model for model, _ in speedups], [column for _, column in speedups], speedups
 
 
@@ -198,12 +205,13 @@ def _table(models: Sequence[str], columns: Sequence[str], speedups: _Speedups) -
         rows.append(
             {
                 "model": model,
-                "speedups": [float(cell[0]) if cell else None for cell in cells],
-                "pairs": [cell[1] if cell else None for cell in cells],
+                "speedups": [float(cell.value) if cell else None for cell in cells],
+                "pairs": [cell.pair if cell else None for cell in cells],
             }
         )
     values_of_columns = [
-        [speedups[model, column][0] for model in models if (model, column) in speedups] for column in columns
+        [speedups[model, column].value for model in models if (model, column) in speedups]
+        for column in columns
     ]
     return {
         "columns": columns,

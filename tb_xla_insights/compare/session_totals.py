@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 IDLE_CLASSES = ("wait", "unrecorded")
-"""Classes in which the host does nothing."""
+"""Classes in which the host waits, or records nothing."""
 
 
 class SessionTotals:

@@ -134,6 +134,7 @@ def _gain(gain: Gain) -> tuple[Child, ...]:
 
 
 def _files_card(document: Row) -> Markup:
+    """The diagnostics, and the hosts with their files."""
     hosts = defined_table(FILES, document["session"]["hosts"])
     notes = (
         element(

@@ -7,6 +7,7 @@ import re
 from tb_xla_insights.page.folder import page_folder
 
 _ROOT = re.compile(r":root(\[data-theme=dark\])?\s*(\{[^}]*\})")
+"""The colours in the interface's style sheet, of the light and of the dark theme."""
 
 _LAYOUT = """
 *{box-sizing:border-box}

@@ -39,12 +39,12 @@ def read_host_windows(
                 continue
             if not isinstance(unshifted, HostWindow):
                 unshifted = host_window(unshifted, start_ps - host.shift_ps, end_ps - host.shift_ps)
-            windows[host.number] = unshifted.placed(host.number, host.shift_ps)
+            windows[host.number] = unshifted.in_session(host.number, host.shift_ps)
     if device is not None and device not in all_devices:
         raise NoDeviceError(hosts.files.path, device, all_devices)
     if late_hosts:
         for result in hosts.reread(partial(window_task, **options), late_hosts):
-            windows[result.host.number] = result.value.placed(result.host.number, 0)
+            windows[result.host.number] = result.value.in_session(result.host.number, 0)
     return [windows[number] for number in sorted(windows)]
 
 

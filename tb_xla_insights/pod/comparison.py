@@ -91,9 +91,9 @@ class HostComparison:
 
     def late_ps(self, position: int) -> int:
         """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
-        `late_hosts.steps` (none: in all steps); of a class of late parties, relative to the median of the others."""
+        `late_hosts.steps` (none: in all steps); of equally late parties, relative to the median of the others."""
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
-        if self.late_hosts.is_class:
+        if self.late_hosts.are_equally_late:
             return self._late_after_others_ps(party)
         late_ps = self.party_arrivals.max_late_ps()[:, party]
         late_ps = late_ps[steps] if len(steps) else late_ps[late_ps >= 0]
@@ -116,7 +116,7 @@ class HostComparison:
         late_hosts = self.late_hosts
         if (
             late_hosts.kind == "changing"
-            or late_hosts.is_class
+            or late_hosts.are_equally_late
             or is_late_every_step(late_hosts, self.party_arrivals.step_count)
         ):
             return "every_step"
@@ -216,7 +216,7 @@ def _find_causes(comparison: HostComparison) -> list[Cause | None]:
         return [_core_cause(comparison.hosts[0], party) for party in late_hosts.parties]
     causes = []
     for position, (party, steps) in enumerate(zip(late_hosts.parties, late_hosts.steps, strict=True)):
-        is_always = len(steps) >= EVERY_STEP_SHARE * arrivals.step_count or late_hosts.is_class
+        is_always = len(steps) >= EVERY_STEP_SHARE * arrivals.step_count or late_hosts.are_equally_late
         late_ps = comparison.late_ps(position)
         causes.append(
             find_cause(comparison.table, party, comparison.median_host, late_ps, None if is_always else steps)

@@ -40,12 +40,12 @@ MIN_COSTLY_STEP_FACTOR = 8
 """A step in which a host is charged more than this many times the waiting of the usual step counts by itself, however
 few hosts and steps there are. All such steps of a host together must cost INFO_SHARE."""
 
-MIN_CLASS_GAIN_FACTOR = 1.25
-"""A class of late hosts is reported if the mean step gains this many times more with all of them than with the hosts
-that stand out one by one."""
+MIN_JOINT_GAIN_FACTOR = 1.25
+"""Equally late hosts are reported together if the mean step gains this many times more with all of them than with the
+hosts that stand out one by one."""
 
-MIN_CLASS_STEPS = 5
-"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all its hosts must arrive after all others."""
+MIN_JOINT_STEPS = 5
+"""The minimum number of steps for that; in MAX_NEEDED_SHARE of them all of these hosts must arrive after all others."""
 
 MAX_LATE_HOSTS = 8
 """The most late hosts that are searched for one by one."""
@@ -57,14 +57,15 @@ class LateHosts:
 
     `kind`: `late` (`parties` do, the worst first), `changing` (a different one each time), `none`, or `unknown`
     (nothing could be compared). `steps`: per late party, the steps in which it holds up the others, once the parties
-    before it in the list arrive on time. `is_class`: the parties are late together, as a class. `waits_ps`: how
-    long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without late parties.
+    before it in the list arrive on time. `are_equally_late`: the parties were found together and not one by one.
+    `waits_ps`: how long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without
+    late parties.
     """
 
     kind: LateKind
     parties: list[int]
     steps: list[NDArray[np.intp]]
-    is_class: bool
+    are_equally_late: bool
     waits_ps: int
     saved_ps: int
 
@@ -81,14 +82,14 @@ def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
         return LateHosts("unknown", [], [], False, 0, 0)
     waits_ps = _mean_wait_per_step(arrivals)
     parties, steps, saved_ps = _find_individuals(arrivals, step_ps)
-    late_class = _find_class(arrivals, step_ps)
-    if late_class:
-        _, earlier = replay_on_time(arrivals, late_class)
-        class_saved_ps = _mean_saving(arrivals, earlier)
-        if class_saved_ps > saved_ps * MIN_CLASS_GAIN_FACTOR:
+    equally_late = _find_equally_late(arrivals, step_ps)
+    if equally_late:
+        _, earlier = replay_on_time(arrivals, equally_late)
+        joint_saved_ps = _mean_saving(arrivals, earlier)
+        if joint_saved_ps > saved_ps * MIN_JOINT_GAIN_FACTOR:
             most_charged = most_charged_parties(arrivals)
-            steps = [np.flatnonzero(most_charged == party) for party in late_class]
-            return LateHosts("late", late_class, steps, True, waits_ps, class_saved_ps)
+            steps = [np.flatnonzero(most_charged == party) for party in equally_late]
+            return LateHosts("late", equally_late, steps, True, waits_ps, joint_saved_ps)
     if parties:
         return LateHosts("late", parties, steps, False, waits_ps, saved_ps)
     if waits_ps >= INFO_SHARE * step_ps and _exceeds_clock_noise(arrivals):
@@ -206,9 +207,9 @@ def _exceeds_clock_noise(arrivals: Arrivals) -> bool:
     return bool(is_late) and sum(is_late) > len(is_late) / 2
 
 
-def _find_class(arrivals: Arrivals, step_ps: int) -> list[int]:
-    """Returns a class of parties that are all late by about as much: the distance between them and the others is at
-    least twice the range within either. Empty if there is no such class."""
+def _find_equally_late(arrivals: Arrivals, step_ps: int) -> list[int]:
+    """Returns parties that are all late by about as much: the distance between them and the others is at least twice
+    the range within either. Empty if there are none."""
     instances = arrivals.instances
     in_steps = np.flatnonzero(instances.step >= 0)
     waits = arrivals.charged_waits_ps[in_steps].sum(axis=1)
@@ -234,7 +235,7 @@ def _find_class(arrivals: Arrivals, step_ps: int) -> list[int]:
         return []
     first_late = np.where(present, after_first, np.inf)[:, late_parties].min(axis=1)
     last_early = np.where(present, after_first, -np.inf)[:, early_parties].max(axis=1)
-    if len(rows) < MIN_CLASS_STEPS or (first_late > last_early).mean() < MAX_NEEDED_SHARE:
+    if len(rows) < MIN_JOINT_STEPS or (first_late > last_early).mean() < MAX_NEEDED_SHARE:
         return []
     return sorted(late_parties.tolist(), key=lambda party: -usual[party])
 

@@ -220,7 +220,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
     steps = late_hosts.steps[0].tolist() if late_hosts.steps else []
     return {
         "kind": late_hosts.kind,
-        "late_together": late_hosts.is_class,
+        "late_together": late_hosts.are_equally_late,
         "hosts": late_names(comparison),
         "steps": [step if numbers[step] is None else numbers[step] for step in steps],
         "steps_compared": arrivals.step_count,

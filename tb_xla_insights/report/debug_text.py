@@ -140,7 +140,9 @@ def _add_line(block: _OpenBlock, text: str) -> None:
         block.section = block.section or "graph"
     elif block.section == "cause":
         block.cause.append(text.strip())
-    elif block.section == "frames" and _FRAME.fullmatch(text.strip()):  # dots stand for omitted frames
+    elif block.section == "frames" and _FRAME.fullmatch(
+        text.strip()
+    ):  # a line of dots stands for omitted frames
         block.frames.append(text.strip())
 
 

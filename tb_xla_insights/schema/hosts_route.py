@@ -108,7 +108,7 @@ class HostColumns(TypedDict):
     difference_class: list[str | None]
     """The class that differs most from the median host, or `device`; `null` without a difference."""
     difference_us: list[int | None]
-    """By how much it differs per step; `null` without a difference."""
+    """By how much longer it is per step; negative if it is shorter; `null` without a difference."""
     difference_in_one_step: list[bool]
     """Whether most of the difference is in one step."""
     worst_step: list[int]
@@ -156,7 +156,7 @@ class HostsAnswer(PartialAnswer):
     note: str | None
     """One sentence about hosts that could not be compared; `null` if all could."""
     host_counts: HostCounts
-    """How many hosts are compared."""
+    """How many of the session's hosts were read."""
     collectives: int
     """Number of shared collectives that are compared."""
     sampled_share: float
@@ -178,7 +178,8 @@ class HostsAnswer(PartialAnswer):
     order: list[int]
     """The hosts by how long the others wait for them, longest first, then by name."""
     late_us: list[list[int]]
-    """Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late."""
+    """Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late; -1:
+    it took part in none. Empty if hosts are not compared."""
     step_difference_us: list[list[int | None]]
     """Per host and step, its time minus `steps.step_us`; `null`: the host has no such step."""
     charges: Charges

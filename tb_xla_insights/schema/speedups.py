@@ -36,7 +36,7 @@ class LazyDynamoSteps(TypedDict):
 
 
 class Speedup(TypedDict):
-    """Times of the lazy session over those of the other one."""
+    """Times of the lazy session divided by those of the other one."""
 
     tracing: float | None
     """IR tracing."""
@@ -114,7 +114,7 @@ class LazyDynamo(TypedDict):
     step: LazyDynamoSteps
     """What a step takes."""
     speedup: Speedup
-    """Times of the lazy session over those of the other one."""
+    """Times of the lazy session divided by those of the other one."""
     executions: LazyDynamoPrograms
     """What each execution costs."""
     between: IdleBetweenProgramsOfBoth

@@ -84,7 +84,7 @@ class MetricsAgainstTrace(TypedDict):
     trace: int
     """Count in the trace."""
     agrees: bool
-    """Whether the metrics count at least as much as the host with the lowest count."""
+    """Whether the report counts at least as many as the trace of the host with the lowest count."""
 
 
 class GraphBreak(TypedDict):

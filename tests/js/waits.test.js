@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barsOf, opsOfWaits, waitArrows, waitTexts } from '../../frontend/timeline/waits.js';
+import { createScale } from '../../frontend/timeline/scale.js';
+import { barsOf, createWaits, opsOfWaits, waitArrows, waitTexts } from '../../frontend/timeline/waits.js';
 import { delayText } from '../../frontend/timeline/panel-collective.js';
 
 const N = '\u202f';
@@ -79,4 +80,36 @@ test('one arrow per host leads from the arrival of the late host to the end of t
 
 test('a gap that delays nothing has no sentence on delays', () => {
   assert.deepEqual(delayText(null, 'w-5/TPU:0', {}), []);
+});
+
+test('a wait is found where it is drawn, not in the row of runs above the ops', async () => {
+  const answer = {
+    names: ['w-5', 'all-reduce.1'],
+    device: ['w-3/TPU:0'],
+    depth: [0],
+    name: [1],
+    last_host: [0],
+    start_ps: [10 * MS],
+    end_ps: [40 * MS],
+    waits_ps: [20 * MS],
+  };
+  globalThis.fetch = async () => /** @type {any} */ ({ ok: true, json: async () => answer });
+  const session = { query: { session: 's' }, session: { hosts: [{}, {}] }, rows: [{}] };
+  const scale = createScale({ start_ps: 0, end_ps: 100 * MS }, 0, 100);
+  const lanes = [
+    { ...lane(3, 0, 'modules'), y: 0, h: 10 },
+    { ...lane(3, 0, 'ops'), y: 20, h: 10 },
+  ];
+  const nameAt = await new Promise((resolve) => {
+    const waits = createWaits(/** @type {any} */ ({ state: { align: null }, duration: 100 * MS }), {
+      session: () => session,
+      shortName: short,
+      arrived: () =>
+        resolve((y) => waits.waitAt({ scale, lanes, top: 0, scroll: 0, height: 100 }, 20, y)?.name ?? null),
+      failed: assert.fail,
+      open: assert.fail,
+    });
+    waits.ensure(scale);
+  });
+  assert.deepEqual([nameAt(5), nameAt(25)], [null, 'all-reduce.1']);
 });

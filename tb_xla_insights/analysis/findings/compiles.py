@@ -197,10 +197,10 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
 
 def _where(compilations: Sequence[_Compilation], numbers: Sequence[int], facts: Facts) -> str:
     """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
-    phrases = [steps_text(numbers, facts.steps)] if numbers else []
+    phrases = [steps_text(numbers, facts.step_count)] if numbers else []
     outside = [compilation for compilation in compilations if not compilation.in_step]
     phrases += (
-        ["outside of whole steps" if facts.steps else "outside of steps"]
+        ["outside of whole steps" if facts.step_count else "outside of steps"]
         if any(not compilation.cut for compilation in outside)
         else []
     )

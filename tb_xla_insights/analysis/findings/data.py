@@ -50,10 +50,14 @@ def input_bound(facts: Facts) -> Finding | None:
     names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
     name = most_common(names) or "the input pipeline"
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"] or "driving_thread"
-    hidden_share = pipeline["load_hidden"]
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > _MIN_DELAYED_RATIO * cost else ""
+    overlap_text = (
+        f" Loading overlaps with the device's work for {share(pipeline['load_hidden'])} of its time{delay_text}."
+        if pipeline["load_hidden"] is not None
+        else ""
+    )
     frequency = facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "input")
     fix = facts.fix_removing(steps, "input", in_other_thread=True)
@@ -61,10 +65,10 @@ def input_bound(facts: Facts) -> Finding | None:
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"{facts.core_subject} idles{' or waits in infeed' if infeed_ps else ''} "
-        f"{_mean_with_infeed(facts, taken_ps, infeed_ps, frequency)} while the "
-        f"host loads or waits for a batch{each_text}{elsewhere.text}. Loading overlaps "
-        f"with the device's work for {share(hidden_share)} of its time{delay_text}.",
+        f"{facts.core_subject} {_waiting_text(idle_ps, infeed_ps)} "
+        f"{_mean_with_infeed(facts, taken_ps, infeed_ps, frequency)}"
+        f"{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}{elsewhere.text}."
+        f"{overlap_text}",
         _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
@@ -76,6 +80,13 @@ def input_bound(facts: Facts) -> Finding | None:
         fix,
         idle_ps=elsewhere.idle_ps,
     )
+
+
+def _waiting_text(idle_ps: int, infeed_ps: int) -> str:
+    """The verb phrase before the time: `idles`, `waits in infeed for`, or both."""
+    if not infeed_ps:
+        return "idles"
+    return "idles or waits in infeed for" if idle_ps else "waits in infeed for"
 
 
 def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:

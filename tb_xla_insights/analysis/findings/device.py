@@ -79,7 +79,7 @@ def device_stalls(facts: Facts) -> Finding | None:
 
 
 def _frequency(facts: Facts) -> Frequency | None:
-    return "every_step" if facts.steps else None
+    return "every_step" if facts.step_count else None
 
 
 def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:

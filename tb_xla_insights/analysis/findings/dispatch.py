@@ -154,7 +154,7 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     if dominant_class == "program_load":
         return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
     launches = find_launches(facts.trace)
-    per_step = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
+    per_step = int((launches.step >= 0).sum()) / facts.step_count if facts.step_count else 0.0
     if dominant_class == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
             return (

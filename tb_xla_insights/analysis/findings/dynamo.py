@@ -110,7 +110,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     compiles = int(extractions.has_caused.sum())
     steps = set(extractions.step.tolist()) - {-1}
     numbers = step_numbers(trace, steps)
-    where = steps_text(numbers, facts.steps)
+    where = steps_text(numbers, facts.step_count)
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
     dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)

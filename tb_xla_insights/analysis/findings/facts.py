@@ -68,13 +68,13 @@ class Facts:
         return sum(end - start for start, end in (device.span_ps for device in self.trace.devices))
 
     @cached_property
-    def steps(self) -> int:
+    def step_count(self) -> int:
         return len(find_steps(self.trace))
 
     @cached_property
     def core_steps(self) -> int:
         """The number of steps times the number of cores."""
-        return self.steps * len(self.trace.devices)
+        return self.step_count * len(self.trace.devices)
 
     @cached_property
     def metrics(self) -> Metrics | None:
@@ -180,10 +180,10 @@ class Facts:
         """How often something happens, from the steps (indices) that are affected; None without any. The capture's
         edges hide part of the first and the last step, so these count only if they are affected. The only step of a
         capture is taken for a usual one."""
-        if not self.steps or not steps:
+        if not self.step_count or not steps:
             return None
-        unaffected_edges = len({0, self.steps - 1} - steps)
-        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - unaffected_edges):
+        unaffected_edges = len({0, self.step_count - 1} - steps)
+        if self.step_count == 1 or len(steps) >= EVERY_STEP_SHARE * (self.step_count - unaffected_edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 

@@ -52,7 +52,7 @@ def early_sync(facts: Facts) -> Finding | None:
     on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
-    where, path = steps_text(numbers, facts.steps), most_common(paths)
+    where, path = steps_text(numbers, facts.step_count), most_common(paths)
     subject_and_verb, cut_location = describe_cuts(trace, paths)
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
@@ -130,7 +130,7 @@ def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
     """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts."""
     if count <= len(numbers):
         return ""
-    if len(numbers) == facts.steps > 1:
+    if len(numbers) == facts.step_count > 1:
         per_step = count / len(numbers)
         return "twice " if per_step == 2 else f"{mean_text(per_step)} times "
     return f"{count} times "

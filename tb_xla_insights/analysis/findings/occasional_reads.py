@@ -52,7 +52,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     paths = enclosing_paths(trace, trace.parent[all_rows].tolist())
     main_path = most_common(path for path in paths if path not in step_paths(trace))
     numbers = step_numbers(trace, steps)
-    where = steps_text(numbers, facts.steps)
+    where = steps_text(numbers, facts.step_count)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
     events = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
     counts = [

@@ -23,7 +23,7 @@ def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
     ledger = facts.ledger
     gaps = np.flatnonzero(taken_ps)
     cores = np.unique(ledger.device[gaps])
-    if facts.steps == 1 or len(gaps) < _MIN_GAPS * len(cores) or not len(cores):
+    if facts.step_count == 1 or len(gaps) < _MIN_GAPS * len(cores) or not len(cores):
         return None
     gaps_of_cores = [gaps[ledger.device[gaps] == core] for core in cores]
     longest = np.array([core_gaps[np.argmax(taken_ps[core_gaps])] for core_gaps in gaps_of_cores])

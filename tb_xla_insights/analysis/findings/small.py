@@ -127,7 +127,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     early executions are a finding of their own."""
     trace, all_launches, small_launches = facts.trace, find_launches(facts.trace), _find_small_launches(facts)
     count, small = len(small_launches.in_steps), len(small_launches.small)
-    per_step = count / facts.steps if facts.steps else 0.0
+    per_step = count / facts.step_count if facts.step_count else 0.0
     if per_step < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
     before_small = np.isin(facts.ledger.after, small_launches.small)
@@ -157,7 +157,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         f"{mean_text(per_step)} mostly small executions a step",
         f"{small} of {count} executions {description}. {costs}"
         + (", and nothing is fused across programs" if chained else "")
-        + f"{_pending_inputs_text(input_syncs, facts.steps)}.",
+        + f"{_pending_inputs_text(input_syncs, facts.step_count)}.",
         _advice(facts, dynamo, markers),
         cost,
         {
@@ -169,7 +169,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "small_idle_ps": idle,
             "small_device_ps": small_launches.device_ps,
             "small_overhead_ps": small_launches.overhead_ps,
-            "step_markers_per_step": markers / facts.steps,
+            "step_markers_per_step": markers / facts.step_count,
             "dynamo": dynamo,
             "input_syncs": input_syncs,
             "fixed_ps": fixed["fixed_ps"] if fixed else None,
@@ -194,8 +194,8 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
             "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
             "work is left between the graphs."
         )
-    if markers >= (MIN_LAUNCHES_PER_STEP - 1) * facts.steps:
-        return advise_one_sync(facts, markers / facts.steps)
+    if markers >= (MIN_LAUNCHES_PER_STEP - 1) * facts.step_count:
+        return advise_one_sync(facts, markers / facts.step_count)
     return facts.words.one_graph
 
 

@@ -73,7 +73,7 @@ def callback_primitive(ops: Ops, key: int) -> str | None:
 def callback_frame(ops: Ops, key: int) -> Frame | None:
     """Returns where the program requests a distinct op's callback, None if its HLO does not record that."""
     frames = ops.frames.get(ops.program[key])
-    frame = frames.user_frame(ops.origin[key].frame) if frames else None
+    frame = frames.user_frame(ops.origin[key].frame_id) if frames else None
     if frame is None and ":" in (source := ops.origin[key].source):
         file, _, line = source.rpartition(":")
         frame = Frame(file, "", int(line))

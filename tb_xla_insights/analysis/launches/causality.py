@@ -68,8 +68,9 @@ class CausalPaths:
 
     `launch`: the outermost execute call. `run_start`: the first `ExecuteHelper`, which starts a run. `origin`: the
     first event on the driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or
-    dynamo call there. `marker`: the step marker around `sync`. `dynamo`: whether the path contains a dynamo execution.
-    `hops`: MAX_HOPS columns, the events with which the path's threads took the work over, the last thread first.
+    dynamo call there. `marker`: the step marker around `sync`. `has_dynamo`: whether the path contains a dynamo
+    execution. `hops`: MAX_HOPS columns, the events with which the path's threads took the work over, the last thread
+    first.
     """
 
     launch: Int32
@@ -77,7 +78,7 @@ class CausalPaths:
     origin: Int32
     sync: Int32
     marker: Int32
-    dynamo: NDArray[np.bool_]
+    has_dynamo: NDArray[np.bool_]
     hops: Int32
 
 
@@ -154,14 +155,14 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     boundaries, open_after = _task_boundaries(trace)
     count = len(rows)
     path = np.full((5, count), -1, np.int32)  # launch, run_start, origin, sync, marker
-    dynamo = np.zeros(count, np.bool_)
+    has_dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(
         rows.astype(np.int32), metadata_flags(trace), trace.metadata_index, trace.parent, trace.flows.consumer,
         trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host,
-        _cpu_runs(trace), path, dynamo, hops,
+        _cpu_runs(trace), path, has_dynamo, hops,
     )  # fmt: skip
-    return CausalPaths(path[0], path[1], path[2], path[3], path[4], dynamo, hops)
+    return CausalPaths(path[0], path[1], path[2], path[3], path[4], has_dynamo, hops)
 
 
 def execute_calls(trace: Trace, rows: Int32) -> Int32:

@@ -87,7 +87,7 @@ def find_launches(trace: Trace) -> Launches:
     runs.launch[enqueued] = [launch_of_row[call_row] for call_row in call.tolist()]
     paths = _complete_paths(trace, row, causal_paths(trace, row), runs)
     sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
-    kind = np.where(paths.dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
+    kind = np.where(paths.has_dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
     enqueued_last_first = enqueued[::-1]  # the first run of a launch is written last, and so remains
     program[runs.launch[enqueued_last_first]] = runs.program[enqueued_last_first]
@@ -175,7 +175,7 @@ def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) ->
     request_paths = causal_paths(trace, requests[matched[completed]])
     for column in ("origin", "sync", "marker"):
         getattr(paths, column)[completed] = getattr(request_paths, column)
-    paths.dynamo[completed] |= request_paths.dynamo
+    paths.has_dynamo[completed] |= request_paths.has_dynamo
     runs.join[np.isin(runs.launch, completed)] = ORDERED
     return paths
 

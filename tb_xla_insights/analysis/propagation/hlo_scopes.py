@@ -63,18 +63,18 @@ ScopeCounts = dict[str, int]
 @dataclass(slots=True)
 class Origin:
     """The origin of an op: its `state`; its `parts`, the scopes to which its time is attributed with their weights, in
-    host order; and `unscoped`, the share of its instructions without a scope (these get no time if others have a
-    scope). `op_name`: the op name in its own metadata; `source`: `file:line` there; `frame`: its `stack_frame_id`, 0:
-    none. `in_program`: whether the program has the op. `amounts`: what it computes and moves according to the shapes in
-    the program; `shape`: the shape of its result."""
+    host order; and `unscoped_share`, the share of its instructions without a scope (these get no time if others have a
+    scope). `op_name`: the op name in its own metadata; `source`: `file:line` there; `frame_id`: its `stack_frame_id`,
+    0: none. `in_program`: whether the program has the op. `amounts`: what it computes and moves according to the shapes
+    in the program; `shape`: the shape of its result."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
-    unscoped: float = 0.0
+    unscoped_share: float = 0.0
     op_name: str = ""
     opcode: str = ""
     source: str = ""
-    frame: int = 0
+    frame_id: int = 0
     in_program: bool = False
     amounts: InstructionAmounts = UNKNOWN_AMOUNTS
     shape: str = ""
@@ -156,7 +156,7 @@ class Program:
             if len(scope_counts) > 1:
                 origin.parts.sort(key=lambda part: _host_order(part[0]))
         if inner:
-            origin.unscoped = inner.get("", 0) / sum(inner.values())
+            origin.unscoped_share = inner.get("", 0) / sum(inner.values())
         return origin
 
     def working_scopes(self) -> set[str]:

@@ -166,11 +166,11 @@ def operation_of(ops: Ops, op: int) -> str:
 def op_stack(ops: Ops, op: int) -> list[Frame]:
     """The Python stack of a distinct op, the innermost frame first; empty if not recorded."""
     frames = ops.frames.get(ops.program[op])
-    return frames.stack(ops.origin[op].frame) if frames else []
+    return frames.stack(ops.origin[op].frame_id) if frames else []
 
 
 def op_source(ops: Ops, op: int) -> str:
     """`file:line` of the user's code that created a distinct op; empty if not recorded."""
     frames = ops.frames.get(ops.program[op])
-    frame = frames.user_frame(ops.origin[op].frame) if frames else None
+    frame = frames.user_frame(ops.origin[op].frame_id) if frames else None
     return str(frame) if frame else ops.origin[op].source

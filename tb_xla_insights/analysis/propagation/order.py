@@ -154,8 +154,8 @@ def host_phases(trace: Trace) -> HostPhases:
     """The phases of all steps of one host. Incompletely recorded steps have none."""
     host = host_annotations(trace)
     rows = [step.row for step in annotated_steps(trace)]
-    below = np.append(np.isin(host.row, rows), not rows)[host.parent]
-    index = np.flatnonzero(below & (host.step >= 0) & ~host.is_cut)
+    is_below_step = np.append(np.isin(host.row, rows), not rows)[host.parent]
+    index = np.flatnonzero(is_below_step & (host.step >= 0) & ~host.is_cut)
     index = index[np.lexsort((trace.start_ps[host.row[index]], host.step[index]))]
     step, path = host.step[index], host.path[index]
     by_path = np.lexsort((path, step))  # stable: keeps the order within a step and path
@@ -209,13 +209,13 @@ def find_order(trace: Trace) -> list[ProgramOrder]:
     if not (phases.of_part >= 0).any():
         return []
     launches = find_launches(trace)
-    of_devices = [device_phase_segments(trace, index) for index in range(len(trace.devices))]
+    segments_of_devices = [device_phase_segments(trace, index) for index in range(len(trace.devices))]
     names = [field.name for field in fields(PhaseSegments)]
     segments = (
-        of_devices[0]
-        if len(of_devices) == 1
+        segments_of_devices[0]
+        if len(segments_of_devices) == 1
         else PhaseSegments(
-            *(np.concatenate([getattr(segments, name) for segments in of_devices]) for name in names)
+            *(np.concatenate([getattr(segments, name) for segments in segments_of_devices]) for name in names)
         )
     )
     if not len(segments):

@@ -36,8 +36,8 @@ _MAX_SEGMENTS = 400
 def phase_indices(trace: Trace) -> dict[str, int]:
     """By path, the index of its phase; the first one if the path repeats within a step."""
     host, index_of_phase = host_annotations(trace), _phase_index(trace)
-    names = [host.path_texts[path] for path in np.unique(host_phases(trace).path).tolist()]
-    return {path: index_of_phase[path.rpartition("/")[2], 0] for path in names}
+    paths = [host.path_texts[path] for path in np.unique(host_phases(trace).path).tolist()]
+    return {path: index_of_phase[path.rpartition("/")[2], 0] for path in paths}
 
 
 def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
@@ -49,7 +49,8 @@ def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
 def phase_strips(
     trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, Lost]
 ) -> StepPhases:
-    """The keys `phases`, `phase_rows`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
+    """The keys `phases`, `phase_rows`, `ribbons` and `order` of the propagation view (`StepPhases` documents
+    them)."""
     if trace is None or step is None or device is None:
         return {
             "phases": [],
@@ -62,8 +63,8 @@ def phase_strips(
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     segments = _with_repetitions_of_host(trace, step, segments)
     host_strip = _host_strip(trace, step)
-    strip, segment_counts = _merge_short(segments)
-    run = np.unique(strip.run)
+    shown_segments, segment_counts = _merge_short(segments)
+    run = np.unique(shown_segments.run)
     device_strip: list[DevicePhase] = [
         {
             "phase": None if phase < 0 else phase,
@@ -76,8 +77,10 @@ def phase_strips(
             "merged": count,
         }
         for phase, start, end, time, ops, run_index, inverted, count in zip(
-            *(column.tolist() for column in (strip.phase, strip.start_ps, strip.end_ps, strip.time_ps, strip.ops,
-                                             np.searchsorted(run, strip.run), strip.inverted)),
+            *(column.tolist() for column in (
+                shown_segments.phase, shown_segments.start_ps, shown_segments.end_ps, shown_segments.time_ps,
+                shown_segments.ops, np.searchsorted(run, shown_segments.run), shown_segments.inverted,
+            )),
             segment_counts, strict=True,
         )
     ]  # fmt: skip

@@ -69,7 +69,7 @@ class Nodes:
 
 @dataclass
 class AnnotationSums:
-    """The sums of one annotation path. Device times and counts include nested paths, except `own_device_ps`.
+    """The sums of one annotation path. Device times and numbers of ops include nested paths, except `own_device_ps`.
     `device_ops`: ops that ran; `executions`: launches of the `programs` that have ops of the path."""
 
     path: str
@@ -118,13 +118,13 @@ def find_nodes(trace: Trace) -> Nodes:
     position = [float("inf")] * len(path)
     for node, scope in zip(of_scope, ops.scopes, strict=True):
         position[node] = min(position[node], _AFTER_HOST_PATHS + scope_position(scope.rpartition("/")[2]))
-    complete = ~host.is_cut
-    start, parents = trace.start_ps[host.row], host.parent[complete]
-    relative = (
-        np.where(parents >= 0, start[complete] - start[parents], start[complete]) if len(start) else start
+    is_whole = ~host.is_cut
+    start, parents = trace.start_ps[host.row], host.parent[is_whole]
+    relative_ps = (
+        np.where(parents >= 0, start[is_whole] - start[parents], start[is_whole]) if len(start) else start
     )
-    sums = np.bincount(host.path[complete], relative, len(of_host))
-    counts = np.bincount(host.path[complete], None, len(of_host))
+    sums = np.bincount(host.path[is_whole], relative_ps, len(of_host))
+    counts = np.bincount(host.path[is_whole], None, len(of_host))
     for node, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
         position[node] = total / count if count else _AFTER_HOST_PATHS
     return Nodes(path, parent, kind, of_part, of_host, position)

@@ -57,7 +57,7 @@ def find_shared_ops(trace: Trace, selection: OpSelection) -> list[SharedOp]:
                     "source": op_source(ops, key),
                     "device_ps": int(sums.op_ps[key]),
                     "parts": [{"path": path, "share": share} for path, share in shares.items()],
-                    "unscoped_share": origin.unscoped,
+                    "unscoped_share": origin.unscoped_share,
                 }
             )
     return sorted(rows, key=lambda row: (-row["device_ps"], row["name"]))

@@ -79,8 +79,8 @@ class HostWindow:
     host_index: int = 0
     shift_ps: int = 0
 
-    def placed(self, host_index: int, shift_ps: int) -> HostWindow:
-        """This part as that of the host with an index in the session, and with its shift."""
+    def in_session(self, host_index: int, shift_ps: int) -> HostWindow:
+        """This part, as that of the host with an index in the session, whose time 0 is shifted."""
         return replace(self, host_index=host_index, shift_ps=shift_ps)
 
     def thread_rows(self) -> list[WindowThread]:

@@ -88,8 +88,8 @@ class ReportMerger:
         """Adds a host."""
         document, number = summary.document, len(self._hosts)
         self._comparison = None
-        (head,) = document["session"]["hosts"]
-        key = natural_key(summary.host), head["file"], number
+        (host_file,) = document["session"]["hosts"]
+        key = natural_key(summary.host), host_file["file"], number
         rows: Row = {name: value for name, value in document.items() if name in HOST_KEYS}
         rows["steps"] = StepRows.from_rows(document["steps"])
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)

@@ -43,7 +43,7 @@ class SummedRows(Generic[T]):
 
     def add(self, rows: Iterable[T]) -> None:
         for row in rows:
-            key = tuple(repr(row[name]) for name in self._keys)
+            key = tuple(repr(row[name]) for name in self._keys)  # as texts: a key column may have lists
             merged = self._rows.setdefault(key, dict.fromkeys(row, 0))
             for name, value in row.items():
                 merged[name] = value if name in self._keys else merged[name] + value

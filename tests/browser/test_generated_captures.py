@@ -24,6 +24,7 @@ def one_empty_op() -> Space:
 
 
 def host_alone() -> Space:
+    """Three steps on the host, without a device."""
     space = Space()
     line = space.plane("/host:CPU").line("python")
     for step in range(3):
@@ -45,7 +46,7 @@ def two_cores() -> Space:
 
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir = tmp_path_factory.mktemp("made")
+    logdir = tmp_path_factory.mktemp("generated")
     for write in (one_empty_op, host_alone, two_cores):
         folder = logdir / write.__name__ / "plugins/profile/one"
         folder.mkdir(parents=True)
