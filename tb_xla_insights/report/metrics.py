@@ -229,19 +229,20 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
 
 def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Diagnostic]:
     blocks = [*sidecars.compilations, *sidecars.executions]
-    files = ", ".join(dict.fromkeys(block.file for block in blocks))
+    names = list(dict.fromkeys(block.file for block in blocks))
+    files_cover = f"{', '.join(names)} {'covers' if len(names) == 1 else 'cover'}"
     compiled = {graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph}
     explained = compiled & set(sidecars.causes)
     if sidecars.compilations and compiled and len(explained) < len(compiled):
         number, meaning = (
             (str(len(explained)), "no cause is known for the others")
             if explained
-            else ("none", "it is from another run or process, or incomplete")
+            else ("none", "the log is from another run or process, or incomplete")
         )
         yield Diagnostic(
             "debug_log_disagrees",
             "info" if explained else "warning",
-            f"{files} covers {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
+            f"{files_cover} {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
         )
     launches = sum(len(find_launches(trace)) for trace in session.traces)
     one_host = len(session.traces) == 1
@@ -254,7 +255,7 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
         yield Diagnostic(
             "debug_log_disagrees",
             "info",
-            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not match the "
+            f"{files_cover} {plural(len(sidecars.executions), 'execution')} in an order that does not match the "
             f"capture's {launches}: no cause of an execution is known.",
         )
 

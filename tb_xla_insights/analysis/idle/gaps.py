@@ -35,10 +35,10 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, max_items: int = 
 
     `step` is a step's index in the report's `steps`, `step_number` its number; `all_cores_idle_ps` is the part of the
     gap in which all devices of the host were idle; `inside_run` is true if the same run was at work before and after
-    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`); `queued_ps`
-    is the time of its queued gaps, whose cause is `wait`. `in_steps_ps` is the part of its time in whole steps,
-    `per_step_ps` that time per step and core as in `step_idle`, None without steps.
-    All other times are sums over all cores. `by_finding_ps` is filled in when the findings are known."""
+    the gap. The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`); `queued_ps` is the time
+    of its queued gaps, whose cause is `wait`. `in_steps_ps` is the part of its time in whole steps, `per_step_ps` that
+    time per step and core as in `step_idle`, None without steps. All other times are sums over all cores.
+    `by_finding_ps` is filled in when the findings are known."""
     gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
     host = np.repeat(np.arange(len(gaps_of_hosts)), [len(gaps) for gaps in gaps_of_hosts])
