@@ -337,7 +337,7 @@ class TestDisagreement:
         (run_folder / "before.txt").write_text(metrics_text(20))
         (run_folder / "after.txt").write_text(metrics_text(21))
         [message] = diagnostics(report_of(run_folder), "metrics_disagree")
-        assert "counts 1 execution since the one from before the trace" in message
+        assert "counts 1 execution since the report from before the trace" in message
 
     def test_counting_more_than_the_trace_is_not_a_disagreement(self, run_folder: Path) -> None:
         (run_folder / "m.txt").write_text(metrics_text(300))
@@ -359,6 +359,21 @@ class TestDisagreement:
         [message] = diagnostics(report_of(run_folder), "text_not_understood")
         assert (
             message == "m.txt: line 10 is not understood (Value: many), and 1 more place; the rest is used."
+        )
+
+    def test_a_file_above_the_size_limit_is_not_called_used(
+        self, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = metrics_text(6) + "Counter: A\n  Value: many\n"
+        (run_folder / "m.txt").write_text(text + "Counter: B\n")
+        monkeypatch.setattr("tb_xla_insights.report.sidecars.MAX_TEXT_BYTES", len(text))
+        messages = [
+            message.replace("\u202f", " ")
+            for message in diagnostics(report_of(run_folder), "text_not_understood")
+        ]
+        assert f"m.txt is not used, or only in part: only its first {len(text)} B are read." in messages
+        assert any(
+            message.startswith("m.txt: line 10 is not understood (Value: many)") for message in messages
         )
 
     def test_a_real_log_with_a_capture_of_another_run(self, shared_traces: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import byte_size
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText
@@ -126,7 +127,7 @@ def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
         return None
     unread += [*(report.unread if report else ()), *(breaks.unread if breaks else ()), *log.unread]
     if file.is_cut:
-        unread.append(UnparsedLine(name, file.text.count("\n") + 1, "what follows is not read"))
+        unread.append(UnparsedLine(name, 0, f"only its first {byte_size(MAX_TEXT_BYTES)} are read"))
     return _Contents(report, breaks, log, guards)
 
 
