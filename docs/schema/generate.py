@@ -39,6 +39,10 @@ KEYWORDS = {
     "class": "What the host does.",
     "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
     "Difference.class": "The class; `device`: its devices' own work; `unrecorded` if the host's file is cut.",
+    **dict.fromkeys(
+        ("EventTime.class", "NameTime.class", "LongestEvent.class"),
+        "The class with most of the name's own time; `null`: most of it has no class.",
+    ),
     "from": "The events that hand work over to it.",
 }
 

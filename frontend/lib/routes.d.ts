@@ -164,11 +164,11 @@ export interface CapturedHost {
 
 /** Why a graph was executed, from a debug log. */
 export interface Cause {
-  /** Hash of the graph. */
+  /** Hash of the graph; `null` if the log does not name it. */
   graph_hash: string | null;
-  /** What forced the execution. */
+  /** What forced the execution; `null` if the log does not record it. */
   cause: string | null;
-  /** Line of Python that caused it. */
+  /** Line of Python that caused it; `null` without a stack in the log. */
   frame: string | null;
   /** Number of executions. */
   count: number;
@@ -564,9 +564,9 @@ export interface ComparedWork {
 export interface CompileRow {
   /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
   change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "code" | "constants" | "same_hlo" | "other_graph" | null;
-  /** The same as text. */
+  /** The same as a sentence; `null` where `change` is. */
   difference: string | null;
-  /** The nearest graph. */
+  /** The nearest graph; `null` if no graph is near, or the capture lacks the HLO. */
   nearest: NearestGraph | null;
   /** Whether the nearest graph's HLO is the same; `null` without one. */
   same_hlo: boolean | null;
@@ -578,31 +578,31 @@ export interface CompileRow {
   cut: "start" | "end" | "both" | null;
   /** Name of the host. */
   host: string;
-  /** Index of the step. */
+  /** Index of the step; `null` outside of steps. */
   step: number | null;
-  /** Number of the step. */
+  /** Number of the step; `null` outside of steps, and if the capture does not number them. */
   step_number: number | null;
-  /** Name of the compiled module. */
+  /** Name of the compiled module; `null` if the capture does not record it. */
   module: string | null;
-  /** Hash of the graph, where the capture or a debug log has it. */
+  /** Hash of the graph; `null` if the capture does not record it. */
   graph_hash: string | null;
-  /** Name of the graph in the report: its hash, or module and program id. */
+  /** Name of the graph in the report: its hash, else the module's name; `null` without both. */
   graph: string | null;
-  /** Id of the compiled program. */
+  /** Id of the compiled program; `null` if it is not known. */
   program_id: string | null;
   /** Whether it belongs to the warm-up. */
   warm_up: boolean;
-  /** Path of the annotation that it lies in. */
+  /** Path of the innermost annotation around it; `null` without one. */
   annotation: string | null;
-  /** What forced it, from a debug log. */
+  /** What forced it, from a debug log; `null` if unknown. */
   cause: string | null;
-  /** Line of Python that caused it. */
+  /** Line of Python that caused it, from a debug log; `null` if unknown. */
   frame: string | null;
-  /** Its stack, innermost first. */
+  /** Its Python stack from a debug log, innermost frame first; empty without one. */
   frames: string[];
   /** Id of the event in the timeline. */
   event: string;
-  /** Idle time that it explains, by device. */
+  /** Idle time in gaps of at least 10 µs during the compilation, by id of the device; devices without any are left out. */
   idle_ps: Record<string, number>;
   /** Other graphs with modules of the same name. */
   graphs_of_same_name: string[];
@@ -984,7 +984,7 @@ export interface EventTable {
 
 /** Own time of the events of one name on one thread. */
 export interface EventTime {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -1620,7 +1620,7 @@ export interface HostsVerdict {
   steps: number[];
 }
 
-/** Idle time between two programs that follow each other. */
+/** Idle time between two programs that follow each other, on all cores. */
 export interface IdleBetweenPrograms {
   /** Program before. */
   before: string;
@@ -1722,7 +1722,7 @@ export interface LazyDynamoProgram {
   kind: ExecutionKind;
   /** Number of runs. */
   count: number;
-  /** Number of launches per step. */
+  /** Number of launches per step; `null` without steps. */
   per_step: number | null;
   /** Host time. */
   host_ps: number;
@@ -1748,11 +1748,11 @@ export interface LazyDynamoStep {
   steps: number;
   /** IR tracing in a step; `null` if nothing was traced. */
   tracing_ps: number | null;
-  /** Device time of a step, per core. */
+  /** Device time of a step, per core; `null` without steps or runs. */
   device_ps: number | null;
-  /** Duration of a step. */
+  /** Duration of a step; `null` without steps. */
   wall_ps: number | null;
-  /** Launches in a step. */
+  /** Launches in a step; `null` without steps. */
   executions: number | null;
 }
 
@@ -1830,9 +1830,9 @@ export interface ListedSteps {
   count: number;
 }
 
-/** The longest event of a name. */
+/** The longest event of a name, as recorded: it may begin before the window or end after it. */
 export interface LongestEvent {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Id of the event in the timeline. */
   event: string;
@@ -1982,7 +1982,7 @@ export interface NameOfHits {
 
 /** Time of the events of one name on all threads. */
 export interface NameTime {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -2234,9 +2234,9 @@ export interface PairValue {
   b_ps: number;
   /** Number of steps behind each; `null` if the file gives both times. */
   steps: (number | null)[] | null;
-  /** Probability that chance alone causes such a difference. */
+  /** Probability that chance alone causes such a difference; `null` unless both are sessions with enough steps. */
   p: number | null;
-  /** Result of the significance test. */
+  /** Result of the significance test; `null` unless both are sessions, with equal samples per step if recorded. */
   verdict: TestVerdict | null;
 }
 
@@ -2254,7 +2254,7 @@ export interface Pairs {
 
 /** A parameter that differs from the nearest graph. */
 export interface Parameter {
-  /** Number of the parameter. */
+  /** Position of the parameter, from 0, in this graph; in the nearest graph if this one lacks it. */
   index: number;
   /** Its shape in the nearest graph; `null` if there is none. */
   before: string | null;
@@ -2744,7 +2744,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Times of the lazy session divided by those of the other one. */
+/** Times of the lazy session divided by those of the other one; `null` if one of them is unknown or 0. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;
@@ -3044,7 +3044,7 @@ export interface TimelineRow {
   host: string;
   /** Id of the device; `null` in a row of the host. */
   device: string | null;
-  /** Role of the thread; `null` in rows that show no thread. */
+  /** Role of the thread (see `WindowThread`); `null` in rows that show no thread. */
   role: string | null;
   /** Number of lanes, at least 1. */
   lanes: number;
@@ -3208,13 +3208,13 @@ export interface Window {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** The same of each host. */
   hosts: WindowHost[];
-  /** Threads with events; the busiest first. */
+  /** Threads with events, in the order of hosts, then of the capture's lines. */
   threads: WindowThread[];
   /** One row per device. */
   devices: WindowDevice[];
   /** Device time by annotation. */
   annotations: WindowAnnotation[];
-  /** Names with most own time on all threads. */
+  /** Names with most own time on all threads, without device ops. */
   top: NameTime[];
 }
 
@@ -3276,7 +3276,7 @@ export interface WindowThread {
   row: string;
   /** Name of the thread. */
   name: string;
-  /** Role of the thread. */
+  /** Role of the thread: `driving`, `autograd`, `executor`, `client`, `compiler`, `transfer`, `loader`, `op_pool` or `other`. */
   role: string;
   /** Name of its host. */
   host: string;

@@ -29,7 +29,7 @@ class TimelineRow(TypedDict):
     device: str | None
     """Id of the device; `null` in a row of the host."""
     role: str | None
-    """Role of the thread; `null` in rows that show no thread."""
+    """Role of the thread (see `WindowThread`); `null` in rows that show no thread."""
     lanes: int
     """Number of lanes, at least 1."""
     events: int
