@@ -16,6 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.html.work_cards import metrics_card
 from tb_xla_insights.report.document import session_report
 
 DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
@@ -232,6 +233,13 @@ class TestInAPipeline:
     def test_the_documented_example_is_that_command(self) -> None:
         documentation = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
         assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", documentation)
+
+
+def test_all_counters_are_counted_and_the_first_are_shown() -> None:
+    metrics = {"counters": {f"Counter{index}": index for index in range(350)}, "files": ["m.txt"]}
+    shown = Page(str(metrics_card({"metrics": metrics})))
+    assert "the first 200 of 350 counters" in shown.text()
+    assert len(shown.rows["Text files beside the capture"]) == 1 + 200
 
 
 def test_sidecar_files_are_shown() -> None:

@@ -38,7 +38,7 @@ export async function readPairs(text, compareSessions) {
       }
       const modelName = cells[model] ?? `${cells[a]} / ${cells[b]}`;
       if (results.get(modelName)?.has(name)) {
-        throw new Error(`Line ${line} of the pairs: ${modelName} has a pair in ${name} already; use another column.`);
+        throw new Error(`Line ${line} of the pairs: ${modelName} occurs twice in ${name}; rename one of the two.`);
       }
       columns.add(name);
       results.set(modelName, (results.get(modelName) ?? new Map()).set(name, { value, verdict }));
