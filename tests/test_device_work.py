@@ -357,7 +357,7 @@ def test_all_sums_equal_a_count_op_by_op(
     with TemporaryDirectory() as folder:
         trace = tpu_trace(Path(folder), cores, [(0, 3_000), (3_000, 30_000)])
     document = work(trace)
-    executed = [(op, start >= 3_000, length) for core in cores for op, start, length in core]
+    executed = [(op, int(start >= 3_000), length) for core in cores for op, start, length in core]
     assert sum(row["self_ps"] for row in document["ops"]) == sum(length for _, _, length in executed)
     for row in document["ops"]:
         scope = row["annotation"]
@@ -365,18 +365,14 @@ def test_all_sums_equal_a_count_op_by_op(
         assert row["count"] == row["executions"] == len(matching)
         if row["kind"] != "container":
             assert row["flops"] == (None if matching[0].flops is None else matching[0].flops * len(matching))
-            assert row["bytes"] == (
-                None if matching[0].nbytes is None else matching[0].nbytes * len(matching)
-            )
+            nbytes = matching[0].nbytes
+            assert row["bytes"] == (None if nbytes is None else nbytes * len(matching))
     work_keys = {(row["op"], row["annotation"]) for row in document["ops"] if row["kind"] == "work"}
     for number, step in enumerate(document["device_work"]["steps"]):
-        matching = [op for op, in_second_step, _ in executed if in_second_step == bool(number)]
-        assert step["self_ps"] == sum(
-            length for _, in_second_step, length in executed if in_second_step == bool(number)
-        )
-        assert (step["flops"] or 0) == sum(
-            op.flops or 0 for op in matching if (op.name, _path(op)) in work_keys
-        )
+        of_step = [(op, length) for op, executed_in, length in executed if executed_in == number]
+        assert step["self_ps"] == sum(length for _, length in of_step)
+        flops = sum(op.flops or 0 for op, _ in of_step if (op.name, _path(op)) in work_keys)
+        assert (step["flops"] or 0) == flops
     tree = document["device_work"]["annotations"]
     assert sum(row["own"]["self_ps"] for row in tree) == document["device_work"]["total"]["self_ps"]
     assert sum(row["own"]["flops"] or 0 for row in tree) == (document["device_work"]["total"]["flops"] or 0)
