@@ -29,7 +29,7 @@ def plane(space: Space, name: str) -> Plane:
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
-def test_committed_session_equals_the_generators(path: Path) -> None:
+def test_committed_session_equals_the_generated_one(path: Path) -> None:
     assert (LOGDIR / path).read_bytes() == sessions()[path]().to_bytes()
 
 
