@@ -114,7 +114,7 @@ class StepWork(_Times, _Shares):
     duration_ps: int
     """Duration of the step."""
     cores: int
-    """Number of cores at work."""
+    """Number of the host's cores, over which the sums are."""
     mfu_of_step: float | None
     """`model_flops` over the step's duration on its cores, as a share of the peak."""
 
