@@ -404,9 +404,9 @@ export interface ComparedAnnotation {
   path: string;
   /** Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested. */
   phase: boolean;
-  /** Its row in A's report. */
+  /** Its row in A's report; `null` if A lacks it. */
   a: Annotation | null;
-  /** Its row in B's report. */
+  /** Its row in B's report; `null` if B lacks it. */
   b: Annotation | null;
   /** Host time per step. */
   host: TestedTimePair;
@@ -468,11 +468,11 @@ export interface ComparedOp {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step. */
+  /** The difference as a share of A's mean step; `null` if A has no steps. */
   of_step: number | null;
   /** Name of the program, A's where A has it. */
   program: string;
-  /** Path of the annotation. */
+  /** Path of the annotation; `null` without one. */
   annotation: string | null;
   /** Category of the op; `null`: ops that are not listed individually. */
   category: string | null;
@@ -498,9 +498,9 @@ export interface ComparedProgram {
   match: "name" | "base" | null;
   /** What launched it. */
   kind: ExecutionKind;
-  /** Totals in A. */
+  /** Totals in A; `null` if A lacks it. */
   a: ProgramTotals | null;
-  /** Totals in B. */
+  /** Totals in B; `null` if B lacks it. */
   b: ProgramTotals | null;
   /** Mean host time of a run. */
   host: TimePair;
@@ -552,7 +552,7 @@ export interface ComparedWork {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step. */
+  /** The difference as a share of A's mean step; `null` if A has no steps. */
   of_step: number | null;
   /** Path of the annotation; `null`: ops without one. */
   path: string | null;
@@ -574,7 +574,7 @@ export interface CompileRow {
   start_ps: number;
   /** Duration of the part in the capture. */
   duration_ps: number;
-  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`). */
+  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none does. */
   cut: "start" | "end" | "both" | null;
   /** Name of the host. */
   host: string;
