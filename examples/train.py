@@ -21,7 +21,7 @@ from torch.nn import functional
 from tb_xla_insights.record import record
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, LENGTH = 256, 64, 4, 2, 8, 32
-FIRST_RECORDED, RECORDED = 10, 10
+FIRST_RECORDED_STEP, RECORDED_STEPS = 10, 10
 
 
 class Model(nn.Module):
@@ -88,16 +88,16 @@ def main() -> None:
     server = xp.start_server(options.port)  # lives as long as this name does
     torch.manual_seed(0)
     trainer = Trainer(options.log_interval, options.input_delay_ms / 1000)
-    warm = min(FIRST_RECORDED, options.steps)
-    last = min(FIRST_RECORDED + RECORDED, options.steps)
-    for number in range(warm):
+    first = min(FIRST_RECORDED_STEP, options.steps)
+    end = min(FIRST_RECORDED_STEP + RECORDED_STEPS, options.steps)
+    for number in range(first):
         trainer.step(number)
     xm.wait_device_ops()
     print("trained the first steps", flush=True)
     with record(options.record, debug=True):  # without a LOGDIR it does nothing
-        for number in range(warm, last):
+        for number in range(first, end):
             trainer.step(number)
-    for number in range(last, options.steps):
+    for number in range(end, options.steps):
         trainer.step(number)
     xm.wait_device_ops()
     del server

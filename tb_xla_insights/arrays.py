@@ -15,7 +15,7 @@ def empty_columns(length: int, *types: Any) -> tuple[NDArray[Any], ...]:
 
 def trim_columns(length: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Shortens columns in place to `length` entries, which frees the rest of their memory without a copy. The columns
-    must own their memory."""
+    must own their memory, and views of them become invalid."""
     for column in columns:
         column.resize(length, refcheck=False)
     return columns

@@ -12,12 +12,13 @@ from tb_xla_insights.trace.model import Trace
 
 US = 1_000_000
 TO_EXECUTOR, TO_DEVICE = 15, 12
+"""Types of flows (`_pt`, `_ct`): from a thread to the pool's thread that takes up its task, and to a device's run."""
 
 
 @dataclass
 class Tpu:
     """A training loop on TPU cores. Times are microseconds; each launch has a run on each of its cores. `flows`:
-    whether flows are recorded. `key`: whether the ids and devices of runs are recorded."""
+    whether flows are recorded. `run_ids`: whether the ids and devices of runs are recorded."""
 
     main: list[Event] = field(default_factory=list)
     autograd: list[Event] = field(default_factory=list)
@@ -25,7 +26,7 @@ class Tpu:
     runs: dict[int, list[Event]] = field(default_factory=dict)
     ops: dict[int, list[Event]] = field(default_factory=dict)
     flows: bool = True
-    key: bool = True
+    run_ids: bool = True
     launch_count: int = 0
 
     def step(self, start: float, duration: float, number: int) -> None:
@@ -48,9 +49,9 @@ class Tpu:
         op: str = "fusion.1",
     ) -> None:
         """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same inside a step marker) or
-        `dynamo`. It is on the main thread, or on the backward thread (`autograd`). `call` and `run` are start and
-        duration of the execute call and of the run, `enqueue` is the instant of enqueuing (by default the middle of the
-        call), `op` is the run's only op."""
+        `dynamo`. The request is on the main thread, or on the backward thread (`autograd`); the execute call is on the
+        executor's. `call` and `run` are start and duration of the execute call and of the run, `enqueue` is the instant
+        of enqueuing (by default the middle of the call), `op` is the run's only op."""
         self.launch_count += 1
         flow = {"_pt": TO_EXECUTOR, "_p": self.launch_count} if self.flows else {}
         line = self.autograd if autograd else self.main
@@ -66,14 +67,14 @@ class Tpu:
         consumed = {"_ct": TO_EXECUTOR, "_c": self.launch_count} if self.flows else {}
         self.executor.append(event("ThreadpoolListener::StartRegion", call_start - 0.25, 0, **consumed))
         self.executor.append(event("PjRtComputationClient::ExecuteComputation", call_start, call[1]))
-        at = call_start + call[1] / 2 if enqueue is None else enqueue
+        enqueued = call_start + call[1] / 2 if enqueue is None else enqueue
         for core in cores:
-            key = {"run_id": self.launch_count, "queue_id": 0, "core_type": 0} if self.key else {}
+            key = {"run_id": self.launch_count, "queue_id": 0, "core_type": 0} if self.run_ids else {}
             flow = {"_pt": TO_DEVICE, "_p": self.launch_count * 100 + core} if self.flows else {}
-            ordinal = {"device_ordinal": core} if self.key else {}
-            self.executor.append(event("DoEnqueueProgram", at - 1, 1, **key, **ordinal, **flow))
+            ordinal = {"device_ordinal": core} if self.run_ids else {}
+            self.executor.append(event("DoEnqueueProgram", enqueued - 1, 1, **key, **ordinal, **flow))
             consumed = {"_ct": TO_DEVICE, "_c": self.launch_count * 100 + core} if self.flows else {}
-            if self.key:  # the device records more bits of a run's id than the host
+            if self.run_ids:  # the device records more bits of a run's id than the host
                 key["run_id"] = self.launch_count | 5 << 27
             self.runs.setdefault(core, []).append(event(program, *run, **key, **consumed))
             self.ops.setdefault(core, []).append(event(op, *run))

@@ -46,25 +46,25 @@ class Simulation:
             self.now += duration
 
     def launch(
-        self, device: int, marker: bool = False, program: str = "train(7)", op: str = "fusion.1"
+        self, device_us: int, marker: bool = False, program: str = "train(7)", op: str = "fusion.1"
     ) -> None:
         enqueued = self.now + ENQUEUE_OFFSET
         start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
         self.tpu.launch(
             self.now,
             (self.now + 2, 1),
-            (start, device),
+            (start, device_us),
             by="marker" if marker else "sync",
             enqueue=enqueued,
             program=program,
             op=op,
         )
         self.began = start if self.began is None else self.began
-        self.ends.append(start + device)
+        self.ends.append(start + device_us)
         self.now += MARKER if marker else SYNC
 
     def wait(self, name: str, delay_us: int = 11) -> None:
-        """A wait that returns `delay_us` after the end of the last run."""
+        """A wait that returns `delay_us` after the end of the last run, or after its own start if that is later."""
         until = max(self.now, self.ends[-1]) + delay_us
         self.tpu.on_main(name, self.now, until - self.now)
         self.now = until
@@ -81,6 +81,7 @@ def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace
     for number in range(steps):
         begin = simulation.now
         body(simulation, number)
+        # As in a capture within a training, step numbers differ from indices.
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
     return simulation.tpu.trace(), simulation.total_us * US
 

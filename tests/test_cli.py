@@ -395,3 +395,10 @@ def test_the_progress_line_names_the_host_being_read() -> None:
     reading.bytes_read = 1000
     assert plain(_progress_line([reading], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
     assert plain(_progress_line([reading], 2)).endswith(" · about 6 s left")
+
+
+def test_the_progress_line_of_several_hosts_counts_those_that_failed() -> None:
+    first, failed = Reading("a", 4000, 4000, "ready"), Reading("b", 4000, 1000, "reading")
+    assert plain(_progress_line([first, failed], 2)) == "1 of 2 hosts read · about 2 s left"
+    failed.fail("truncated")
+    assert _progress_line([first, failed], 2) == "Preparing"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import dask
 import distributed
 import pytest
+from distributed.cli.dask_scheduler import main as dask_scheduler
+from distributed.cli.dask_worker import main as dask_worker
 from helpers import refusing_port, write_session
 from host_tasks import count, die, die_once
 from test_plugin import data, open_session, tensorboard
@@ -55,6 +58,16 @@ def hosts(session: Path) -> list[HostCapture]:
     return [
         HostCapture(name, str(path), 0, i) for i, (name, path) in enumerate(zip(NAMES, paths, strict=True))
     ]
+
+
+def test_the_documented_cluster_runs_existing_commands() -> None:
+    """Distributed 2026.6 removed `dask-worker` and `dask-scheduler` in favour of the subcommands of `dask`."""
+    page = (Path(__file__).parents[1] / "docs/clusters.md").read_text()
+    containers = [arguments.split(", ") for arguments in re.findall(r"args: \[(.+)\]", page)]
+    assert [arguments[:2] for arguments in containers] == [["dask", "worker"], ["dask", "scheduler"]]
+    for command, arguments in zip((dask_worker, dask_scheduler), containers, strict=True):
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {argument for argument in arguments if argument.startswith("--")} <= options
 
 
 def values(answers: Iterator[object]) -> list[Any]:

@@ -29,7 +29,7 @@ def plain(text: str | None) -> str:
     return (text or "").replace("\u202f", " ")
 
 
-def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
+def steps_of(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
     """A session with steps of these lengths in us; each launches once, and the device works for 100 us."""
     tpu = Tpu()
     for number, length in enumerate(lengths):
@@ -41,7 +41,7 @@ def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
 
 class TestSteps:
     def test_a_faster_session(self) -> None:
-        document = comparison_document(uneven(*[1000, 1010] * 6), uneven(*[800, 808] * 6))
+        document = comparison_document(steps_of(*[1000, 1010] * 6), steps_of(*[800, 808] * 6))
         median = measure(document, "step_median")
         assert (median["a_ps"], median["b_ps"], median["difference_ps"]) == (1000 * US, 800 * US, -200 * US)
         assert (median["ratio"], median["verdict"]) == (0.8, "better")
@@ -53,21 +53,23 @@ class TestSteps:
         )
 
     def test_a_slower_session(self) -> None:
-        document = comparison_document(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
+        document = comparison_document(steps_of(*[800, 808] * 6), steps_of(*[1000, 1010] * 6))
         assert measure(document, "step_median")["verdict"] == "worse"
         assert "1.25× slower" in document["verdict"]["text"]
 
     def test_differences_below_three_percent_are_the_same(self) -> None:
-        document = comparison_document(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
+        document = comparison_document(steps_of(1000, 1000, 1000), steps_of(1020, 1020, 1020))
         assert document["verdict"]["verdict"] == "same"
 
     def test_a_single_long_step_hides_no_difference(self) -> None:
-        document = comparison_document(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
+        document = comparison_document(
+            steps_of(*[1000, 1010] * 6), steps_of(800, 9000, 804, 806, 808, 810, 802)
+        )
         assert document["verdict"]["verdict"] == "better"
         assert measure(document, "step_mean")["verdict"] == "chance"
 
     def test_varying_steps_may_differ_by_chance(self) -> None:
-        document = comparison_document(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
+        document = comparison_document(steps_of(1000, 1100, 1300, 1200), steps_of(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps cannot be distinguished from A’s: 1.15 ms against 1.10 ms at the median may be chance."
         )
@@ -79,7 +81,7 @@ class TestSteps:
         )
 
     def test_three_steps_in_each_session_are_too_few(self) -> None:
-        document = comparison_document(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
+        document = comparison_document(steps_of(1000, 1001, 1002), steps_of(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); chance cannot be ruled out with so few "
             "steps."
@@ -87,15 +89,15 @@ class TestSteps:
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 
     def test_idle_time_of_varying_steps_may_differ_by_chance(self) -> None:
-        document = comparison_document(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
+        document = comparison_document(steps_of(*[1000, 3000] * 3), steps_of(*[900, 2700] * 3))
         assert [measure(document, name)["verdict"] for name in ("step_mean", "idle_per_step")] == [
             "chance"
         ] * 2
-        faster = comparison_document(uneven(*[1000, 1100] * 3), uneven(*[500, 550] * 3))
+        faster = comparison_document(steps_of(*[1000, 1100] * 3), steps_of(*[500, 550] * 3))
         assert measure(faster, "idle_per_step")["verdict"] == "better"
 
     def test_one_step_has_an_unknown_spread(self) -> None:
-        document = comparison_document(uneven(1000), uneven(*[500] * 12))
+        document = comparison_document(steps_of(1000), steps_of(*[500] * 12))
         assert document["chance"] == {
             "measure": "step_median",
             "p": None,
@@ -105,7 +107,7 @@ class TestSteps:
         }
 
     def test_steps_are_matched_by_number(self) -> None:
-        rows = comparison_document(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
+        rows = comparison_document(steps_of(100, 200, 300, first=5), steps_of(111, 222, first=6))["steps"]
         assert (rows["paired_by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
         assert [(row["a_number"], row["a_ps"] // US, row["b_ps"] // US) for row in rows["rows"]] == [
             (6, 200, 111),
@@ -113,12 +115,29 @@ class TestSteps:
         ]
 
     def test_steps_without_common_numbers_are_matched_in_order(self) -> None:
-        rows = comparison_document(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
+        rows = comparison_document(steps_of(100, 200, 300), steps_of(111, 222, first=90))["steps"]
         assert (rows["paired_by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
+
+    def test_steps_of_several_hosts_with_one_number_are_matched_in_their_order(self) -> None:
+        several_hosts = session(*steps_of(100, 200).traces, *steps_of(300, 400).traces)
+        rows = comparison_document(several_hosts, several_hosts)["steps"]
+        assert (rows["only_a"], rows["only_b"]) == (0, 0)
+        assert [(row["a"], row["b"], row["a_number"]) for row in rows["rows"]] == [
+            (0, 0, 5), (1, 1, 6), (2, 2, 5), (3, 3, 6),
+        ]  # fmt: skip
+
+    def test_a_session_without_gaps_has_no_idle_time_of_any_class(self) -> None:
+        tpu = Tpu()
+        for number, start in enumerate((0, 1000, 2000), 5):
+            tpu.step(start, 1000, number)
+            tpu.launch(start + 1, (start + 2, 3), (start, 1000), by="marker")
+        gaps = comparison_document(steps_of(1000, 1000), session(tpu.trace()))["gaps"]
+        assert gaps["idle"]["b_ps"] == 0
+        assert {row["b_ps"] for row in gaps["classes"]} == {0}
 
     def test_a_session_without_steps(self) -> None:
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
-        document = comparison_document(stepless, uneven(1000, 1000))
+        document = comparison_document(stepless, steps_of(1000, 1000))
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["paired_by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None

@@ -120,8 +120,8 @@ def test_renumbered_ops_are_not_matched_by_name() -> None:
 
 
 def test_equal_sessions_rarely_have_a_notable_op(tmp_path: Path) -> None:
-    """Ops that work and other ops are tested separately: by chance, less than one of 12 pairs is expected to have a
-    notable op in each of the two tests."""
+    """Ops that work and other ops are tested separately: of 12 pairs, each of the two tests is expected to find a
+    notable op in fewer than one by chance."""
     sessions = [write_session(tmp_path / str(seed), OPS, seed, steps=5) for seed in range(24)]
     results = [work(a, b) for a, b in zip(sessions[:12], sessions[12:], strict=True)]
     assert sum(bool(notable(device_work["ops"])) for device_work in results) <= 3
@@ -166,7 +166,7 @@ def test_a_worse_session_fails_a_pipeline(
     lines = [line for line in capsys.readouterr().err.splitlines() if "worse" in line]
     assert message in (lines[0].replace("\u202f", " ") if lines else "")
     assert bool(lines) == bool(message)
-    # In the other direction, B is better or equal.
+    # In the other direction, B is not worse, or cannot be tested.
     assert main(["compare", timed[b], timed["base"], "--fail-on", "worse"]) == 0
 
 

@@ -29,7 +29,7 @@ def plane(space: Space, name: str) -> Plane:
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
-def test_committed_session_equals_the_generators(path: Path) -> None:
+def test_committed_session_equals_the_generated_one(path: Path) -> None:
     assert (LOGDIR / path).read_bytes() == sessions()[path]().to_bytes()
 
 
@@ -207,7 +207,7 @@ def test_dynamo_issue_has_the_numbers_of_the_measurement() -> None:
 
 def test_nothing_is_queued_in_the_dynamo_issue() -> None:
     for before, after in pairwise(dynamo_issue.plan("dynamo").executions):
-        assert after.call_ps >= before.run_end_ps
+        assert after.call_start_ps >= before.run_end_ps
 
 
 def test_writer_keeps_types_ids_and_order() -> None:

@@ -58,7 +58,7 @@ class TestRecompilation:
         assert "train (train.py:9)" in finding.advice
         assert finding.evidence["cause"] == "most things"
 
-    def test_a_compilation_before_the_first_run_costs_steps_without_idle_time(self) -> None:
+    def test_a_compilation_before_the_first_run_has_a_gain_but_no_idle_time(self) -> None:
         """400 us of a mean step of 1,000 in one of four steps."""
         finding = findings(with_compile(5).trace())["recompilation"]
         assert (finding.cost_ps, finding.gain, finding.severity) == (0, 0.1, "warning")
@@ -164,8 +164,8 @@ class TestChangedGraphs:
 
 
 class TestCutByTheCapture:
-    def loop(self, *parts: tuple[int, int]) -> SessionTrace:
-        """Two steps with parts of a compilation (start, length) on the compiler's threads."""
+    def session_with(self, *parts: tuple[int, int]) -> SessionTrace:
+        """Two steps with parts of a compilation (start and length in ps) on the compiler's threads."""
         steps = [
             ("Training_Step", start, 100, {"_r": 1, "step_num": 5 + start // 100}) for start in (200, 300)
         ]
@@ -182,7 +182,7 @@ class TestCutByTheCapture:
         )
 
     def test_an_unfinished_compilation_counts_and_is_marked(self) -> None:
-        finding = recompilation_of(self.loop((420, 10), (440, 10), (490, 10)))
+        finding = recompilation_of(self.session_with((420, 10), (440, 10), (490, 10)))
         assert finding.title == "A graph is compiled at the capture's end"
         assert finding.brief == "a compile at the capture's end"
         assert finding.detail.startswith("Compiling takes ")
@@ -193,13 +193,13 @@ class TestCutByTheCapture:
         assert (window.start_ps, window.end_ps) == (220, 300)  # the capture begins at 200
 
     def test_a_compilation_that_began_before_the_capture(self) -> None:
-        finding = recompilation_of(self.loop((0, 10), (40, 10), (90, 10)))
+        finding = recompilation_of(self.session_with((0, 10), (40, 10), (90, 10)))
         assert finding.title == "A graph is compiled at the capture's start"
         assert " (begun before the capture); " in finding.detail
         assert (finding.evidence["compile_ps"], finding.evidence["begun_before"]) == (100, 1)
 
     def test_at_both_ends(self) -> None:
-        finding = recompilation_of(self.loop((0, 10), (40, 10), (490, 10)))
+        finding = recompilation_of(self.session_with((0, 10), (40, 10), (490, 10)))
         assert finding.title == "2 compilations after warm-up"
         assert finding.detail.startswith(
             "2 compilations at the capture's start and at the capture's end take "

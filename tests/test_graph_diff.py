@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import compile_views
 from tb_xla_insights.xplane.hlo import shape_text
-from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
+from tb_xla_insights.xplane.program_digests import ProgramDigests, digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -85,7 +85,7 @@ class TestChange:
         assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *two], ["sort"])) == "parameters"
         assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *four], ["sort"])) == "other_graph"
 
-    def test_functions_of_one_argument_are_near_by_code(self, tmp_path: Path) -> None:
+    def test_graphs_of_one_parameter_are_near_only_if_their_code_is_equal(self, tmp_path: Path) -> None:
         assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["dot"])) == "grows"
         assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["sort"])) == "other_graph"
 

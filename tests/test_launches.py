@@ -31,9 +31,9 @@ def step_numbers(trace: Trace, launches: Launches) -> list[int | None]:
     return [None if step < 0 else find_steps(trace)[step].number for step in launches.step.tolist()]
 
 
-def two_steps(flows: bool = True, key: bool = True) -> Tpu:
+def two_steps(flows: bool = True, run_ids: bool = True) -> Tpu:
     """Two steps; the first step's run begins during the second step and lasts past its end."""
-    loop = Tpu(flows=flows, key=key)
+    loop = Tpu(flows=flows, run_ids=run_ids)
     loop.step(0, 100, 7)
     loop.launch(80, (90, 20), (130, 120), by="marker")
     loop.step(100, 100, 8)
@@ -43,9 +43,9 @@ def two_steps(flows: bool = True, key: bool = True) -> Tpu:
     return loop
 
 
-@pytest.mark.parametrize(("flows", "key"), [(True, True), (True, False), (False, True), (False, False)])
-def test_call_sync_and_step_of_each_run(flows: bool, key: bool) -> None:
-    trace = two_steps(flows=flows, key=key).trace()
+@pytest.mark.parametrize(("flows", "run_ids"), [(True, True), (True, False), (False, True), (False, False)])
+def test_call_sync_and_step_of_each_run(flows: bool, run_ids: bool) -> None:
+    trace = two_steps(flows=flows, run_ids=run_ids).trace()
     launches = find_launches(trace)
     assert [trace.name(row) for row in launches.row] == ["PjRtComputationClient::ExecuteComputation"] * 4
     assert (trace.start_ps[launches.row] // US).tolist() == [90, 120, 135, 190]
@@ -96,7 +96,7 @@ def test_launch_has_one_run_on_each_core() -> None:
 
 @pytest.mark.parametrize("enqueues", [True, False])
 def test_each_core_takes_all_calls_if_cores_are_unknown(enqueues: bool) -> None:
-    loop = Tpu(flows=False, key=False)
+    loop = Tpu(flows=False, run_ids=False)
     loop.step(0, 200, 1)
     for at in (0, 100):
         loop.launch(at + 5, (at + 10, 60), (at + 30, 10), cores=(0, 1), enqueue=at + 25)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import small_space, write_session
 
@@ -196,11 +195,10 @@ def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", full_disk)
     with shared_progress(2) as progress:
         progress.record(1, 5, 9)
-        assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]
+    assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]
     write_session(tmp_path / "plugins/profile/s", "a", "b")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert len(loaded.choose(["all"]).trace.traces) == 2
-    assert np.array(progress.snapshot()).shape == (2, 2)
 
 
 def test_a_temporary_file_that_cannot_be_written_is_a_one_line_error(

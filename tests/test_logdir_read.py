@@ -31,11 +31,14 @@ def session(tmp_path: Path) -> SessionFiles:
             [f"h{n:02}.x" for n in range(12) if n not in (3, 5, 7, 8)],
             "h03.x, h05.x, h07.x and 1 more have no file here, ",
         ),
-        (("w-1", "w-2"), ""),
-        (("w-0", "w-127"), ""),
-        (("localhost_9012", "localhost_9014", "localhost_9015"), ""),
-        (("a-0", "b-1", "a-2"), ""),
-        (("main", "w-1", "w-3"), ""),
+        (("w-1", "w-2"), ""),  # numbers may begin with 1
+        (("w-0", "w-127"), ""),  # more would be missing than present
+        (
+            ("localhost_9012", "localhost_9014", "localhost_9015"),
+            "",
+        ),  # ports: numbers of hosts begin with 0 or 1
+        (("a-0", "b-1", "a-2"), ""),  # the names differ in more than the number
+        (("main", "w-1", "w-3"), ""),  # a name without a number
         ((), ""),
     ],
 )

@@ -105,7 +105,7 @@ def test_parents_of_instants_and_of_equal_or_overlapping_intervals() -> None:
     assert nested([(0, 5), (3, 9), (4, 6)])[1] == [-1, -1, 1]
 
 
-def test_the_nearest_marked_ancestor_is_found_at_any_depth() -> None:
+def test_the_nearest_selected_ancestor_is_found_at_any_depth() -> None:
     deep = 500
     parent = np.arange(-1, deep - 1, dtype=np.int32)
     ancestors = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))

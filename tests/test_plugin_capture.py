@@ -175,7 +175,7 @@ class TestAllowedRequests:
         [
             PAGE_HEADERS,
             {**PAGE_HEADERS, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
-            # Behind a proxy with TLS: under its name, or with the machine's name restored.
+            # Behind a proxy with TLS, which keeps the Host header, or replaces it by TensorBoard's own.
             {**PAGE_HEADERS, "Host": "lab.example", "Origin": "https://lab.example"},
             {**PAGE_HEADERS, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
         ],

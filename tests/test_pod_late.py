@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from pods import compare_pod, inputs, recorded
 from synthetic import pod
@@ -13,7 +14,7 @@ from synthetic.pod_schedule import Cause, Clock, Delay, Pod
 from synthetic.times import MS, jitter
 
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
-from tb_xla_insights.pod.advice import late_names
+from tb_xla_insights.pod.advice import advice_text, late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
@@ -257,6 +258,22 @@ def test_cores_of_one_host(late_ps: int) -> None:
     truth = compare_pod(replace(POD, hosts=1, cores=4)).table.mean_step_ps
     assert finding.step_if_fixed_ps == pytest.approx(truth, rel=0.1)
     check_texts(comparison)
+
+
+def test_advice_names_hosts_or_cores() -> None:
+    cores = compare_pod(replace(POD, hosts=1, cores=4, delays=(Delay(0, "device", 5 * MS, core=2),)))
+    changing = replace(cores.late_hosts, kind="changing", parties=[], steps=[])
+    assert "of all cores more even" in advice_text(replace(cores, late_hosts=changing, causes=(None,)))
+    host = cores.hosts[0].name
+    assert advice_text(replace(cores, causes=(None,))).startswith(f"Capture {host} again")
+
+    hosts = compare_pod(replace(POD, delays=tuple(Delay(host, "device", 8 * MS) for host in range(6))))
+    assert "check these hosts for a hot or faulty chip" in advice_text(hosts)
+
+    late = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
+    without_steps = replace(late.table, present=np.zeros_like(late.table.present))
+    advice = advice_text(replace(late, table=without_steps, causes=(None,)))
+    assert advice.startswith(f"Capture {pod.name_of(1)} and another host again")
 
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])

@@ -385,6 +385,23 @@ assert child.returncode == 0
 """
         assert run(program).stdout.strip() == "''"
 
+    def test_stderr_without_a_reader_does_not_block_the_program(self) -> None:
+        program = """
+import os, signal
+from tb_xla_insights.record.stderr import DebugText
+signal.alarm(30)  # ends the program if it blocks
+read_end, write_end = os.pipe()
+os.dup2(write_end, 2)
+os.close(write_end)
+os.close(read_end)
+text = DebugText()
+text.start()
+for _ in range(5):
+    os.write(2, b"x" * 65_536)
+print(len(text.stop()))
+"""
+        assert run(program).stdout.strip() == str(5 * 65_536)
+
     def test_the_debug_file_of_pytorch_xla(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = tmp_path / "debug"
         file.write_text("old\n")

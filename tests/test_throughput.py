@@ -10,7 +10,7 @@ import pytest
 from captures import Core, capture, comparison_document, session, thread
 from launching import US
 from synthetic.__main__ import LOGDIR
-from test_compare import measure, plain, uneven
+from test_compare import measure, plain, steps_of
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
@@ -27,11 +27,11 @@ BASELINE, SLOW_INPUT = (str(LOGDIR / name) for name in ("torch_xla_baseline", "t
 class TestReport:
     def test_samples_per_second_of_the_median_and_the_mean_step(self) -> None:
         """Steps of 100, 200, 200 and 500 us: 5,000 and 4,000 steps per second."""
-        result = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
+        result = session_report(steps_of(100, 200, 200, 500), samples_per_step=8)["throughput"]
         assert result == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
 
     def test_without_samples_or_steps_throughput_is_unknown(self) -> None:
-        assert session_report(uneven(100, 200))["throughput"] is None
+        assert session_report(steps_of(100, 200))["throughput"] is None
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
         assert session_report(stepless, samples_per_step=8)["throughput"] is None
 
@@ -80,7 +80,7 @@ class TestCompare:
         return {name: measure(document, name) for name in ("samples_median", "samples_mean", "step_median")}
 
     def test_with_equal_samples_throughput_agrees_with_steps(self) -> None:
-        rows = self.rows(uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3), 64, 64)
+        rows = self.rows(steps_of(*[1000, 1010] * 3), steps_of(*[800, 808] * 3), 64, 64)
         assert (rows["samples_median"]["a"], rows["samples_median"]["b"]) == (64_000, 80_000)
         assert rows["samples_median"]["verdict"] == rows["step_median"]["verdict"] == "better"
         assert rows["samples_median"]["p"] == rows["step_median"]["p"]
@@ -88,7 +88,7 @@ class TestCompare:
 
     def test_with_different_samples_throughput_decides(self) -> None:
         """Steps of B last 1.6 times as long and take 2 times as many samples."""
-        a, b = uneven(*[1000, 1010] * 3), uneven(*[1600, 1616] * 3)
+        a, b = steps_of(*[1000, 1010] * 3), steps_of(*[1600, 1616] * 3)
         document = comparison_document(a, b, (32, 64))
         assert measure(document, "samples_median")["verdict"] == "better"
         assert plain(document["verdict"]["text"]) == (
@@ -101,13 +101,13 @@ class TestCompare:
 
     def test_a_difference_that_may_be_chance_is_not_faster(self) -> None:
         document = comparison_document(
-            uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64)
+            steps_of(1000, 1500, 1200, 1300), steps_of(2100, 2900, 2300, 2800), (32, 64)
         )
         assert document["verdict"]["verdict"] == measure(document, "samples_median")["verdict"] == "chance"
         assert "may be chance" in document["verdict"]["text"]
 
     def test_samples_of_one_session_may_be_unknown(self) -> None:
-        a, b = uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3)
+        a, b = steps_of(*[1000, 1010] * 3), steps_of(*[800, 808] * 3)
         row = measure(comparison_document(a, b, (32, None)), "samples_median")
         assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)
 

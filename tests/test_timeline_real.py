@@ -16,7 +16,8 @@ DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"
 
 
 def check_whole(timeline: Timeline, duration_ps: int) -> None:
-    """All events are in the view of the whole session, and each slice of a single event can be selected."""
+    """All events are in the view of the whole session. Of the first three slices of a lane, those of a single event can
+    be selected."""
     rows = {row["id"]: row for row in timeline.head()["rows"]}
     view = timeline.view(0, duration_ps + 1, 1200, list(rows))
     for row_id, row in rows.items():

@@ -45,8 +45,9 @@ def test_gpu_without_plane_is_reported() -> None:
     assert names(capture(calls, gpu(kernel(20, 5, 1)))) == ["GPU:1"]
 
 
-def test_amd_ids_are_not_gpu_numbers() -> None:
-    calls = host(("hipModuleLaunchKernel", 47_645, 1), ("hipModuleLaunchKernel", 47_646, 2))
+@pytest.mark.parametrize("ids", [(47_645, 47_646), (512, 768)])
+def test_amd_ids_are_not_gpu_numbers(ids: tuple[int, int]) -> None:
+    calls = host(*(("hipModuleLaunchKernel", id_, call) for call, id_ in enumerate(ids, 1)))
     empty = Core(name="GPU:1", lines={"Stream #3(Kernel)": [event("__amd_rocclr_copyBuffer.kd", 0, 5)]})
     assert names(capture(calls, gpu(kernel(20, 5, 1)), empty)) == ["GPU:1"]
     assert names(capture(calls, gpu(kernel(20, 5, 1)))) == ["One more GPU"]

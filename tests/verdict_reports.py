@@ -18,13 +18,14 @@ def severity_and_text(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[str, Any]:
-    """A warning that could not be replayed."""
+    """A warning without the step times of a replay; `cost` in ps."""
     row = {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
     return row | {"step_ps": None, "step_if_fixed_ps": None}
 
 
 def report_with(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
-    """The report of a device that is half busy, in which the host waits in the idle time."""
+    """The report of a device that is half busy, in which the host waits in the idle time. `mistakes`: values of the
+    report's `mistakes`, in ps."""
     return {
         "devices": [{"span_ps": 200, "busy_ps": 100, "modules": 9, "ops": 99}],
         "diagnostics": [],

@@ -296,7 +296,7 @@ export function executionsView(app) {
    * @param {string} name
    * @param {() => void} act
    */
-  const ifOpen = (name, act) => data.whenDrawn(() => { if (name === session.session.name) act(); })();
+  const ifOpen = (name, act) => { if (data.isDrawn() && name === session.session.name) act(); };
 
   /**
    * Opens a program's run in the drawn step, else its longest run on the chosen devices.

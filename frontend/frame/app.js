@@ -41,7 +41,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(hosts: number[]) => void} requestHosts loads the rows of hosts, given by index, that a selection needs
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty if it has none
  * @property {(anchor: HTMLElement) => void} pickHosts opens the host picker under an element
- * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices filters devices by the selection
+ * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices keeps the selected devices
  * @property {(id: string, error: unknown) => void} reportError reports an error beside the current view
  * @property {(state?: State) => void} setState sets the view's state; `ready` by default
  * @property {(changes: import('../lib/link.js').LinkState) => void} open

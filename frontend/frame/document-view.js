@@ -31,7 +31,7 @@ export function createDocumentView(
   let session = null;
   let isShown = false;
   let isRequested = false;
-  /** The session whose data is drawn. @type {Ready|null} */
+  /** The session whose document the element shows; null while it shows an error. @type {Ready|null} */
   let drawn = null;
   const channel = createLatestChannel(route);
 
@@ -57,6 +57,7 @@ export function createDocumentView(
     } catch (error) {
       if (requested !== session) return;
       isRequested = false;
+      drawn = null;
       const failure = /** @type {Error} */ (error);
       fill(element, ...cardsOfError(failure, load));
       app.live.announceError(failure.message);
@@ -72,10 +73,21 @@ export function createDocumentView(
     void load();
   }
 
+  /** Whether the element shows the document of the open session. */
+  const isDrawn = () => session !== null && drawn === session;
+
   return {
     reload,
-    /** Wraps an action so that it runs only if the document of the open session is drawn. @param {() => void} action */
-    whenDrawn: (action) => () => { if (session && drawn === session) action(); },
+    isDrawn,
+    /**
+     * Wraps an action so that it runs only if the document of the open session is drawn; after an error, requests the
+     * document again instead.
+     * @param {() => void} action
+     */
+    whenDrawn: (action) => () => {
+      if (isDrawn()) action();
+      else void load();
+    },
     /** @param {Ready} next */
     open(next) {
       session = next;

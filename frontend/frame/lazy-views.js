@@ -14,7 +14,7 @@ const PREFETCH_AFTER_MS = 500;
 
 /**
  * @param {string} id @param {string} label
- * @param {() => Promise<(app: App) => View>} load fetches the module and returns the view's constructor
+ * @param {() => Promise<(app: App) => View>} load fetches the module and returns the function that creates the view
  * @returns {ViewDefinition}
  */
 export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => deferredView(app, label, load) });
@@ -36,7 +36,7 @@ function deferredView(app, label, load) {
   let loadFailed = false;
 
   async function fetchView() {
-    const done = beginActivity();
+    const endActivity = beginActivity();
     try {
       const create = await load().catch(reportFailure);
       if (!create) return;
@@ -45,7 +45,7 @@ function deferredView(app, label, load) {
       if (session) view.open(session);
       view.show(isShown);
     } finally {
-      done();
+      endActivity();
     }
   }
 
@@ -55,7 +55,7 @@ function deferredView(app, label, load) {
    */
   async function reportFailure(error) {
     console.error(error);
-    if (await serverAnswers()) {
+    if (await checkServer()) {
       showError('The page’s files may have changed since it was opened, for example by an upgrade. Retry reloads the ' +
         'page with this view.');
     }
@@ -63,12 +63,14 @@ function deferredView(app, label, load) {
     app.setState('error');
   }
 
-  async function serverAnswers() {
+  /** Whether the server answers; if not, shows why. */
+  async function checkServer() {
     try {
-      return await get('sessions');
+      await get('sessions');
+      return true;
     } catch (error) {
       showError(/** @type {Error} */ (error).message);
-      return null;
+      return false;
     }
   }
 
@@ -80,7 +82,7 @@ function deferredView(app, label, load) {
 
   /** Reloads the page with its link: many browsers do not request a failed script again. */
   async function retry() {
-    if (await serverAnswers()) location.reload();
+    if (await checkServer()) location.reload();
   }
 
   void fetchView();

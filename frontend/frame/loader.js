@@ -22,7 +22,8 @@ export function createLoader(on) {
     /**
      * Loads a session, instead of the one that is being loaded.
      * @param {string} session
-     * @param {string|null} hosts the hosts whose traces to load if not all are in memory; null: the server's default
+     * @param {string|null} hosts the routes' `hosts` argument, as `requestedHosts` returns it: the hosts whose traces
+     *   to load if not all are in memory; null: the server's default
      * @param {boolean} [reload] whether to read the files again
      */
     async load(session, hosts, reload = false) {

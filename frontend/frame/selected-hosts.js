@@ -61,7 +61,7 @@ export function createHostSelection(link, onRanks) {
       const hosts = chosen.map((at) => files[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
-    /** Filters devices by the selection. @template {{id: string}} T @param {T[]} candidates */
+    /** The devices that are selected. @template {{id: string}} T @param {T[]} candidates */
     selectedDevices(candidates) {
       const devices = new Set(selection().devices);
       return candidates.filter(({ id }) => devices.has(id));

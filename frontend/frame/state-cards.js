@@ -52,7 +52,7 @@ const OPENING_SHARE = 0.5;
 
 /** Longer waits are given in minutes: `about 40 s left`, `about 4 min left`. */
 const MAX_SECONDS = 90;
-/** The card lists at most this many hosts; if there are more, only those that are being read or have errors. */
+/** The card lists at most this many hosts; if there are more, those in progress or with errors. */
 const MAX_LISTED_HOSTS = 32;
 
 /** @param {number} seconds */
@@ -98,12 +98,18 @@ function hostText(host) {
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
 
+/**
+ * The hosts that the card lists. The others are read or wait, unless more than the limit are in progress.
+ * @param {HostReading[]} hosts
+ */
+export const hostsToList = (hosts) =>
+  hosts.length > MAX_LISTED_HOSTS
+    ? hosts.filter(({ state }) => state !== 'ready' && state !== 'waiting').slice(0, MAX_LISTED_HOSTS)
+    : hosts;
+
 /** The progress of each host. @param {HostReading[]} hosts */
 function hostBars(hosts) {
-  const listedHosts =
-    hosts.length > MAX_LISTED_HOSTS
-      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MAX_LISTED_HOSTS)
-      : hosts;
+  const listedHosts = hostsToList(hosts);
   const hiddenCount = hosts.length - listedHosts.length;
   const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
   return [

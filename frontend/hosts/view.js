@@ -141,7 +141,7 @@ export function hostsView(app) {
    * @param {import('../lib/types').Ready} requested
    * @param {() => void} act
    */
-  const ifOpen = (requested, act) => data.whenDrawn(() => { if (requested === session) act(); })();
+  const ifOpen = (requested, act) => { if (data.isDrawn() && requested === session) act(); };
   /** Reports errors of requests about a session. @param {import('../lib/types').Ready} requested */
   const reportFailure = (requested) => (/** @type {unknown} */ error) =>
     ifOpen(requested, () => app.reportError('host-steps', error));

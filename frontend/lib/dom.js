@@ -127,7 +127,8 @@ export function setOptions(select, choices, value) {
 }
 
 /**
- * Binds keys to an element and the elements in it that match a selector; other listeners do not get these events.
+ * Binds keys to an element and the elements in it that match a selector; listeners of their ancestors
+ * do not get these events.
  * @template {HTMLElement} T
  * @param {Element} element
  * @param {string} selector of the event's target

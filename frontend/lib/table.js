@@ -146,21 +146,22 @@ export function sorted(items, value, descending) {
 }
 
 /**
- * A table in a scrolling element; `refresh` redraws the rows after a change of the selection or of open rows.
+ * A table in a scrolling element; `refresh` redraws the rows after a change of the selection or of expanded
+ * rows.
  * @template T
  * @param {object} options
  * @param {string} options.label the table's name for screen readers
  * @param {string} [options.testid]
  * @param {Column<T>[]} options.columns
- * @param {T[]} options.items in order of time
+ * @param {T[]} options.items in the order of rows without a sort order, and of rows with equal values
  * @param {boolean} [options.fixed] whether no column sorts, because the order has a meaning
  * @param {string} [options.sort] `key` ascending or `-key` descending; by default the order of `items`
  * @param {(Node|string)[]} [options.foot] one sum row: cells in the order of the columns
- * @param {(item: T) => void} [options.open] called on Enter and double click
- * @param {(item: T) => void} [options.select] called on Space and click
+ * @param {(item: T) => void} [options.open] called on double click and Enter
+ * @param {(item: T) => void} [options.select] called on click and Space; on Enter too if there is no `open`
  * @param {(item: T) => boolean} [options.selected]
  * @param {(order: string) => void} [options.onSort] called after the user sorted
- * @param {(item: T) => T[]} [options.innerRows] the rows below an item that is open; they do not sort
+ * @param {(item: T) => T[]} [options.innerRows] the rows below an item if it is expanded, else none; they do not sort
  * @param {(item: T) => string} [options.group] the title of an item's group; groups are in the order of `items`, each
  *   below a row with its title
  * @param {(item: T) => string} [options.name] a row's name for screen readers; its cells by default
@@ -194,7 +195,7 @@ export function sortableTable({
   const body = h('tbody', null);
   const element = h(
     'table',
-    { 'aria-label': label, 'data-testid': testid, 'aria-rowcount': items.length + 1 },
+    { 'aria-label': label, 'data-testid': testid },
     h('thead', null, h('tr', null, heads)),
     body,
   );
@@ -218,6 +219,7 @@ export function sortableTable({
       shownItems = sorted(shownItems, (item) => ranks.get(group(item)) ?? 0, false);
     }
     if (innerRows) shownItems = shownItems.flatMap((item) => [item, ...innerRows(item)]);
+    element.setAttribute('aria-rowcount', String(shownItems.length + 1));
     columns.forEach((candidate, at) => {
       const columnKey = keyOf(candidate);
       if (isSortable(candidate)) {

@@ -91,7 +91,7 @@ export function windowContent(answer, act, hosts, slowest) {
                 time,
                 part,
               ],
-              // An op of several annotations counts in each.
+              // Not the sum of the column: an op of several annotations counts in each of them.
               foot: ['all ops', '', count(total(devices, 'ops')), sum, share(1)],
             }),
           ),

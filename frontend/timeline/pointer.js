@@ -13,7 +13,12 @@ import { spanBetween } from './overview-strip.js';
 const MIN_DRAG_PX = 4;
 /** An edge of the selected window can be dragged within this distance. */
 const GRIP_PX = 5;
-const ZOOM_FACTOR = 1.5;
+const MAX_ZOOM_FACTOR = 1.5;
+/** The wheel delta of the full factor. A notch has more; a pinch on a trackpad sends many events with less. */
+const FULL_ZOOM_PX = 30;
+
+/** The factor of a wheel event, above 1 to zoom in. @param {number} deltaY px, negative to zoom in */
+export const wheelZoomFactor = (deltaY) => MAX_ZOOM_FACTOR ** clamp(-deltaY / FULL_ZOOM_PX, -1, 1);
 
 /**
  * @param {HTMLElement} element
@@ -23,7 +28,8 @@ const ZOOM_FACTOR = 1.5;
  * @param {(span: Span|null) => void} act.preview @param {(span: Span) => void} act.select
  * @param {(by_ps: number) => void} act.pan @param {(factor: number, at_ps: number) => void} act.zoom
  * @param {(x: number, y: number) => void} act.click @param {(x: number, y: number) => void} act.frame
- * @param {(x: number, y: number, event: PointerEvent|null) => void} act.hover null: the pointer has left
+ * @param {(x: number, y: number, event: PointerEvent|null) => void} act.hover null while the pointer drags
+ *   or after it has left
  */
 export function followPointer(element, act) {
   /** @type {{x: number, mode: 'select'|'pan', at: number, anchor: number, moved: boolean}|null} */
@@ -47,6 +53,7 @@ export function followPointer(element, act) {
 
   element.addEventListener('pointerdown', (event) => {
     const { scale, x, y, at, oppositeEdge } = locate(event);
+    // The client width excludes the scroll bar, which scrolls by itself.
     if (event.button !== 0 || x > element.clientWidth) return;
     drag = { x, mode: y < RULER_PX || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor: oppositeEdge ?? at };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
@@ -84,7 +91,7 @@ export function followPointer(element, act) {
     const zooms = event.ctrlKey || event.metaKey;
     if (!zooms && !deltaX && !event.shiftKey) return;
     event.preventDefault();
-    if (zooms) act.zoom(deltaY < 0 ? ZOOM_FACTOR : 1 / ZOOM_FACTOR, at);
+    if (zooms) act.zoom(wheelZoomFactor(deltaY), at);
     else act.pan((deltaX || deltaY) * scale.psPerPx);
   }, { passive: false });
 }

@@ -42,8 +42,8 @@ export function sliceSelection({ lane, row, depth, real_ps, length_ps, name, eve
 }
 
 /**
- * `gap:TPU:0@715.080172721`, `win:715.08+72.143`, `ev:h0.t3@739.896/1` (the depth is after the slash, 0 is left out). A
- * merged slice is written as a window.
+ * The selection's text in a link, with times in ms: `gap:TPU:0@715.080172721`, `win:715.08+72.143` (start+duration),
+ * `ev:h0.t3@739.896/1` (the depth is after the slash, 0 is left out). A merged slice is written as a window.
  * @param {Selection|null} selected
  */
 export function selectionText(selected) {

@@ -21,19 +21,19 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutTable64,
 )
 
-cython.declare(INHERIT=cython.int, DISPATCH_THEN_WAIT=cython.int, ENDS_DISPATCH=cython.int)
+cython.declare(INHERIT=cython.int, DISPATCH_THEN_WAIT=cython.int, WAIT_FOLLOWS=cython.int)
 cython.declare(LAUNCH=cython.int, RUN_START=cython.int, SYNC=cython.int, MARKER=cython.int)
 cython.declare(DYNAMO=cython.int, DYNAMO_PART=cython.int)
 from tb_xla_insights.analysis.codes import (  # noqa: E402
     DISPATCH_THEN_WAIT,
     DYNAMO,
     DYNAMO_PART,
-    ENDS_DISPATCH,
     INHERIT,
     LAUNCH,
     MARKER,
     RUN_START,
     SYNC,
+    WAIT_FOLLOWS,
 )
 
 
@@ -192,7 +192,7 @@ def innermost(
                 event = stack[top - 1]
                 if ends[event] <= position:
                     top -= 1
-                    if flags[event] & ENDS_DISPATCH:
+                    if flags[event] & WAIT_FOLLOWS:
                         ancestor = parents[event] - first
                         while ancestor >= 0 and not flags[ancestor] & DISPATCH_THEN_WAIT:
                             ancestor = parents[ancestor] - first

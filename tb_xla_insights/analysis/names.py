@@ -1,4 +1,4 @@
-"""Properties of the names in one trace, per event metadata."""
+"""Parses and numbers names, and finds the catalogue's properties of a trace's names, per event metadata."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from tb_xla_insights.trace.threads import host_planes
 
 _GPU = re.compile(r"/device:GPU:(\d{1,18})", re.ASCII)
 
-_MIN_AMD_ID = 1000
-"""AMD's device ids are at least this number, NVIDIA's are below."""
+_MAX_GPUS = 64
+"""More GPUs than a host has: larger device ids are not GPU numbers. AMD's tracer records ids such as 768 and 47,645."""
 
 
 def gpus_without_work(trace: Trace) -> list[tuple[str, int]]:
@@ -50,8 +50,8 @@ def gpus_without_work(trace: Trace) -> list[tuple[str, int]]:
 
 
 def _launches(trace: Trace) -> Int32:
-    """Returns the driver's calls that put kernels into streams. NVIDIA's tracer gives them the kernel's own name if it
-    knows it."""
+    """Returns the driver's calls that put kernels into streams. They include calls of names without a class: NVIDIA's
+    tracer names a call after its kernel if it knows the kernel."""
     if not {"correlation_id", "device_id"} <= trace.stats.keys():
         return np.zeros(0, np.int32)
     rows = trace.stats["device_id"].rows
@@ -71,8 +71,8 @@ def _on_hosts(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     return np.isin(trace.metadata.plane[trace.metadata_index[rows]], list(host_planes(trace)))
 
 
-def _names(ids: Sequence[int], numbers_without_kernels: Sequence[int]) -> list[str]:
+def _names(ids: Sequence[int], numbers_without_work: Sequence[int]) -> list[str]:
     """Returns the names of the GPUs with these ids. NVIDIA's ids are the GPUs' numbers. AMD's are not: AMD GPUs take
-    the numbers of the planes without kernels, in order."""
-    numbers = iter([f"GPU:{number}" for number in numbers_without_kernels if number not in ids])
-    return [f"GPU:{id_}" if id_ < _MIN_AMD_ID else next(numbers, "One more GPU") for id_ in ids]
+    the numbers of the planes without work, in order."""
+    numbers = iter([f"GPU:{number}" for number in numbers_without_work if number not in ids])
+    return [f"GPU:{id_}" if id_ < _MAX_GPUS else next(numbers, "One more GPU") for id_ in ids]

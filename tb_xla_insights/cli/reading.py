@@ -75,20 +75,20 @@ def _import_meanwhile(modules: Sequence[str]) -> Iterator[None]:
 
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
-    read, total = sum(host.bytes_read for host in readings), sum(host.bytes for host in readings)
+    """The line after `elapsed` seconds: the host being read, or how many of several are read."""
     done = sum(host.state in ("ready", "error") for host in readings)
-    if done < len(readings) > 1:
+    if done == len(readings):
+        return "Preparing"
+    if len(readings) > 1:
         line = f"{done} of {len(readings)} hosts read"
         return line if not done else f"{line}{_time_left(elapsed, done, len(readings))}"
-    names = [host.name for host in readings if host.state == "reading"]
-    if names and not read and elapsed > 2:
-        return f"Waiting for the first bytes of {', '.join(names[:3])}"
-    if read in (0, total):
+    (host,) = readings
+    if host.state == "reading" and not host.bytes_read and elapsed > 2:
+        return f"Waiting for the first bytes of {host.name}"
+    if host.bytes_read in (0, host.bytes):
         return "Preparing"
-    line = f"Reading {', '.join(names[:3])} · {units.byte_size(read)} of {units.byte_size(total)}"
-    if elapsed < 1 or not read:
-        return line
-    return f"{line}{_time_left(elapsed, read, total)}"
+    line = f"Reading {host.name} · {units.byte_size(host.bytes_read)} of {units.byte_size(host.bytes)}"
+    return line if elapsed < 1 else f"{line}{_time_left(elapsed, host.bytes_read, host.bytes)}"
 
 
 def _time_left(elapsed: float, done: int, total: int) -> str:

@@ -1,4 +1,4 @@
-"""Prints the devices' work by annotation and by op, and the distance from the peaks."""
+"""Prints the devices' work by annotation and by op, and the peaks with which it is compared."""
 
 from __future__ import annotations
 

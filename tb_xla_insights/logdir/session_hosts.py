@@ -194,7 +194,7 @@ class SessionHosts:
             for outcome in self.map_hosts(partial(_packed_task, function=function)):
                 if isinstance(outcome, HostResult):
                     spool.put(outcome.host.path, outcome.value)
-            yield ((spool.take(host.path), host) for host in self.hosts_read)
+            yield ((spool.load(host.path), host) for host in self.hosts_read)
 
     def reread(
         self, function: Callable[[Trace, HostCapture], Result], hosts: Sequence[HostCapture]

@@ -27,15 +27,16 @@ class Spool(AbstractContextManager["Spool"]):
         self._file = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115  closed by __exit__
         self._extents: dict[str, tuple[int, int]] = {}
 
-    def put(self, name: str, value: bytes) -> None:
+    def put(self, name: str, packed_value: bytes) -> None:
         try:
-            self._extents[name] = self._file.seek(0, 2), self._file.write(value)
+            self._extents[name] = self._file.seek(0, 2), self._file.write(packed_value)
         except OSError as error:
             raise InputError(
                 f"temporary files: {error.strerror}; free some space for them, or specify another folder with TMPDIR"
             ) from error
 
-    def take(self, name: str) -> Any:
+    def load(self, name: str) -> Any:
+        """Returns the value that `packed` packed; it stays in the spool."""
         offset, length = self._extents[name]
         self._file.seek(offset)
         return pickle.loads(zlib.decompress(self._file.read(length)))

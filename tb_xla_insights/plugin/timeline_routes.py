@@ -102,7 +102,7 @@ class TimelineRoutes:
 
     def collective(self, arguments: Arguments) -> CollectiveAnswer:
         """When each host arrives at one collective: the one whose op starts at `start_ps` on the device, or with
-        `end_ps` the one that the gap delays; see `timeline.waits`."""
+        `end_ps` the one that the device's gap from `start_ps` to `end_ps` delays; see `timeline.waits`."""
         from tb_xla_insights.timeline.waits import collective_at
 
         device, start = arguments.text("device"), arguments.integer("start_ps")

@@ -22,8 +22,8 @@ _ADVICE = {
     "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
     "differs.",
     "to_device": "Send no more from {host} than from the rest: look at the size of batches, and at what else is sent.",
-    DEVICE: "Look at the device before the program: {host} has a hot or faulty chip, or more of the work; shard "
-    "evenly, or take {host} out of the job.",
+    DEVICE: "Look at the device before the program: check {host} for a hot or faulty chip, or for more work than the "
+    "rest has; shard evenly, or take {host} out of the job.",
 }
 """Advice by the name of the cause."""
 
@@ -32,12 +32,12 @@ _OTHER_ADVICE = (
     "steps (logs, checkpoints, evaluation, garbage collection)."
 )
 _UNKNOWN_CAUSE_ADVICE = (
-    "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
+    "Capture {hosts} again with more of the host recorded (Python's calls, annotations): this capture does "
     "not show what takes longer."
 )
-_CHANGING_HOST_ADVICE = (
-    "Make the steps of all hosts more even, as no single one is to blame: {what}; do work that not every step has in "
-    "the same step on all hosts."
+_CHANGING_ADVICE = (
+    "Make the steps of all {parties} more even, as no single one is to blame: {what}; do occasional work in the same "
+    "step on all {parties}."
 )
 _EVEN_OUT = {
     "input": "prefetch more batches, so that a slow one is hidden",
@@ -45,7 +45,7 @@ _EVEN_OUT = {
     "python": "let all of them collect garbage and write logs in the same step",
     DEVICE: "give each the same amount of work, as with batches padded or packed to one length",
 }
-"""How to make the steps of all hosts more even, by the name of the cause; part of _CHANGING_HOST_ADVICE."""
+"""How to make the steps of all parties more even, by the name of the cause; part of _CHANGING_ADVICE."""
 
 
 def advice_text(comparison: HostComparison) -> str:
@@ -53,7 +53,7 @@ def advice_text(comparison: HostComparison) -> str:
     if comparison.late_hosts.kind == "changing":
         cause = comparison.causes[0] if comparison.causes else None
         measure = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _CHANGING_HOST_ADVICE.format(what=measure)
+        return _CHANGING_ADVICE.format(what=measure, parties="cores" if comparison.core_arrivals else "hosts")
     by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
     for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
         by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)
@@ -73,10 +73,12 @@ def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequen
         host = "these cores" if comparison.core_arrivals else "these hosts"
     else:
         host = join_words(names)
-    median = comparison.median_host
     if cause is None:
-        median_name = "" if median is None else comparison.hosts[median].name
-        return _UNKNOWN_CAUSE_ADVICE.format(host=host, median=median_name)
+        if comparison.core_arrivals:
+            return _UNKNOWN_CAUSE_ADVICE.format(hosts=comparison.hosts[0].name)
+        median = comparison.median_host
+        reference = "another host" if median is None else comparison.hosts[median].name
+        return _UNKNOWN_CAUSE_ADVICE.format(hosts=f"{host} and {reference}")
     if cause.core and not comparison.core_arrivals and len(names) == 1:
         host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
     where = f" ({cause.annotation})" if cause.annotation else ""

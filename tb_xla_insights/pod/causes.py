@@ -22,10 +22,10 @@ median host's busiest core."""
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its time
-    per step on either host, over the steps that count. `annotation`: the path of the annotation with most of the extra
-    time, None if no annotation has it. `core`: the device that is slower than its neighbours, None if all are equally
-    slow or the cause is not the device."""
+    """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean
+    time per step on either host, over the steps that are compared. `annotation`: the path of the annotation with most
+    of the extra time, None if no annotation has it. `core`: the device that is slower than its neighbours, None if all
+    are equally slow or the cause is not the device."""
 
     name: str
     host_ps: int

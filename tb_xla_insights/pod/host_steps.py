@@ -14,7 +14,6 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, ClassName
 from tb_xla_insights.pod.alignment import UNALIGNED
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.collective_columns import HostCollectives
-from tb_xla_insights.pod.instances import NO_STEP
 from tb_xla_insights.trace.model import Int64
 
 DEVICE: Final = "device"
@@ -126,7 +125,7 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
             name[step] = name[step] or row["name"]
         work = host.collectives.step_work_ps
         if work.size:
-            times_ps[index, common_step[common_step != NO_STEP], len(CLASSES)] = work.max(axis=1)
+            times_ps[index, common_step, len(CLASSES)] = work.max(axis=1)
     is_disconnected = np.unique(arrivals.component).size > 1 or (arrivals.component == UNALIGNED).any()
     if is_disconnected and not _numbers_agree(hosts, arrivals, number):
         number = [None] * arrivals.step_count

@@ -26,19 +26,19 @@ MIN_SHARE_FACTOR = 2
 distribution."""
 
 MAX_NEEDED_SHARE = 0.75
-"""The largest share of the steps that is demanded of a host that stands out: among two or three hosts, MIN_SHARE_FACTOR
-would demand more."""
+"""The largest share of the steps that is demanded of a host that stands out: of one of two hosts, MIN_SHARE_FACTOR
+would demand all of them."""
 
 SIGNIFICANCE = 0.01
 """The highest probability that chance makes a host stand out in a session without late hosts."""
 
 MIN_COST_SHARE = 0.01
-"""The share of a step that a host must cost the others to be reported. Waiting is measured, not a mean of varying runs,
-so little is enough."""
+"""The share of a step that a host must cost the others to be reported. It may be below INFO_SHARE, because waiting is
+measured directly, while INFO_SHARE allows for step times that vary between runs."""
 
 MIN_COSTLY_STEP_FACTOR = 8
-"""A step in which a host is charged more than this many times the waiting of the usual step counts by itself, however
-few hosts and steps there are. All such steps of a host together must cost INFO_SHARE."""
+"""A step in which a host is charged more than this many times the median step's waiting makes the host stand out,
+however few hosts and steps there are. Such steps must cost INFO_SHARE of all steps of those that may wait."""
 
 MIN_JOINT_GAIN_FACTOR = 1.25
 """Equally late hosts are reported together if the mean step gains this many times more with all of them than with the
@@ -71,7 +71,7 @@ class LateHosts:
 
     @property
     def frequency(self) -> Frequency | None:
-        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `recurs`."""
+        """`once` or `some_steps`, None without `steps`; `HostComparison.frequency` also knows `every_step`."""
         count = len(np.unique(np.concatenate(self.steps))) if self.steps else 0
         return None if not count else "once" if count == 1 else "some_steps"
 
@@ -84,8 +84,8 @@ def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
     parties, steps, saved_ps = _find_individuals(arrivals, step_ps)
     equally_late = _find_equally_late(arrivals, step_ps)
     if equally_late:
-        _, earlier = replay_on_time(arrivals, equally_late)
-        joint_saved_ps = _mean_saving(arrivals, earlier)
+        _, earlier_ps = replay_on_time(arrivals, equally_late)
+        joint_saved_ps = _mean_saving_ps(arrivals, earlier_ps)
         if joint_saved_ps > saved_ps * MIN_JOINT_GAIN_FACTOR:
             most_charged = most_charged_parties(arrivals)
             steps = [np.flatnonzero(most_charged == party) for party in equally_late]
@@ -93,8 +93,8 @@ def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
     if parties:
         return LateHosts("late", parties, steps, False, waits_ps, saved_ps)
     if waits_ps >= INFO_SHARE * step_ps and _exceeds_clock_noise(arrivals):
-        _, earlier = replay_on_time(arrivals, list(range(len(arrivals.parties))))
-        return LateHosts("changing", [], [], False, waits_ps, _mean_saving(arrivals, earlier))
+        _, earlier_ps = replay_on_time(arrivals, list(range(len(arrivals.parties))))
+        return LateHosts("changing", [], [], False, waits_ps, _mean_saving_ps(arrivals, earlier_ps))
     return LateHosts("none", [], [], False, waits_ps, 0)
 
 
@@ -111,21 +111,21 @@ def _find_individuals(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list
         party, party_steps = worst
         parties.append(party)
         steps.append(party_steps)
-        replayed, earlier = replay_on_time(arrivals, parties)
-        saved_ps = _mean_saving(arrivals, earlier)
+        replayed, earlier_ps = replay_on_time(arrivals, parties)
+        saved_ps = _mean_saving_ps(arrivals, earlier_ps)
     return parties, steps, saved_ps
 
 
-def _mean_saving(arrivals: Arrivals, earlier: Int64) -> int:
-    """Returns how much shorter the mean step is: the mean over the parties that share instances, each divided by the
-    number of its steps."""
+def _mean_saving_ps(arrivals: Arrivals, earlier_ps: Int64) -> int:
+    """Returns how much shorter the mean step is: the mean, over the parties that share instances, of how much earlier
+    each ends (`earlier_ps`), divided by the number of its steps."""
     instances = arrivals.instances
     has_step = np.zeros((arrivals.step_count + 1, len(arrivals.parties)), np.bool_)
     rows, party = np.nonzero(instances.present)
     has_step[instances.step[rows], party] = True
     steps = has_step[:-1].sum(axis=0)
     takes_part = steps > 0
-    return max(int((earlier[takes_part] / steps[takes_part]).mean()), 0) if takes_part.any() else 0
+    return max(int((earlier_ps[takes_part] / steps[takes_part]).mean()), 0) if takes_part.any() else 0
 
 
 def _mean_wait_per_step(arrivals: Arrivals) -> int:
@@ -146,14 +146,15 @@ def _find_worst(
     """Returns the party that the others wait for longest among those that stand out, and the steps in which it is late;
     None if none stands out. `excluded`: late parties found before, which are on time in `replayed`.
 
-    A party is last in a step if most of the step's waiting is charged to it, at least MIN_COST_SHARE of the step of all
-    parties that may wait for it, and its lateness exceeds the clocks' error. It stands out if it is last in many steps,
-    or if a few steps are costly (MIN_COSTLY_STEP_FACTOR); in those, most of the waiting need not be charged to it.
+    A party is last in a step if more waiting is charged to it than to any other, this waiting is at least
+    MIN_COST_SHARE of a step of each party that may wait for it, and its lateness exceeds the clocks' error. It stands
+    out if it is last in many steps, or if a few steps are costly (MIN_COSTLY_STEP_FACTOR); in those, more waiting may
+    be charged to another party.
     """
     charges, most_charged = replayed.charges_ps()[:-1], most_charged_parties(replayed)
     max_late, costs = replayed.max_late_ps(), charges.sum(axis=0)
     usual_waits = float(np.median(original.charges_ps()[:-1].sum(axis=1)))
-    # Per party, the time of one step of all parties that may wait for it.
+    # Per party, the length of a step times the number of parties that may wait for it.
     others_step_ps = {
         party: step_ps * _companion_count(replayed, party)
         for party in np.unique(most_charged[most_charged >= 0]).tolist()
@@ -167,14 +168,14 @@ def _find_worst(
         party: np.flatnonzero((most_charged == party) & significant)
         for party, significant in is_significant.items()
     }
-    step_count, share = sum(map(len, steps.values())), 1 / len(replayed.parties)
+    last_count, share = sum(map(len, steps.values())), 1 / len(replayed.parties)
     for party in sorted(others_step_ps, key=lambda party: -costs[party]):
         others_time_ps = others_step_ps[party] * replayed.step_count
         if party in excluded or costs[party] < MIN_COST_SHARE * others_time_ps:
             continue
         count = len(steps[party])
-        needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * step_count
-        if count > needed and _binomial_tail(count, step_count, share) * len(replayed.parties) < SIGNIFICANCE:
+        needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * last_count
+        if count > needed and _binomial_tail(count, last_count, share) * len(replayed.parties) < SIGNIFICANCE:
             return party, steps[party]
         costly_steps = np.flatnonzero(
             is_significant[party] & (charges[:, party] > MIN_COSTLY_STEP_FACTOR * usual_waits)
@@ -191,7 +192,8 @@ def _companion_count(arrivals: Arrivals, party: int) -> int:
 
 
 def clock_noise_ps(arrivals: Arrivals, party: int) -> int:
-    """Returns how late a party may seem because of clock errors: its own clock's, or the median host's if larger."""
+    """Returns how late a party may seem because of clock errors: the error of its own clock, or the median error of
+    all known clocks if that is larger."""
     residuals = arrivals.clocks.residual_ps
     related = residuals[arrivals.clocks.is_known]
     return max(int(residuals[party]), int(np.median(related)) if len(related) else 0)

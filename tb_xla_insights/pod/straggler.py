@@ -41,21 +41,20 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
     severity = severity_of(gain or 0.0) or "info"
     frequency = comparison.frequency
     return Finding(
-        "straggler",
-        _title(comparison),
-        _brief(comparison),
-        _detail(comparison),
-        advice_text(comparison),
-        _cost_ps(comparison),
-        _evidence(comparison),
-        _windows(comparison),
-        frequency,
-        None,
-        gain,
-        gain,
-        "warning" if severity == "critical" and frequency == "once" else severity,
-        fixed,
-        fixed,
+        id="straggler",
+        title=_title(comparison),
+        brief=_brief(comparison),
+        detail=_detail(comparison),
+        advice=advice_text(comparison),
+        cost_ps=_cost_ps(comparison),
+        evidence=_evidence(comparison),
+        windows=_windows(comparison),
+        recurs=frequency,
+        gain=gain,
+        gain_at_worst=gain,
+        severity="warning" if severity == "critical" and frequency == "once" else severity,
+        step_if_fixed_ps=fixed,
+        step_if_fixed_at_worst_ps=fixed,
     )
 
 
@@ -92,8 +91,8 @@ def _title(comparison: HostComparison) -> str:
 
 
 def waiting_hosts_text(comparison: HostComparison) -> str:
-    """Returns who waits for the late hosts: `the others`; if some of those hardly wait, how many do, or the name of the
-    only one."""
+    """Returns who waits for the late hosts: `the others`; if some of those hardly wait, the number of those that do
+    wait, or the name of the only one."""
     if comparison.core_arrivals or comparison.late_hosts.kind != "late":
         return "the other cores" if comparison.core_arrivals else "the others"
     arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
@@ -260,7 +259,7 @@ def _windows(comparison: HostComparison) -> list[Window]:
 
 
 def _last_core(arrivals: Arrivals, instance: int, party: int) -> str:
-    """Returns the core of a party that arrives last at an instance."""
+    """Returns the one of a party's cores that arrives last at an instance."""
     host = arrivals.parties[party]
     rows = np.flatnonzero(arrivals.instances.instance_of_row[party] == instance)
     return host.cores[int(host.core[rows[host.begin_ps[rows].argmax()]])]

@@ -38,8 +38,9 @@ def run(
     The generator keeps no results. It ends early once `should_continue` returns False. That is called several times a
     second; with a scheduler, or if tasks run one after the other, only between two hosts. `progress` records the bytes
     read of each host by its number; with a scheduler it records nothing. `scheduler` is the address of a Dask
-    scheduler. Without one, tasks run in processes of this machine, one per core as far as they fit into `memory` bytes;
-    or in this process, in threads or one after the other, if that is as fast. Closing the generator ends running tasks,
+    scheduler. Without one, tasks run in processes of this machine, one per core as far as they fit into `memory` bytes
+    (default: half of the available memory); or in this process, in threads or one after the other, if that is as fast
+    or if only one process fits. Closing the generator ends running tasks,
     except those in threads.
 
     Raises InputError if the scheduler does not answer, or if its workers cannot do the work.

@@ -41,7 +41,8 @@ _MAX_UNCACHED_EVENTS = 1 << 15
 
 class Slices(NamedTuple):
     """Slices to draw, as columns: start, end, name (-1: none), class, number of events, busy time (0 for a
-    single event) and first event. `fill` concatenates the bucket fills (0 to 15) of the slices with several events."""
+    single event) and first event; times in ps. `fill` concatenates the bucket fills (0 to 15) of the slices with
+    several events."""
 
     start: Int64
     end: Int64
@@ -75,7 +76,8 @@ def level_of_window(span_ps: int, px: int) -> int:
 
 @dataclass(eq=False)
 class Lane:
-    """The events of one depth of a row, sorted by start; `name_count` is the number of names."""
+    """The events of one depth of a row, sorted by start; starts and ends in ps from the session's start. `name_count`
+    is the number of names."""
 
     start: Int64
     end: Int64

@@ -102,15 +102,15 @@ def _select(columns: _Columns, indices: NDArray[np.intp]) -> _Columns:
 def _device(trace: Trace, number: int, runs: _Columns, ops: _Columns) -> Device:
     name = f"CPU:{number}"
     return Device(
-        f"{trace.host}/{name}",
-        name,
-        "cpu",
-        trace.host,
-        None,
-        True,
-        nest_intervals(*runs),
-        nest_intervals(*ops),
-        {},
+        id=f"{trace.host}/{name}",
+        name=name,
+        kind="cpu",
+        host=trace.host,
+        plane=None,
+        from_host_events=True,
+        runs=nest_intervals(*runs),
+        ops=nest_intervals(*ops),
+        lines={},
     )
 
 
@@ -140,7 +140,8 @@ def _cores(
 
 
 def _assign_cores(launch: Int32, start: Int64, end: Int64) -> Int64:
-    """Assigns each run to a virtual core: the first that is free, or else the one that is free first."""
+    """Assigns each run, by start, to the lowest-numbered free core; if none is free, to the one that becomes free
+    earliest."""
     launches = launch[launch >= 0]
     cores = int(np.unique(launches, return_counts=True)[1].max()) if launches.size else 1
     free_since = [np.iinfo(np.int64).min] * cores
@@ -172,10 +173,10 @@ def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np
     return launch
 
 
-def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:
+def _run_names(trace: Trace, runs: NDArray[np.intp], run_of_op: Int32, ops: Int32) -> Int32:
     """The program of each run, from its first op."""
     first = np.full(runs[-1] + 2, -1, np.int32)  # the last entry stands for no run
-    first[run[::-1]] = ops[::-1]  # the last assignment wins: that of the first op
+    first[run_of_op[::-1]] = ops[::-1]  # the last assignment wins: that of the first op
     names = np.full(len(runs), trace.intern(UNNAMED), np.int32)
     has_ops = first[runs] >= 0
     names[has_ops] = program_names(trace, first[runs[has_ops]])

@@ -45,12 +45,13 @@ _ROLE_OF_CLASS: dict[str, Role] = {
     "sync_prepare": "executor",
     "input": "loader",
 }
-_LOADER, _STEP_MARKER, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
-"""Flags of event names: by the catalogue's tags below; names that the catalogue does not know; calls that launch."""
+_LOADER, _STEP_MARKER, _EXECUTION, _UNKNOWN, _EXECUTE_CALL = 1, 2, 4, 8, 16
+"""Flags of event names: three by the catalogue's tags below; names that the catalogue does not know; names of execute
+calls (tag `launch`)."""
 
 _LOADER_TAGS = {"loader", "loading_frame"}
 _STEP_MARKER_TAGS = {"step_marker", "sync", "dynamo"}
-_LAUNCH_TAGS = {"launch", "run_start", "scheduled", "enqueue"}
+_EXECUTION_TAGS = {"launch", "run_start", "scheduled", "enqueue"}
 
 
 def host_planes(trace: Trace) -> set[int]:
@@ -113,7 +114,7 @@ def _role(line: Line, thread_events: _ThreadEvents, catalog: Catalog) -> Role:
         return role_by_name
     if not _NATIVE_NAME.match(line.name):
         return "loader" if thread_events.is_loader(line, catalog) else "other"
-    if thread_events.count(line, _CALL):
+    if thread_events.count(line, _EXECUTE_CALL):
         return "executor"
     work = Counter({"other": 0, **thread_events.work_ps(line)})
     return _ROLE_OF_CLASS.get(work.most_common(1)[0][0], "client" if work["wait"] else "other")
@@ -130,7 +131,7 @@ class _ThreadEvents:
         self.trace = trace
         self.flags = _flags(trace, catalog)
         carries_step = np.zeros(len(trace), np.bool_)
-        for stat in ("_r", "step_num"):
+        for stat in ("_r", "step_num"):  # XPlane marks the root event of a step with `_r`
             if stat in trace.stats:
                 carries_step[trace.stats[stat].rows] = True
         self.carries_step = carries_step
@@ -140,9 +141,9 @@ class _ThreadEvents:
         """A sort key: the line with the highest is most likely the thread that drives the device."""
         launch_flows = self.launch_flows[line.index]
         markers = int(self.carries_step[line.rows].sum()) + self.count(line, _STEP_MARKER)
-        launches = self.count(line, _LAUNCH)
+        executions = self.count(line, _EXECUTION)
         return (
-            2 * (launch_flows > 0) + 2 * (markers > 0) + (launches > 0),
+            2 * (launch_flows > 0) + 2 * (markers > 0) + (executions > 0),
             launch_flows + markers,
             self.count(line, _UNKNOWN),
             _PYTHON_NAME.match(line.name) is not None,
@@ -156,8 +157,8 @@ class _ThreadEvents:
 
     def is_loader(self, line: Line, catalog: Catalog) -> bool:
         """Whether the line is a data loader's: it has a loader's events, or only annotations about loading data, and
-        neither step markers nor launches."""
-        if self.count(line, _STEP_MARKER | _LAUNCH):
+        neither step markers nor events of executions."""
+        if self.count(line, _STEP_MARKER | _EXECUTION):
             return False
         if self.count(line, _LOADER):
             return True
@@ -187,7 +188,7 @@ class _ThreadEvents:
             return launch_flows
         hosts = host_planes(trace)
         for line in trace.lines:
-            if line.plane not in hosts or self.count(line, _LAUNCH):
+            if line.plane not in hosts or self.count(line, _EXECUTION):
                 bounds = np.array((line.rows.start, line.rows.stop), np.int32)
                 flows_to_line = slice(*np.searchsorted(trace.flows.consumer, bounds))
                 source = trace.lines_of(trace.flows.producer[flows_to_line])
@@ -206,8 +207,8 @@ def _flags(trace: Trace, catalog: Catalog) -> NDArray[np.int8]:
             flags[index] = (
                 _LOADER * bool(tags & _LOADER_TAGS)
                 | _STEP_MARKER * bool(tags & _STEP_MARKER_TAGS)
-                | _LAUNCH * bool(tags & _LAUNCH_TAGS)
+                | _EXECUTION * bool(tags & _EXECUTION_TAGS)
                 | _UNKNOWN * (not catalog.knows(name))
-                | _CALL * ("launch" in tags)
+                | _EXECUTE_CALL * ("launch" in tags)
             )
     return flags

@@ -65,12 +65,16 @@ def test_a_heading_keeps_the_focus_when_it_sorts(xi: Xi, page: Page, case_study:
     assert len(tables) > 12, tables
 
 
-def test_a_button_in_a_row_keeps_the_focus_when_rows_are_redrawn(xi: Xi, page: Page, case_study: str) -> None:
+def test_an_expanded_row_keeps_the_focus_and_its_inner_rows_are_counted(
+    xi: Xi, page: Page, case_study: str
+) -> None:
     xi.open(case_study, v="gaps")
     fold = page.get_by_test_id("gap-row").locator("[aria-expanded]").first
     fold.focus()
     xi.press("Enter")
     expect(page.locator(":focus")).to_have_attribute("aria-expanded", "true")
+    last_index = page.get_by_test_id("gap-row").last.get_attribute("aria-rowindex")
+    expect(page.get_by_test_id("gap-list")).to_have_attribute("aria-rowcount", last_index or "")
 
 
 def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None:

@@ -30,7 +30,7 @@ _VIEWS_PER_SESSION = 6
 ANY_NAME = AllowedHosts(("*",))
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "session": ("session",),
+    "session": ("session", "hosts", "seen"),
     "timeline": ("session", "start_ps", "end_ps", "px", "rows"),
     "event": ("session", "event", "row", "start_ps", "depth"),
     "neighbor": ("session", "row", "depth", "start_ps", "direction"),
@@ -128,8 +128,8 @@ def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
 
 def valid_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
     """The session's valid values, by argument."""
-    rows = [row["id"] for row in head["rows"]]
-    devices = [f"{host}/{name}" for host, name in zip(*_columns(head["devices"]), strict=True)]
+    rows, columns = [row["id"] for row in head["rows"]], head["devices"]
+    devices = [f"{host}/{name}" for host, name in zip(columns["host"], columns["name"], strict=True)]
     times = [str(head["session"]["duration_ps"] * eighth // 8) for eighth in range(9)]
     hosts = [host["name"] for host in head["session"]["hosts"]]
     return {
@@ -138,21 +138,14 @@ def valid_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
-def _columns(devices: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The host name and the device name of each device; the document has hosts as indices into a list."""
-    hosts = devices.get("hosts", [])
-    names = [hosts[host] if isinstance(host, int) and host < len(hosts) else host for host in devices["host"]]
-    return names, devices["name"]
-
-
 _USUAL_VALUES: dict[str, tuple[str, ...]] = {
     "px": ("1", "7", "1000", "20000"), "depth": ("0", "1", "2", "5"), "limit": ("1", "500"),
-    "direction": ("next", "previous"), "q": ("a", "name:forward", "step", "/", "name:"), "event": ("0.0",
-    "0.1", "0.5", "1.2"), "step": ("0", "1", "5"),
+    "direction": ("next", "previous"), "q": ("a", "name:forward", "step", "/", "name:"),
+    "event": ("0.0", "0.1", "0.5", "1.2"), "step": ("0", "1", "5"),
     "step_number": ("0", "1", "s1"), "steps": ("0", "1", "all", "mean", "s1"), "cores": ("0", "0.0", "1", "all"),
     "peaks": ("1e12,1e11", "918e12,1638e9", "0,0"),
     "category": ("other", "fusion", "infeed"), "whole": ("0", "1"), "hosts": ("all", "slowest", "median", "0", "0-3"),
-    "other_host": ("0", "1"), "reload": ("1",), "seen": ("0",),
+    "other_host": ("0", "1"), "seen": ("0", "1"),
 }  # fmt: skip
 
 

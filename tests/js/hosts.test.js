@@ -48,7 +48,7 @@ test('the duty cycle of several hosts is weighted by the spans of their devices'
   assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
 });
 
-test('named hosts have high rows; all others share 90 px, with several hosts per row if needed', () => {
+test('named hosts have tall rows; all others share 90 px, with several hosts per row if needed', () => {
   const { rows, bottom } = heatRows([5, 41], indices(62));
   assert.deepEqual(rows.slice(0, 2).map(({ hosts, y, h }) => [hosts, y, h]), [[[5], HEAD, 33], [[41], HEAD + 36, 33]]);
   assert.equal(rows.length, 64);
@@ -82,6 +82,9 @@ test('columnAt inverts columnX', () => {
     assert.equal(columnAt(LEFT - 1, columnCount, width), -1);
     assert.equal(columnAt(width - RIGHT + 1, columnCount, width), -1);
   }
+});
+
+test('a row is found by its height, with the space below it', () => {
   const { rows } = heatRows([3], [1, 2]);
   assert.deepEqual([HEAD - 1, HEAD, HEAD + 35, rows[1].y, rows[2].y].map((y) => rowAt(rows, y)), [-1, 0, 0, 1, 2]);
 });
@@ -91,7 +94,13 @@ test('a scale ends at the 95th percentile and clamps values beyond it', () => {
   assert.equal(percentile([]), 0);
   assert.equal(percentile([3, 1], 0), 1);
   assert.deepEqual([onScale(-1, 0, 10), onScale(5, 0, 10), onScale(84, 0, 10), onScale(5, 5, 5)], [0, 0.5, 1, 0]);
+});
+
+test('labels are at round distances at which they do not touch', () => {
   assert.equal(labelEvery(18, 40), 4);
+});
+
+test('neighbours with equal keys are merged', () => {
   assert.deepEqual(mergeNeighbours(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
 });
 
@@ -109,9 +118,10 @@ test('rows of all steps equal the document; rows of two ranges add up to them', 
     all.map(({ last_count, others_wait_us }) => [last_count, others_wait_us]),
   );
   assert.equal(firstRange.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
+  const input = EXAMPLE.classes.indexOf('input');
   assert.equal(
     whole[5].differences.find(({ name }) => name === 'input').us,
-    EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4],
+    EXAMPLE.class_us[5][input] - EXAMPLE.class_us[EXAMPLE.median_host][input],
   );
   assert.ok(!whole[5].differences.some(({ name }) => name === 'device'), 'device work runs in parallel with the host');
 });
@@ -132,10 +142,13 @@ test('a range of steps has its own verdict', () => {
   assert.equal(rangeName(EXAMPLE.steps, [3, 3]), 'step 1207');
 });
 
-test('the cause is the class that exceeds the median host’s most, except waits', () => {
+test('the cause is the class whose time exceeds that of the median host by most; waits are no cause', () => {
   assert.equal(longestClass(['wait', 'input', 'python'], [90, 30, 5], [5, 10, 1]), 'input');
   assert.equal(longestClass(['wait', 'input'], [90, 10], [5, 10]), null);
   assert.equal(longestClass(['input'], null, [1]), null);
+});
+
+test('mean times are those of the steps that the host has', () => {
   assert.deepEqual(meanOf([[1, 4], null, [3, 4]], null), [2, 4]);
   assert.equal(meanOf([[1], null], [1, 1]), null);
 });
@@ -190,6 +203,7 @@ test('a longer class is named as the reason for waits only if the host arrives l
     { name: 'input', host_us: 9000, median_us: 1000, difference_us: 8000 },
     { name: 'wait', host_us: 2000, median_us: 10000, difference_us: -8000 },
   ];
+  const [compute_us, medianCompute_us] = [5, 5];
   const textOf = (/** @type {number} */ late) =>
     differenceSentence(
       {
@@ -203,8 +217,8 @@ test('a longer class is named as the reason for waits only if the host arrives l
       second,
       null,
       items,
-      5,
-      5,
+      compute_us,
+      medianCompute_us,
     );
   assert.match(
     textOf(7000),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { COLLECTIVE } from '../../frontend/timeline/columns.js';
 import { drawFoldedDevices } from '../../frontend/timeline/paint-folded.js';
 import { createScale } from '../../frontend/timeline/scale.js';
 
@@ -25,7 +26,7 @@ function boxesOf(rows, slices) {
 test('folded devices show their runs and collectives', () => {
   const slices = [
     ['h0.d0.modules', [columns(10, 50)]],
-    ['h0.d0.ops', [columns(20, 30, 1)]],
+    ['h0.d0.ops', [columns(20, 30, COLLECTIVE)]],
     ['h0.d1.ops', [columns(40, 50)]],
   ];
   const rows = [row(0, 'modules'), row(0, 'ops'), row(1, 'ops')];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadingText, partialText } from '../../frontend/frame/state-cards.js';
+import { hostsToList, loadingText, partialText } from '../../frontend/frame/state-cards.js';
 
 const MB = 1e6;
 const plain = (text) => text.replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');
@@ -56,4 +56,11 @@ test('the stage after the last byte has a name, and the time left', () => {
   const text = (stage) => plain(loadingText({ ...reading(null, 760, 760, 4.2), stage }));
   assert.equal(text('building'), 'Assigning the events of 2 hosts to threads and devices · about 4 s left');
   assert.equal(text('drawing'), 'Preparing the timeline · about 4 s left');
+});
+
+test('of many hosts, those in progress or with errors are listed', () => {
+  const hosts = ['ready', 'waiting', 'reading', 'building', 'error'].map((state) => ({ state }));
+  const ready = Array(40).fill({ state: 'ready' });
+  assert.deepEqual(hostsToList([...ready, ...hosts]).map(({ state }) => state), ['reading', 'building', 'error']);
+  assert.equal(hostsToList(hosts).length, 5);
 });

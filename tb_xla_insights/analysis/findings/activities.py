@@ -11,17 +11,18 @@ _MIN_LISTED_SHARE = 0.05
 """Activities with a smaller share of the idle time are not listed."""
 
 
-def activities_text(times: Mapping[str, int]) -> str:
-    """The host's activities, the longest first; several activities each with their time, in a common unit. Activities
-    below _MIN_LISTED_SHARE are left out."""
-    total = sum(times.values())
+def activities_text(activities_ps: Mapping[str, int]) -> str:
+    """Lists the host's activities, the longest first; if there are several, each with its time, in a common unit.
+    Activities below _MIN_LISTED_SHARE are left out. `activities_ps`: times by verb phrase, such as `builds the
+    graph`."""
+    total_ps = sum(activities_ps.values())
     significant = [
-        (activity, time) for activity, time in times.items() if time and time >= _MIN_LISTED_SHARE * total
+        (activity, ps) for activity, ps in activities_ps.items() if ps and ps >= _MIN_LISTED_SHARE * total_ps
     ]
     significant.sort(key=lambda activity_time: -activity_time[1])
     if len(significant) == 1:
         return significant[0][0]
-    texts = brief_times(*(time for _, time in significant))
+    texts = brief_times(*(ps for _, ps in significant))
     return join_words(
         [f"{activity} ({text})" for (activity, _), text in zip(significant, texts, strict=True)]
     )

@@ -15,10 +15,13 @@ from tb_xla_insights.english import plural
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
-    """Operators that PyTorch/XLA runs on the CPU: those that a metrics report counts, since the report from before the
-    trace if there is one. Without any, suspected ones: early executions whose value is read and sent back within the
-    same annotation. They cost the starved gaps after these executions, which are no early syncs. If torch.compile
-    cleared the report's counters, the counts are lower bounds and zero does not exclude operators on the CPU."""
+    """Operators that PyTorch/XLA runs on the CPU. They cost the starved gaps after early executions whose value is read
+    and sent back within the same annotation; these executions are no early syncs.
+
+    The operators are those that the metrics report counts, minus the counts of a report from before the trace, if there
+    is one. If torch.compile cleared the counters, they are lower bounds, and zero does not exclude operators on the
+    CPU. Without counted operators, the finding only suspects one, from the executions; a complete report excludes it.
+    """
     metrics = facts.metrics
     operators = metrics.fallbacks() if metrics else {}
     is_complete = metrics is not None and not metrics.is_cleared
@@ -57,7 +60,9 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     else:
         title = "An operator seems to run on the CPU"
         brief = "an operator seems to run on the CPU"
-        detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
+        detail = (
+            f"{plural(suspected, 'time')} a value is read{inside} and another is then sent to the device. "
+        )
         detail += f"{facts.idle_text(taken_ps, frequency)} meanwhile."
     advice = (
         f"Replace {names if operators else 'the operator'}{inside} with operators that PyTorch/XLA lowers"

@@ -17,8 +17,8 @@ _REPORTED_REASONS = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
 
 _CAUSES = {
     DYNAMO: "dynamo keeps only the outermost scope",
-    AUTOGRAD: "autograd runs it on a thread of its own, where no scope is set",
-    OPTIMISED: "the compiler merged or removed its ops",
+    AUTOGRAD: "autograd runs on a thread of its own, where no scope is set",
+    OPTIMISED: "the compiler merged or removed the ops",
 }
 
 _CHANGES = {

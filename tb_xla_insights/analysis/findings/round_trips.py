@@ -14,7 +14,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 def round_trips(facts: Facts) -> Int64:
     """Per early execution, the row of the transfer to the device that follows its read in the same annotation; -1
     without one. All are -1 if a metrics report shows that no operator ran on the CPU; a report whose counters
-    torch.compile cleared does not. Round trips belong to `cpu_fallback`, all other early executions to
+    torch.compile cleared cannot show that. Round trips belong to `cpu_fallback`, all other early executions to
     `early_sync`."""
     metrics = facts.metrics
     if metrics and not metrics.is_cleared and not metrics.fallbacks():
@@ -32,7 +32,7 @@ def _rows_sent_back(trace: Trace) -> Int64:
     has_read = (early.read >= 0) & (early.annotation >= 0)
     for line in trace.driving_lines:
         rows = trace.lines[line].rows
-        # Transfers of one thread are disjoint and ascend, so only the first one after the read can end in time.
+        # Transfers of one thread are disjoint and ascend: if any after the read ends in the annotation, the first does.
         line_sends = send_rows[slice(*np.searchsorted(send_rows, (rows.start, rows.stop)))]
         index = np.flatnonzero(has_read & (early.read >= rows.start) & (early.read < rows.stop))
         read = early.read[index]

@@ -32,12 +32,13 @@ _CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
 
 @dataclass(frozen=True)
 class _SmallLaunches:
-    """The small launches of one host: the device worked for less time than it had idled before or than the launch's
-    overhead, or it ran a single element-wise op.
+    """The small launches of one host. A launch is small if the device's work takes less time than the idle time before
+    it or than the launch's overhead, or if it is a single element-wise op.
 
-    Indices of launches: `in_steps`, all of known programs in steps, except early executions; `small`; `small_by_work`,
-    those that are small regardless of the idle time before them; `single_op`, those of a single op; `chained`, those of
-    a single op next to a launch of another such program. The times are sums over `small`.
+    Indices of launches: `in_steps`, all launches in steps, except early executions and launches of unknown programs;
+    `small`; `small_by_work`, those that are small regardless of the idle time before them; `single_op`, those of a
+    single element-wise op; `chained`, those of `single_op` that are next to one of another program or function in the
+    same step. The times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]
@@ -111,8 +112,7 @@ def _jitted_functions(trace: Trace) -> list[str]:
 
 
 def _chained_launches(trace: Trace, is_single_op: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Launches of a single op directly before or after such a launch of another program or function in the same
-    step."""
+    """Launches of a single op, next to a launch of a single op of another program or function in the same step."""
     launches = find_launches(trace)
     programs = np.append(number_distinct(name for name, _ in launches.programs), -1)[launches.program]
     name = number_distinct(zip(programs.tolist(), _jitted_functions(trace), strict=True))
@@ -123,8 +123,8 @@ def _chained_launches(trace: Trace, is_single_op: NDArray[np.bool_]) -> NDArray[
 
 
 def many_small_executions(facts: Facts) -> Finding | None:
-    """Steps with many launches, most of them small. They cost the idle time in which the host launches the small ones;
-    early executions are a finding of their own."""
+    """Steps with many launches, most of them small. They cost the idle time before the small ones in which the host
+    launches or waits; early executions are a finding of their own."""
     trace, all_launches, small_launches = facts.trace, find_launches(facts.trace), _find_small_launches(facts)
     count, small = len(small_launches.in_steps), len(small_launches.small)
     per_step = count / facts.step_count if facts.step_count else 0.0
@@ -194,21 +194,23 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
             "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
             "work is left between the graphs."
         )
-    if markers >= (MIN_LAUNCHES_PER_STEP - 1) * facts.step_count:
+    if markers >= 2 * facts.step_count:  # one marker a step is usual
         return advise_one_sync(facts, markers / facts.step_count)
     return facts.words.one_graph
 
 
-def _merging_fix(facts: Facts, launches: _SmallLaunches) -> Fix:
-    """The fix that merges the small launches into the launches after them. At best, chained element-wise ops are fused
-    into the ops that produce or use their values, and a function compiled as a whole by JAX runs no Python. In JAX, the
-    host's work before launches that are small only by the idle time before them remains: its Python may be the reason
-    for that time."""
+def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:
+    """The fix that merges the small launches into the launches after them.
+
+    At best, chained element-wise ops take no device time, because they are fused into the ops that produce or use their
+    values, and a function that JAX compiles as a whole runs no Python. In JAX, some launches are small only because of
+    the idle time before them. The host's work before these remains: its Python may be the reason for that idle time.
+    """
     python = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING_CLASSES, "wait", *python),
-        before_launches=launches.small_by_work if python else launches.small,
-        merged_launches=launches.small,
-        unknown_launches=launches.chained,
+        before_launches=small_launches.small_by_work if python else small_launches.small,
+        merged_launches=small_launches.small,
+        unknown_launches=small_launches.chained,
         moved_classes=("sync_prepare", *python),
     )

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tb_xla_insights.analysis.codes import DISPATCH_THEN_WAIT, ENDS_DISPATCH, INHERIT
+from tb_xla_insights.analysis.codes import DISPATCH_THEN_WAIT, INHERIT, WAIT_FOLLOWS
 from tb_xla_insights.analysis.host.annotation_classes import (
     annotation_classes,
     frames_inside,
@@ -67,7 +67,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     flags = (
         INHERIT * has_tag(trace, "device_work", "plumbing")
         + DISPATCH_THEN_WAIT * has_tag(trace, "dispatch_then_wait")
-        + ENDS_DISPATCH * has_tag(trace, "ends_dispatch")
+        + WAIT_FOLLOWS * has_tag(trace, "ends_dispatch")
     )
     flags = values_of_events(flags.astype(np.int8), trace.metadata_index)
     if "hlo_op" in trace.stats:

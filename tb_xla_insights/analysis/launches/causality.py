@@ -2,8 +2,8 @@
 
 The cause of an event is, in this order: the producer of the flow that ends at the event; the event that encloses it on
 its thread; for an outermost event in a task of a thread pool, the `ThreadpoolListener::StartRegion` that begins the
-task, at which a flow ends. From the driving thread (or the thread of its backward pass) on, the path follows only the
-nesting of events.
+task, at which a flow ends. On the driving thread, the thread of its backward pass and devices, the path follows only
+the nesting of events.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _TAGS = {
     DISPATCH_END: "ends_dispatch",
     SCHEDULE: "schedule",
 }
-"""The tag of the catalogue that gives a name each flag."""
+"""By flag, the tag of the catalogue that the names with this flag have."""
 
 _NAMES = {
     "ThreadpoolListener::StartRegion": REGION_BEGINS,
     "ThreadpoolListener::StopRegion": REGION_ENDS,
-    "SyncLiveTensorsGraph": MARKER,  # the work of a step marker; the only trace of it if the marker has another name
+    "SyncLiveTensorsGraph": MARKER,  # the work of a step marker, and the only record of one with another name
 }
 """Flags of names that have no such tag."""
 
@@ -68,7 +68,7 @@ class CausalPaths:
 
     `launch`: the outermost execute call. `run_start`: the first `ExecuteHelper`, which starts a run. `origin`: the
     first event on the driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or
-    dynamo call there. `marker`: the step marker around `sync`. `has_dynamo`: whether the path contains a dynamo
+    dynamo call there. `marker`: the outermost step marker there. `has_dynamo`: whether the path contains a dynamo
     execution. `hops`: MAX_HOPS columns, the events with which the path's threads took the work over, the last thread
     first.
     """
@@ -115,8 +115,8 @@ def rows_flagged(trace: Trace, mask: int) -> Int32:
 
 @memoised
 def _task_boundaries(trace: Trace) -> tuple[Int64, Int32]:
-    """Returns the events that begin or end a thread pool's task, and the task that is open after each of them (-1:
-    none)."""
+    """Returns the events that begin or end a thread pool's task and, for each of them, the event that began the task
+    that is open after it (-1: none), all as rows of the trace."""
     rows, flags = _flagged(trace)
     is_boundary = flags & (REGION_BEGINS | REGION_ENDS) != 0
     boundaries = rows[is_boundary].astype(np.int64)
@@ -149,8 +149,8 @@ def _cpu_runs(trace: Trace) -> Int32:
 
 
 def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
-    """Finds the causal paths of the events `rows`. A path ends at the run of another program: the run before one that
-    had to queue releases it, but does not launch it."""
+    """Finds the causal paths of the events `rows`. A path ends before it reaches another run: the end of an earlier
+    run releases a queued one, but does not launch it."""
     is_driving, is_host = _line_masks(trace)
     boundaries, open_after = _task_boundaries(trace)
     count = len(rows)

@@ -78,7 +78,7 @@ def innermost_segments(
     Events are sorted by start, the longer one first, so that the innermost open event is the last one; `parents` are
     rows of the trace, `first` is the row of the first event. An event of class -1 takes the class of its nearest
     ancestor that has one, as does an event with INHERIT and everything below it. If no ancestor has a class, it has
-    class -1 if INHERIT applies to it, else `other`. When an event with ENDS_DISPATCH ends, its nearest ancestor with
+    class -1 if INHERIT applies to it, else `other`. When an event with WAIT_FOLLOWS ends, its nearest ancestor with
     DISPATCH_THEN_WAIT is of class `wait` from then on. Segments of class -1 are returned only `with_unclassified`.
     """
     columns = empty_columns(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
