@@ -135,13 +135,19 @@ export function createRunStrip(app, chooseStep) {
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
             ? axis(sides.filter((side) => side.runs.length))
-            : h('p', { class: 'secondary' }, 'No execution belongs to this step.'),
+            : h('p', { class: 'secondary' }, noRunsText(answer)),
         ),
       ),
     );
   }
 
   return { element, draw };
+}
+
+/** Why no run is drawn. @param {Pick<Executions, 'step'|'runs'>} answer */
+export function noRunsText({ step, runs }) {
+  if (step === null) return 'The capture has no steps.';
+  return runs ? 'No execution belongs to this step.' : 'This step’s host is not in memory; choose it in the header.';
 }
 
 /**
@@ -240,13 +246,17 @@ function lanes({ runs, between, open }, length, unit) {
       `${run.program} ${time}\u202f${unit.name} on the device`,
     );
   });
-  const idle = runs.slice(1).flatMap((run, index) => {
-    const previous = runs[index];
-    const from = previous.start_ps + previous.duration_ps;
+  let previous = runs[0];
+  const endOf = (/** @type {Run} */ run) => run.start_ps + run.duration_ps;
+  const idle = runs.flatMap((run) => {
+    const before = previous;
+    const from = endOf(before);
+    // A run inside a longer one does not end it.
+    if (endOf(run) > from) previous = run;
     if (run.start_ps <= from) return [];
     const time = timeText(run.start_ps - from);
     const { cause, queued } =
-      between.find(({ before, after }) => before === previous.program && after === run.program) ?? {};
+      between.find((pair) => pair.before === before.program && pair.after === run.program) ?? {};
     return [
       slice(
         cause ? `tone k-${cause}` : 'rest',

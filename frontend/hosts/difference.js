@@ -75,6 +75,9 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
   if (median_host === null) {
     return withTestId(card(title, options, h('p', null, 'No steps to compare.')));
   }
+  if (!range && !row.steps) {
+    return withTestId(card(title, options, h('p', { class: 'secondary' }, `${row.name} has no steps.`)));
+  }
   const medianRow = rows[median_host];
   const [hostTimes, medianTimes] = range
     ? [stepTimes && meanOf(stepTimes, range), meanOf(document.step_class_us[median_host] ?? [], range)]
