@@ -167,6 +167,20 @@ export function stackSpans(spans, maxRows) {
   });
 }
 
+/**
+ * The intervals in which no run is on the device: from the end of the latest one, `previous`, to the start of `run`.
+ * @template {Pick<Run, 'start_ps'|'duration_ps'>} R
+ * @param {R[]} runs by start; they may overlap
+ */
+export function idleBetween(runs) {
+  let previous = runs[0];
+  return runs.flatMap((run) => {
+    const [before, from] = [previous, previous.start_ps + previous.duration_ps];
+    if (run.start_ps + run.duration_ps > from) previous = run;
+    return run.start_ps > from ? [{ from, previous: before, run }] : [];
+  });
+}
+
 /** `lazy · resnet50/lazy · step 3` @param {string} name @param {Executions} answer */
 const sideName = (name, answer) =>
   [[...new Set(answer.executions.map(({ kind }) => kind))].join(' and '), name, stepText(answer, answer.step)]
@@ -246,27 +260,18 @@ function lanes({ runs, between, open }, length, unit) {
       `${run.program} ${time}\u202f${unit.name} on the device`,
     );
   });
-  let previous = runs[0];
-  const endOf = (/** @type {Run} */ run) => run.start_ps + run.duration_ps;
-  const idle = runs.flatMap((run) => {
-    const before = previous;
-    const from = endOf(before);
-    // A run inside a longer one does not end it.
-    if (endOf(run) > from) previous = run;
-    if (run.start_ps <= from) return [];
+  const idle = idleBetween(runs).map(({ from, previous, run }) => {
     const time = timeText(run.start_ps - from);
     const { cause, queued } =
-      between.find((pair) => pair.before === before.program && pair.after === run.program) ?? {};
-    return [
-      slice(
-        cause ? `tone k-${cause}` : 'rest',
-        from,
-        run.start_ps,
-        [time],
-        `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
-        cause ? fillColors(`c-${cause}`) : {},
-      ),
-    ];
+      between.find((pair) => pair.before === previous.program && pair.after === run.program) ?? {};
+    return slice(
+      cause ? `tone k-${cause}` : 'rest',
+      from,
+      run.start_ps,
+      [time],
+      `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
+      cause ? fillColors(`c-${cause}`) : {},
+    );
   });
   return [
     ...axisLane('host', host, maximum(rows.map((row) => row + 1), 1)),

@@ -221,7 +221,8 @@ export function differenceSentence(document, row, medianRow, range, items, compu
       (verdict.median_cause_us ?? 0) * PS_PER_US,
     );
     text.push(
-      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} steps, ` +
+      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} ` +
+        `${steps.number.length === 1 ? 'step' : 'steps'}, ` +
         `${medianText} on ${medianRow.short}.`,
     );
   } else if (isLonger) {
