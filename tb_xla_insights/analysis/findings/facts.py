@@ -149,8 +149,8 @@ class Facts:
             "before or after all runs": edges_ps,
             "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
-        significant = {phrase: ps for phrase, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
-        times = brief_times(*significant.values(), like_ps=finding_ps)
+        significant = {phrase: ps for phrase, ps in parts.items() if ps and ps >= MAX_GAIN_SPREAD * total_ps}
+        times = brief_times(*significant.values(), like_ps=finding_ps or None)
         return IdleElsewhere(
             total_ps, [f"{time} {phrase}" for time, phrase in zip(times, significant, strict=True)]
         )
