@@ -82,8 +82,8 @@ def input_bound(facts: Facts) -> Finding | None:
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}{elsewhere.text}."
-        f"{overlap_text}",
+        f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
+        f"{elsewhere.text}.{overlap_text}",
         _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
