@@ -4,6 +4,7 @@ Tables are condensed from CONDENSED_FROM rows on; the report's document always h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
@@ -20,6 +21,7 @@ MAX_NAMED_GROUPS = 3
 """The most groups of devices that are named."""
 MAX_NAMED_HOSTS = 6
 """The most hosts that are named."""
+_MAX_JOINED_NAMES = 2
 _NAMED_WAIT_SHARE = 0.98
 """Hosts are named until they cause this share of all waiting."""
 
@@ -105,7 +107,7 @@ def device_row(device: Row, definition: str) -> Row:
 def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
     """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
     named_groups, other_group = split_devices(devices, definition)
-    rows = [_group_row(_name_range(group.names), group) for group in named_groups]
+    rows = [_group_row(name_range(group.names), group) for group in named_groups]
     if other_group and named_groups:
         rows.append(_group_row(f"{units.count(len(other_group.names))} others", other_group))
     return [*rows, mean_device_row(devices, definition)]
@@ -129,8 +131,13 @@ def _group_row(name: str, group: DeviceGroup) -> Row:
     }
 
 
-def _name_range(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+def name_range(names: Sequence[str]) -> str:
+    """The names of some of a host's devices, in their order: `TPU:0 to TPU:3` if their numbers are consecutive,
+    else `TPU:0, TPU:5` or `TPU:0 and 4 more`."""
+    numbers = [int(match[0]) if (match := re.search(r"\d{1,18}$", name)) else -1 for name in names]
+    if len(names) > 1 and numbers == list(range(numbers[0], numbers[0] + len(names))):
+        return f"{names[0]} to {names[-1]}"
+    return ", ".join(names) if len(names) <= _MAX_JOINED_NAMES else f"{names[0]} and {len(names) - 1} more"
 
 
 @dataclass(frozen=True)
