@@ -373,6 +373,11 @@ def test_a_slice_of_a_table_is_a_table() -> None:
     assert isinstance(table[1:], xi.Table)
     assert (len(table), table[0], list(table[1:])) == (2, {"a": 1}, [{"a": 2}])
     assert xi.Table([]).columns == []
+    assert [repr(part) for part in (table, table[1:], table[2:])] == [
+        "Table(2 rows: a)",
+        "Table(1 row: a)",
+        "Table(0 rows)",
+    ]
 
 
 def test_the_module_runs_as_a_command() -> None:
