@@ -162,6 +162,13 @@ def test_a_window_adds_up(logdir: Path, capsys: Capsys) -> None:
     assert sum(int(time.replace(".", "")) for time in shown) == 10_500  # rounded parts add up too
 
 
+def test_a_window_without_events_has_no_empty_tables(logdir: Path, capsys: Capsys) -> None:
+    assert main(["window", str(logdir), "--session", OLD, "--start-ms", "5000", "--end-ms", "5001"]) == 0
+    text = capsys.readouterr().out
+    assert "What vm did" in text
+    assert not {"Threads", "Longest by own time"} & set(text.splitlines())
+
+
 def test_a_window_of_one_device(logdir: Path, capsys: Capsys) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
     device = parse_document(capsys.readouterr().out)["devices"][1]["id"]

@@ -172,7 +172,7 @@ class _MeanOp:
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[_MeanOp]:
-    """The ops of some devices, those with most time first."""
+    """The ops of some devices, those with most time first. Counts those in each device's list of the longest ops."""
     sums: dict[str, list[int]] = {}
     for device in devices:
         for row in device["top_ops"]:
