@@ -114,9 +114,15 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
     for device in devices:
         percentages = (round(100 * device[key] / duration_ps) for key in ("busy_ps", "stall_ps"))
         groups.setdefault((device["host"], *percentages), []).append(device)
+    names_of_hosts: dict[str, list[str]] = {}
+    for device in devices:
+        names_of_hosts.setdefault(device["host"], []).append(device["name"])
+
+    def group_name(group: Sequence[Row]) -> str:
+        return name_range([device["name"] for device in group], names_of_hosts[group[0]["host"]])
+
     merged = [
-        _merged_row(group, name_range([device["name"] for device in group]), group[0]["host"])
-        | {"devices": group}
+        _merged_row(group, group_name(group), group[0]["host"]) | {"devices": group}
         for group in groups.values()
     ]
     medians = _medians(_busy_and_stall(devices))
