@@ -87,8 +87,9 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
 
 
 def peaks_of(trace: Trace) -> list[Row]:
-    """Returns a row per kind of device: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not known),
-    `source` (`capture`, `table` or None) and `cite` (the vendor's page if from the table, else None)."""
+    """Returns a row per kind of device and its peaks: `kind` (its name), `count` (of devices), `flops_per_s` and
+    `bytes_per_s` (each None if not known), `source` (`capture`, `table` or None) and `cite` (the vendor's page if from
+    the table, else None)."""
     return merge_peaks(_peak_row(trace, device) for device in trace.devices)
 
 
