@@ -173,6 +173,8 @@ def test_the_page_has_the_gaps_of_the_document() -> None:
     assert "1 101 from 10 µs up; the 1 000 longest" in limited.text()
     assert len([row for row in limited.rows["Gaps"] if row[0] != "Device"]) == 1000
     assert len([row for row in complete.rows["Gaps"] if row[0] != "Device"]) == 1101
+    # No step identifies these gaps between the same programs, and yet they are different ones.
+    assert sum(row[0] == "Sum" for row in complete.rows["Why the longest gaps ended"]) == 30
 
 
 def test_names_are_escaped() -> None:
@@ -205,6 +207,15 @@ def test_a_bar_is_as_high_as_its_parts() -> None:
     assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px represent the device's 4 ms
     lines = [float(match) for match in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
+
+
+def test_the_names_of_steps_do_not_overlap() -> None:
+    steps = [
+        {"index": 0, "number": 10**6 + number, "duration_ps": 1, "device_busy_ps": 1, "host_ps": {}}
+        for number in range(36)
+    ]
+    names = re.findall(r'<text x="([\d.]+)" [^>]*text-anchor="middle"', steps_chart(steps))
+    assert float(names[1]) - float(names[0]) >= 44
 
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

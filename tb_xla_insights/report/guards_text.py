@@ -18,9 +18,7 @@ import re
 from dataclasses import dataclass
 
 from tb_xla_insights.analysis.sidecars import Guard
-
-_TIME_STAMP = re.compile(r"\d\d:\d\d:\d\d[\d.,]*|\d{10}[\d.]*")
-"""A time of day, or the time since the epoch in seconds or smaller units."""
+from tb_xla_insights.report.debug_text import TIME_STAMP
 
 _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
@@ -53,7 +51,7 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
         if match is None:
             continue
         # Time stamps may differ from line to line; the rest of a prefix identifies the process.
-        key = _TIME_STAMP.sub("", match["before"]), match["frame"]
+        key = TIME_STAMP.sub("", match["before"]), match["frame"]
         if limit := _LIMIT.search(match["text"]):
             recompilation = _Recompilation(limit=int(limit[1]))
         elif function := _RECOMPILE.match(match["text"]):

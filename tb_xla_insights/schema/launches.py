@@ -206,7 +206,8 @@ class Compile(GraphChange):
     duration_ps: int
     """Duration of the part in the capture."""
     cut: Literal["start", "end", "both"] | None
-    """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`)."""
+    """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none
+    does."""
     host: str
     """Name of the host."""
     step: int | None
