@@ -162,12 +162,18 @@ class TestOverview:
         late = [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()]
         bars.nth(3).click()
         expect(page.locator(".step-note")).to_contain_text(f"Step 1207 on {LATE}")
+        step = xi.link()["st"]
         select.select_option(MEDIAN)
         expect(bars).to_have_count(12)
         assert [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()] != late
         page.get_by_role("button", name="Table").click()
         table = page.get_by_test_id("steps-table")
         assert set(column(table, "Host").all_text_contents()) == {MEDIAN}
+        xi.open(pod, v="executions", st=step)
+        expect(page.get_by_test_id("execution-step")).to_have_text(f"step 1207 on {LATE}")
+        xi.open(pod, v="device", st=step)
+        expect(page.get_by_test_id("device-step")).to_have_value("1207")
+        expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
     def test_waiting_for_hosts_is_part_of_busy_time(self, xi: Xi, pod: str) -> None:
         xi.open(pod, v="overview")
