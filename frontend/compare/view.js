@@ -20,7 +20,7 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
-import { differenceText, ratioCell } from './cells.js';
+import { differenceText, listedRows, ratioCell } from './cells.js';
 import { deviceCards } from './device.js';
 import { failureCard, headingCard, sessionBadge } from './heading.js';
 import { lazyCard } from './lazy.js';
@@ -274,7 +274,7 @@ export function compareView(app) {
         ),
         pairsCard(),
       ),
-      deviceCards(comparison.device_work),
+      deviceCards(comparison),
       h(
         'div',
         { class: 'side' },
@@ -288,7 +288,7 @@ export function compareView(app) {
         ),
         pairCard(
           'Executions',
-          'overhead of a run',
+          `overhead of a run${listedRows(comparison.programs, comparison.row_counts.programs, 'with most device time')}`,
           TABLES.overhead_differences,
           comparison.programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
@@ -297,7 +297,7 @@ export function compareView(app) {
         comparison.compiles.length > 0 &&
           pairCard(
             'Compilations',
-            'number in A and B',
+            `number in A and B${listedRows(comparison.compiles, comparison.row_counts.compiles, 'that take longest')}`,
             TABLES.compile_differences,
             comparison.compiles,
             ({ module, count }) => [code(module), ` ${count.join(' and ')}`],

@@ -386,6 +386,10 @@ export interface CompareAnswer {
   pairs?: Pairs;
   /** Steps of both. */
   steps: ListedSteps;
+  /** Sums of `device_work.annotations` before it is cut. */
+  device_time: DeviceTime;
+  /** Lengths of the tables before they are cut. */
+  row_counts: RowCounts;
   /** The default step of both. */
   step: DefaultSteps;
 }
@@ -856,6 +860,14 @@ export interface DeviceSummaries {
   stall: number[];
   /** Busy time over span. */
   duty_cycle: number[];
+}
+
+/** Time of all device ops per step and core, with those of rows that are not listed. */
+export interface DeviceTime {
+  /** All ops; 0 if a session has no steps. */
+  all: TimePair;
+  /** Ops without an annotation. */
+  without_annotation: TimePair;
 }
 
 /** Sums over devices. */
@@ -2544,6 +2556,20 @@ export interface Routes {
   capture_progress: PageCapture | NoCapture;
   /** The capture that is cancelled. */
   capture_cancel: PageCapture | NoCapture;
+}
+
+/** Numbers of rows, with those that are not listed. */
+export interface RowCounts {
+  /** Rows of `device_work.annotations`; those with the largest differences are listed. */
+  device_annotations: number;
+  /** Rows of `device_work.ops`; those with the largest differences are listed. */
+  device_ops: number;
+  /** Rows of `annotations`; phases are listed first. */
+  annotations: number;
+  /** Rows of `programs`; those with most device time are listed. */
+  programs: number;
+  /** Rows of `compiles`; the longest are listed. */
+  compiles: number;
 }
 
 /** The runs of one step by start, a column per property. */
