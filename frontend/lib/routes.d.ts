@@ -1056,13 +1056,15 @@ export interface Executions {
   steps: number[];
   /** Index of the step of `runs`; `null` without steps. */
   step: number | null;
-  /** The runs of one step; `null` if its host is not in memory. */
+  /** The runs of one step, at most the first 2000; `null` if its host is not in memory. */
   runs: RunColumns | null;
+  /** Number of runs of that step; 0 if `runs` is `null`. */
+  run_count: number;
 }
 
 /** The gaps that a finding explains. */
 export interface ExplainedGaps {
-  /** Number of gaps; a gap on several cores counts once. */
+  /** Number of gaps among those that `data/gaps` lists; a gap on several cores counts once. */
   count: number;
   /** At most 20 of them: the longest of those that the finding explains most, then the others by the time that it explains. */
   gaps: GapPosition[];
@@ -1204,7 +1206,7 @@ export interface GapAnswer {
   larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
-  /** Number of cores that have the same gap. */
+  /** Number of cores that have the same gap; 1 if `data/gaps` does not list it. */
   cores: number;
   /** Mean duration of the gap on these cores. */
   mean_ps: number;
