@@ -43,6 +43,10 @@ KEYWORDS = {
         ("EventTime.class", "NameTime.class", "LongestEvent.class"),
         "The class with most of the name's own time; `null`: most of it has no class.",
     ),
+    **dict.fromkeys(
+        ("EventDetails.class", "EventSummary.class", "NameOfHits.class"),
+        "What the host does; `null` for an event without a class, such as an op of a device.",
+    ),
     "from": "The events that hand work over to it.",
 }
 

@@ -266,11 +266,11 @@ export interface ClassDifference {
   class: ClassName;
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -398,7 +398,7 @@ export interface CompareAnswer {
 export interface CompareVerdict {
   /** The sentences: how B's steps differ from A's, and why. */
   text: string;
-  /** The verdict of the headline's row in `measures`; `unknown`: a session has no steps. */
+  /** The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no steps. */
   verdict: "better" | "worse" | "same" | "chance" | "few" | "unknown" | null;
 }
 
@@ -422,11 +422,11 @@ export interface ComparedAnnotation {
 export interface ComparedCompiles {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Name of the module. */
   module: string;
@@ -458,11 +458,11 @@ export interface ComparedGaps {
 export interface ComparedOp {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -542,11 +542,11 @@ export interface ComparedSession {
 export interface ComparedWork {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -612,7 +612,7 @@ export interface CompileRow {
   graphs_of_same_name: string[];
   /** Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`. */
   state: string;
-  /** What differs from the nearest graph, in words. */
+  /** What differs from the nearest graph, in words; `null` if the file has no HLO to compare. */
   what_is_new: string | null;
   /** The title of its card. */
   heading: string;
@@ -660,9 +660,9 @@ export interface CountedMetrics {
   file: string;
   /** One row per operation. */
   rows: MetricsRow[];
-  /** Number of compilations. */
+  /** Number of compilations; `null` if the report does not count them. */
   uncached_compiles: number | null;
-  /** Number of times that a compiled graph was found in the cache. */
+  /** Number of times that a compiled graph was found in the cache; `null` if the report does not count them, or torch.compile cleared the counter. */
   cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op. */
   fallbacks: Record<string, number>;
@@ -696,7 +696,7 @@ export interface DefaultStep {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: number | null;
   /** Name of the step. */
   name: string;
@@ -794,7 +794,7 @@ export interface DeviceName {
   name: string;
 }
 
-/** Peaks of one kind of device. */
+/** Peaks of one kind of device; `null` where they are not known. */
 export interface DevicePeak {
   /** Kind of the device. */
   kind: string;
@@ -806,7 +806,7 @@ export interface DevicePeak {
   bytes_per_s: number | null;
   /** The capture itself, or the product's table of published figures. */
   source: "table" | "capture" | null;
-  /** Address of the publication. */
+  /** Address of the publication of a peak from the table; else `null`. */
   cite: string | null;
 }
 
@@ -924,7 +924,7 @@ export interface Environment {
 
 /** `data/event`: one event. */
 export interface EventDetails {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
   event: string | null;
@@ -940,7 +940,7 @@ export interface EventDetails {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-  /** The whole name, if `name` is a short or a cut one. */
+  /** The whole name, if `name` is a short or a cut one; else `null`. */
   title: string | null;
   /** Name of the host. */
   host: string;
@@ -968,7 +968,7 @@ export interface EventFlow {
 
 /** An event, for lists. */
 export interface EventSummary {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
   event: string | null;
@@ -1114,11 +1114,11 @@ export interface Finding {
   cost_ps: number;
   /** Mean step after a fix, at best; `null` where nothing can be replayed. */
   step_if_fixed_ps: number | null;
-  /** Mean step after a fix, at worst. */
+  /** Mean step after a fix, at worst; `null` where nothing can be replayed. */
   step_if_fixed_at_worst_ps: number | null;
-  /** Share of a step that a fix saves, at best. */
+  /** Share of a step that a fix saves, at best; of the devices' spans, if nothing can be replayed; `null` if the finding costs nothing. */
   gain: number | null;
-  /** Share of a step that a fix saves, at worst. */
+  /** Share of a step that a fix saves, at worst; `null` where nothing can be replayed. */
   gain_at_worst: number | null;
   /** How often it happens; `null` if no step is affected. */
   recurs: "every_step" | "some_steps" | "once" | null;
@@ -1128,7 +1128,7 @@ export interface Finding {
   windows: FindingWindow[];
   /** `mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault. */
   kind: "mistake" | "limit" | null;
-  /** Mean step before a fix. */
+  /** Mean step before a fix; `null` where nothing can be replayed. */
   step_ps: number | null;
 }
 
@@ -1222,11 +1222,11 @@ export interface GapClass {
   class: ClassName;
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
 }
 
@@ -1262,7 +1262,7 @@ export interface GapItem {
   all_cores_idle_ps: number | null;
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
-  /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it. */
+  /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it; `null` if none does. */
   reason: string | null;
   /** Number of cores that have the gap. */
   cores: number;
@@ -1272,7 +1272,7 @@ export interface GapItem {
   starts_ps: number[];
   /** Duration on each. */
   durations_ps: number[];
-  /** `all_cores_idle_ps` on each. */
+  /** `all_cores_idle_ps` on each; `null` on a host with one core. */
   all_cores_idle_by_device_ps: (number | null)[];
 }
 
@@ -1294,9 +1294,9 @@ export interface GapOfOtherHost {
 
 /** All gaps between the same two programs, or inside the runs of one. */
 export interface GapPattern {
-  /** Program before. */
+  /** Program before; `null` if unknown. */
   before: string | null;
-  /** Program after. */
+  /** Program after; `null` if unknown. */
   after: string | null;
   /** Whether the gaps are inside runs. */
   inside_run: boolean;
@@ -1388,7 +1388,7 @@ export interface GapsByKind {
 export interface GraphRow {
   /** Name of the graph. */
   graph: string;
-  /** Name of its module. */
+  /** Name of its module; `null` if not recorded. */
   module: string | null;
   /** Ids of its programs. */
   program_ids: string[];
@@ -1424,7 +1424,7 @@ export interface HostColumns {
   collectives: number[];
   /** Number of these at which it arrived last; `null` if unknown. */
   last_count: (number | null)[];
-  /** The same as a share of the shared collectives. */
+  /** The same as a share of the shared collectives; `null` if unknown. */
   last_share: (number | null)[];
   /** Number of steps in which most waiting is charged to it. */
   last_steps: number[];
@@ -1598,7 +1598,7 @@ export interface HostsFigures {
 
 /** The steps that the hosts have in common, as columns. */
 export interface HostsSteps {
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: (number | null)[];
   /** Name of the step. */
   name: string[];
@@ -1620,9 +1620,9 @@ export interface HostsVerdict {
   kind: LateKind;
   /** The late hosts, the worst first. */
   hosts: number[];
-  /** Id of a core that alone is the cause. */
+  /** Id of a core that alone is the cause; `null` if the whole host is, or no host is late. */
   core: string | null;
-  /** The class that takes longer on the first late host than on the median host, or `device`. */
+  /** The class that takes longer on the first late host than on the median host, or `device`; `null` if none explains the lateness. */
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
@@ -1884,15 +1884,15 @@ export interface MeanCounts {
 
 /** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
 export interface MeanStep {
-  /** Device work. */
+  /** Device work; `null` if no core recorded work. */
   work_ps: number | null;
-  /** The part of `work_ps` in ops that only wait. */
+  /** The part of `work_ps` in ops that only wait; `null` where that is. */
   stall_ps: number | null;
-  /** Idle time. */
+  /** Idle time; `null` where `work_ps` is. */
   idle_ps: number | null;
-  /** `idle_ps` without `small_ps`, by what the host did. */
+  /** `idle_ps` without `small_ps`, by what the host did; `null` where `work_ps` is. */
   by_class_ps: Partial<Record<ClassName, number>> | null;
-  /** Idle time in gaps below 10 µs. */
+  /** Idle time in gaps below 10 µs; `null` where `work_ps` is. */
   small_ps: number | null;
   /** Number of whole steps; 0: the means are per core, from first to last run. */
   steps: number;
@@ -1900,9 +1900,9 @@ export interface MeanStep {
   cores: number;
   /** Mean duration of a step; `null` without steps. */
   step_ps: number | null;
-  /** Median duration of a step. */
+  /** Median duration of a step; `null` without steps. */
   median_ps: number | null;
-  /** The sums over all steps and cores. */
+  /** The sums over all steps and cores; `null` if no core recorded work. */
   all_cores: StepTimes | null;
   /** Hosts without device work or without steps. */
   left_out: LeftOut[];
@@ -1934,19 +1934,19 @@ export interface Measure {
   label: string;
   /** Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second. */
   unit: MeasureUnit;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
-  /** In A. */
+  /** In A; `null` if not known. */
   a_ps?: number | null;
-  /** In B. */
+  /** In B; `null` if not known. */
   b_ps?: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps?: number | null;
-  /** In A. */
+  /** In A; `null` if not known. */
   a?: number | null;
-  /** In B. */
+  /** In B; `null` if not known. */
   b?: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference?: number | null;
 }
 
@@ -1966,7 +1966,7 @@ export interface MetricsRow {
   time_ps: number | null;
 }
 
-/** What all mistakes cost together. */
+/** What all mistakes cost together; times and `gain` are `null` where nothing can be replayed. */
 export interface Mistakes {
   /** Number of mistakes whose fix gains at least 3 % of a step. */
   count: number;
@@ -1984,7 +1984,7 @@ export interface Mistakes {
 
 /** The events of one name that a search finds. */
 export interface NameOfHits {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -2068,7 +2068,7 @@ export interface OmittedRows {
   self_ps: number;
 }
 
-/** Ops as columns, most time first: the first 400, or all on request. */
+/** Ops as columns, most time first: the first 400, or all on request. `null`: not known. */
 export interface OpColumns {
   /** Name of the op. */
   op: string[];
@@ -2086,7 +2086,7 @@ export interface OpColumns {
   executions: number[];
   /** Own time. */
   self_ps: number[];
-  /** FLOPs over all executions; `null` if unknown, as all amounts. */
+  /** FLOPs over all executions. */
   flops: (number | null)[];
   /** Bytes read from and written to the device's main memory. */
   hbm_bytes: (number | null)[];
@@ -2468,7 +2468,7 @@ export interface PropagationAnswer {
 export interface PropagationStep {
   /** Index in the report's `steps`. */
   index: number;
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: number | null;
   /** Name of the step. */
   name: string;
@@ -2828,7 +2828,7 @@ export interface StepClass {
 export interface StepColumns {
   /** Index in the report's `steps`. */
   index: number[];
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: (number | null)[];
   /** Name of the host. */
   host: string[];
@@ -2866,7 +2866,7 @@ export interface StepGap {
 export interface StepNumbers {
   /** Index of the first one in the report's `steps`. */
   first: number;
-  /** Their numbers. */
+  /** Their numbers; `null` for a step without one. */
   numbers: (number | null)[];
 }
 
@@ -2874,11 +2874,11 @@ export interface StepNumbers {
 export interface StepPair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Index of the step in A. */
   a: number;
@@ -3006,11 +3006,11 @@ export interface Sums {
 export interface TestedTimePair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -3044,11 +3044,11 @@ export interface Throughput {
 export interface TimePair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
 }
 
@@ -3138,7 +3138,7 @@ export interface Transfers {
   bytes_in_steps: number | null;
   /** Mean number per step; `null` without steps. */
   per_step: number | null;
-  /** Mean bytes per step. */
+  /** Mean bytes per step; `null` if none is known, or without steps. */
   bytes_per_step: number | null;
 }
 
@@ -3332,11 +3332,11 @@ export interface WorkTotal {
   flops_unknown_ps: number;
   /** Time that is not work: collectives, transfers, waits. */
   other_ps: number;
-  /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */
+  /** FLOP/s as a share of the peak; `null` if not known. */
   flops_share: number | null;
-  /** FLOP/s that the program requests, as a share of the peak. */
+  /** FLOP/s that the program requests, as a share of the peak; `null` if not known. */
   mfu: number | null;
-  /** Bytes/s of the main memory as a share of the peak. */
+  /** Bytes/s of the main memory as a share of the peak; `null` if not known. */
   bytes_share: number | null;
   /** What bounds most of the time; `mixed` where nothing bounds most. */
   bound_by: BoundBy;
@@ -3346,7 +3346,7 @@ export interface WorkTotal {
   executions: number;
 }
 
-/** Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with most time; the others count as own time of their nearest listed ancestor. */
+/** Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with most time; the others count as own time of their nearest listed ancestor. Shares are `null` if not known. */
 export interface WorkTree {
   /** Index into `paths`; -1: no annotation. */
   path: number[];

@@ -137,7 +137,8 @@ class CompareVerdict(TypedDict):
     text: str
     """The sentences: how B's steps differ from A's, and why."""
     verdict: Literal["better", "worse", "same", "chance", "few", "unknown"] | None
-    """The verdict of the headline's row in `measures`; `unknown`: a session has no steps."""
+    """The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no
+    steps."""
 
 
 class Chance(TypedDict):

@@ -152,7 +152,7 @@ class EventDetails(EventSummary):
     """`data/event`: one event."""
 
     title: str | None
-    """The whole name, if `name` is a short or a cut one."""
+    """The whole name, if `name` is a short or a cut one; else `null`."""
     host: str
     """Name of the host."""
     self_ps: int
