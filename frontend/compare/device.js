@@ -84,7 +84,8 @@ export function deviceCards({ device_work: { annotations, ops }, device_time, ro
       'Device time by annotation',
       {
         note: `own time per step and core; covered by annotations: ${coverage(device_time, 'a_ps')} of A, ` +
-          `${coverage(device_time, 'b_ps')} of B${listedRows(annotations, row_counts.device_annotations, byDifference)}`,
+          `${coverage(device_time, 'b_ps')} of B` +
+          listedRows(annotations, row_counts.device_annotations, byDifference),
         class: 'across list-card compact',
       },
       {
