@@ -958,12 +958,14 @@ export interface EventDetails {
   occurrences: Occurrences;
 }
 
-/** The events that flows link with an event, at most 256 on each side. */
+/** The events that flows link with an event, on each side the first 256 by start. */
 export interface EventFlow {
   /** The events that hand work over to it. */
   from: EventSummary[];
   /** The events that take its work up. */
   to: EventSummary[];
+  /** The number of events beyond these, on both sides. */
+  left_out: number;
 }
 
 /** An event, for lists. */
