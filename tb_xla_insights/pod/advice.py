@@ -87,7 +87,11 @@ def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequen
 
 def late_names(comparison: HostComparison) -> list[str]:
     """Returns the names of the late hosts or cores, the worst first."""
-    parties = comparison.late_hosts.parties
+    return party_names(comparison, comparison.late_hosts.parties)
+
+
+def party_names(comparison: HostComparison, parties: Sequence[int]) -> list[str]:
+    """Returns the names of hosts; in a session of one host, the ids of its cores without the host: `TPU:2`."""
     if comparison.core_arrivals:
         cores = comparison.hosts[0].collectives.cores
         return [cores[party].rsplit("/", 1)[-1] for party in parties]

@@ -75,12 +75,12 @@ class HostComparison:
         )
 
     @property
-    def main_kind(self) -> str | None:
-        """The most frequent kind of the compared collectives, None without any."""
+    def common_kind(self) -> str | None:
+        """The kind of all compared collectives; None if there are several kinds, or no collectives."""
         arrivals = self.party_arrivals
         instructions = arrivals.shared.instructions
-        kinds = Counter(instructions[index].kind for index in arrivals.instances.instruction.tolist())
-        return kinds.most_common(1)[0][0] if kinds else None
+        kinds = {instructions[index].kind for index in np.unique(arrivals.instances.instruction).tolist()}
+        return kinds.pop() if len(kinds) == 1 else None
 
     @property
     def sampled_share(self) -> float:
