@@ -41,6 +41,9 @@ RECORDED_PEAKS = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per
         ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
         ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
         ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+        # Without the memory or the clock, one of two models.
+        ("GPU:0", H100 | {"memory_size": 0}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+        ("GPU:0", MI355X | {"clock_rate": 0}, ("GPU", None, None, None)),
     ],
 )
 def test_peaks_come_from_the_capture_or_the_table(
