@@ -32,7 +32,7 @@ class Listing:
 
     @property
     def sessions(self) -> tuple[SessionFiles, ...]:
-        """The sessions of the last refresh, newest first; none before the first has ended."""
+        """The sessions of the last refresh that did not fail, newest first; none before it."""
         return self._session_list.sessions
 
     @property
