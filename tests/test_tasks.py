@@ -171,8 +171,8 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
 
 
 def test_stop_ends_tasks_whose_results_are_always_ready(hosts: list[HostCapture]) -> None:
-    def finished(_: object, host: HostCapture) -> Future[TaskResult[int]]:
-        future: Future[TaskResult[int]] = Future()
+    def finished(_: object, host: HostCapture) -> Future[TaskResult[Any]]:
+        future: Future[TaskResult[Any]] = Future()
         future.set_result(Failure(host, ""))
         return future
 
