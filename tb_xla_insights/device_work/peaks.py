@@ -86,10 +86,11 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
     return flops, nbytes
 
 
-def peaks_of(trace: Trace) -> list[Row]:
-    """Returns a row per kind of device: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not known),
-    `source` (`capture`, `table` or None) and `cite` (the vendor's page if from the table, else None)."""
-    return merge_peaks(_peak_row(trace, device) for device in trace.devices)
+def peaks_of(trace: Trace, devices: Iterable[int]) -> list[Row]:
+    """Returns a row per kind of device among `devices` (indices): `kind` (its name), `count`, `flops_per_s`,
+    `bytes_per_s` (None: not known), `source` (`capture`, `table` or None) and `cite` (the vendor's page if from the
+    table, else None)."""
+    return merge_peaks(_peak_row(trace, trace.devices[device]) for device in devices)
 
 
 def merge_peaks(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
