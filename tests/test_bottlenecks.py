@@ -127,6 +127,9 @@ def test_a_small_mistake_follows_the_longest_device_work() -> None:
         "text": "The device is the bottleneck: 98.0\u202f% busy. The longest part is dot.2: 30.0\u202f% of the step at "
         "80.0\u202f% of peak FLOP/s, bound by compute. A mistake costs up to 0.1 of 1.0\u202fµs a step: a read.",
     }
+    mistake["brief"] = "a read of " + "x" * 200
+    document["findings"][-1]["brief"] = mistake["brief"]
+    assert "A mistake costs up to" in verdict(document)["text"]  # also if it is too long for two lines
 
 
 def test_the_worst_annotation_is_that_of_the_view_device() -> None:

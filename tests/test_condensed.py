@@ -22,6 +22,7 @@ from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,
     MAX_NAMED_GROUPS,
     MAX_NAMED_HOSTS,
+    condensed_device_rows,
     mean_device_row,
     split_devices,
     split_hosts,
@@ -66,6 +67,11 @@ class TestDevices:
         assert rest is not None
         assert (len(rest.names), rest.duty_cycle) == (60, 0.99)
         assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
+
+    def test_a_range_has_no_device_of_another_row(self) -> None:
+        devices = [device(0, core, 600 if core in (0, 2, 5) else 990) for core in range(8)]
+        names = [row["name"] for row in condensed_device_rows(devices, "ops")]
+        assert names == ["TPU:0 and 2 others", "5 others", "mean of 8 cores"]
 
     def test_similar_devices_are_not_named(self) -> None:
         named, rest = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
@@ -113,6 +119,12 @@ class TestHosts:
         (row,) = listed_hosts([host | {"name": f"w-{n}"} for n in range(CONDENSED_FROM)])
         assert (row["name"], row["steps"], row["others_wait_ps"]) == (f"{CONDENSED_FROM} hosts", 3, None)
 
+    def test_hosts_without_steps_do_not_lower_the_median(self) -> None:
+        times = [None] * (CONDENSED_FROM - 3) + [5, 6, 7]
+        rows = [{"name": "w", "steps": step and 3, "step_ps": step, "others_wait_ps": None} for step in times]
+        (row,) = listed_hosts([row | {"steps": row["steps"] or 0} for row in rows])
+        assert (row["steps"], row["step_ps"]) == (3, 6)
+
 
 def test_steps_of_all_hosts_are_grouped_by_number() -> None:
     steps = [
@@ -138,6 +150,15 @@ def test_steps_without_numbers_are_grouped_by_index() -> None:
         for index, host in enumerate("aabb")
     ]
     assert [(row.number, row.hosts) for row in steps_across_hosts(steps)] == [(0, 2), (1, 2)]
+
+
+def test_repeated_numbers_are_several_steps_and_all_are_in_order() -> None:
+    steps = [
+        {"name": "m", "number": number, "host": host, "index": index, "duration_ps": 1}
+        for index, (host, number) in enumerate((("a", 2), ("a", 3), ("a", 2), ("b", 1), ("b", 2), ("b", 2)))
+    ]
+    rows = [(row.number, row.hosts) for row in steps_across_hosts(steps)]
+    assert rows == [(1, 1), (2, 2), (3, 1), (2, 2)]
 
 
 def text_of(document: Row) -> str:

@@ -17,6 +17,7 @@ from test_html import Page
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
+from tb_xla_insights.html.cells import table_cell
 from tb_xla_insights.html.page import report_html
 
 NOTEBOOK = Path(__file__).parents[1] / "examples/notebook.ipynb"
@@ -135,3 +136,9 @@ class TestTheExample:
         assert "The 8 devices are" in outputs[0]
         assert "72.143" in outputs[2]
         assert "<iframe" in outputs[-1]
+
+
+def test_names_of_devices_are_shown_unchanged() -> None:
+    cell = table_cell([{"idle_ps": {"my_host/TPU:0": 3_000_000_000}, "by_class_ps": {"from_device": 10**9}}])
+    assert "my_host/TPU:0 3.00" in cell
+    assert "transfer from device 1.00" in cell

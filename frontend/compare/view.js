@@ -30,7 +30,7 @@ import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {import('../lib/routes').TimePair} TimePair */
-/** @typedef {import('./types').Verdict} Verdict */
+/** @typedef {import('../lib/routes').TestVerdict} TestVerdict */
 /** @typedef {import('../lib/routes').Measure} Measure */
 /** @typedef {import('../lib/routes').ComparedSession} ComparedSession */
 
@@ -38,7 +38,7 @@ const SIDES = /** @type {const} */ (['a', 'b']);
 
 /**
  * A card of times of both sessions: A, B, B − A, B / A, and verdicts if any row has one.
- * @template {TimePair & {p?: number|null, verdict?: Verdict}} T
+ * @template {TimePair & {p?: number|null, verdict?: TestVerdict|null}} T
  * @param {string} title
  * @param {string} note
  * @param {typeof TABLES.class_differences} definition

@@ -65,7 +65,7 @@ export function createSteps(app) {
   /** @type {Set<number|null>} */
   let repeatedNumbers = new Set();
   /** @type {ReturnType<typeof sortableTable>|null} */
-  let rows = null;
+  let stepTable = null;
   const toggle = button(
     'Table',
     () => {
@@ -102,7 +102,7 @@ export function createSteps(app) {
   function mark() {
     const step = selectedStep();
     bars().forEach((barElement, index) => { barElement.ariaSelected = String(steps[first + index] === step); });
-    rows?.refresh();
+    stepTable?.refresh();
     fill(
       note,
       step
@@ -121,9 +121,9 @@ export function createSteps(app) {
 
   function draw() {
     toggle.setAttribute('aria-pressed', String(isTable));
-    rows = isTable ? stepsTable() : null;
-    fill(body, rows ? rows.element : [chart, brush.element], note);
-    if (!rows) drawChart();
+    stepTable = isTable ? stepsTable() : null;
+    fill(body, stepTable ? stepTable.element : [chart, brush.element], note);
+    if (!stepTable) drawChart();
     mark();
   }
 

@@ -116,8 +116,9 @@ export function propagationView(app) {
     const timelineRow = session.rows.find(
       ({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host),
     );
-    const isInTimeline =
-      row.host_interval && timelineRow && row.path.split('/')[0] === answer.step?.name && row.depth < timelineRow.lanes;
+    const stepPath = answer.step?.name ?? '';
+    const isInStep = row.path === stepPath || isInside(row.path, stepPath);
+    const isInTimeline = row.host_interval && timelineRow && isInStep && row.depth < timelineRow.lanes;
     linkSelection(interval, isInTimeline ? timelineRow.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import elements
 from tb_xla_insights.english import mean_text
-from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.report.condensed import CONDENSED_FROM, name_range
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
 if TYPE_CHECKING:
@@ -110,8 +110,15 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
     for device in devices:
         percentages = (round(100 * device[key] / duration_ps) for key in ("busy_ps", "stall_ps"))
         groups.setdefault((device["host"], *percentages), []).append(device)
+    names_of_hosts: dict[str, list[str]] = {}
+    for device in devices:
+        names_of_hosts.setdefault(device["host"], []).append(device["name"])
+
+    def group_name(group: Sequence[Row]) -> str:
+        return name_range([device["name"] for device in group], names_of_hosts[group[0]["host"]])
+
     merged = [
-        _merged_row(group, _name_range(group), group[0]["host"]) | {"devices": group}
+        _merged_row(group, group_name(group), group[0]["host"]) | {"devices": group}
         for group in groups.values()
     ]
     outliers, other_rows = split_outliers(merged, lambda row: [row["busy_ps"], row["stall_ps"]], duration_ps)
@@ -172,11 +179,6 @@ def _mean_ops(devices: Sequence[Row]) -> list[_MeanOp]:
     cores = len(devices)
     means = [_MeanOp(name, count / cores, self_ps // cores) for name, (count, self_ps) in sums.items()]
     return sorted(means, key=lambda op: (-op.self_ps, op.name))
-
-
-def _name_range(devices: Sequence[Row]) -> str:
-    names = [device["name"] for device in devices]
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def _merged_row(devices: Sequence[Row], name: str, host: str) -> dict[str, Any]:

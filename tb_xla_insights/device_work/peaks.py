@@ -87,9 +87,9 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
 
 
 def peaks_of(trace: Trace, devices: Iterable[int]) -> list[Row]:
-    """Returns a row per kind of device among `devices` (indices): `kind` (its name), `count`, `flops_per_s`,
-    `bytes_per_s` (None: not known), `source` (`capture`, `table` or None) and `cite` (the vendor's page if from the
-    table, else None)."""
+    """Returns a row per kind of device and its peaks, of `devices` (indices): `kind` (its name), `count` (of devices),
+    `flops_per_s` and `bytes_per_s` (each None if not known), `source` (`capture`, `table` or None) and `cite` (the
+    vendor's page if from the table, else None)."""
     return merge_peaks(_peak_row(trace, trace.devices[device]) for device in devices)
 
 

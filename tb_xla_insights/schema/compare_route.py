@@ -47,7 +47,7 @@ class DefaultStep(StepInterval):
     """The step of median duration, which other views show first as well."""
 
     number: int | None
-    """Number that the program gave the step."""
+    """Number that the program gave the step; `null` if it gave none."""
     name: str
     """Name of the step."""
     phases: list[StepPhase]

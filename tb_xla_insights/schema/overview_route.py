@@ -67,7 +67,7 @@ class StepColumns(TypedDict):
     index: list[int]
     """Index in the report's `steps`."""
     number: list[int | None]
-    """Number that the program gave the step."""
+    """Number that the program gave the step; `null` if it gave none."""
     host: list[str]
     """Name of the host."""
     start_ps: list[int]

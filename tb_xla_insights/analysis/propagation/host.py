@@ -31,6 +31,11 @@ class HostAnnotations:
     paths: HostPaths
     too_deep_count: int
 
+    def name_of(self, path: int) -> str:
+        """A path's last name. The name of an annotation may itself contain slashes."""
+        outer = self.parent_path[path]
+        return self.path_texts[path][len(self.path_texts[outer]) + 1 if outer >= 0 else 0 :]
+
     def times(self, trace: Trace, step: int | None = None, *, in_steps: bool = False) -> tuple[Int64, Int64]:
         """Per path: time and number of its annotations, in one step, in all steps, or in the whole capture."""
         selected = self.step >= 0 if in_steps else self.step == step if step is not None else slice(None)
@@ -54,11 +59,7 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     paths = _PathBuilder(trace, parent, trace.metadata.name[trace.metadata_index[row]])
     is_cut, step_names = _find_cut(trace, row, parent)
     paths.descend(np.flatnonzero((parent < 0) & ~is_cut), {})
-    parent_of_name: dict[str, int] = {}
-    for path in sorted(range(len(paths.texts)), key=lambda path: paths.texts[path].count("/")):
-        if paths.parent_path[path] >= 0 and paths.texts[path].split("/", 1)[0] in step_names:
-            parent_of_name.setdefault(paths.texts[path].rpartition("/")[2], paths.parent_path[path])
-    paths.descend(np.flatnonzero((parent < 0) & is_cut), parent_of_name)
+    paths.descend(np.flatnonzero((parent < 0) & is_cut), paths.parents_inside(step_names))
     has_path = paths.path >= 0
     # All annotations around one with a path have paths, too.
     new_index = np.cumsum(has_path, dtype=np.int32) - np.int32(1)
@@ -102,6 +103,19 @@ class _PathBuilder:
             in_level = np.zeros(len(self._parent) + 1, np.bool_)  # the last element: no parent
             in_level[level] = self.path[level] >= 0
             level = np.flatnonzero(in_level[self._parent])
+
+    def parents_inside(self, outermost: set[str]) -> dict[str, int]:
+        """By the name of an annotation inside some outermost paths, the path around it; of several, the one with the
+        fewest names."""
+        parents: dict[str, int] = {}
+        top: list[str] = []
+        for path, parent in enumerate(self.parent_path):
+            top.append(top[parent] if parent >= 0 else self.texts[path])
+        for path in sorted(range(len(top)), key=lambda path: self.texts[path].count("/")):
+            parent = self.parent_path[path]
+            if parent >= 0 and top[path] in outermost:
+                parents.setdefault(self.texts[path][len(self.texts[parent]) + 1 :], parent)
+        return parents
 
     def _add(self, parent: int, text_index: int, parent_of_name: dict[str, int]) -> int:
         segment = self._segment(text_index)

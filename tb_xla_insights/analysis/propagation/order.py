@@ -87,14 +87,18 @@ def find_phases(trace: Trace) -> Phases:
     roots = {step.name.split("#", 1)[0] for step in annotated_steps(trace)}
     position_of_scope: list[PhasePosition | None] = []
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
-        path = nodes.path[node].split("/")
-        level = 1 if path[0] in roots else 0
-        segments = scope.split("/")
-        index = level - (len(path) - len(segments))  # the scope may lack outer names of the path
-        if nodes.kind[node] == "annotation" and level < len(path):
-            position_of_scope.append((path[level], scope_position(segments[index]) if index >= 0 else 0))
-        else:
+        *outer, top = nodes.with_enclosing(node)
+        phase = top if nodes.path[top] not in roots else outer[-1] if outer else None
+        if phase is None or nodes.kind[node] != "annotation":
             position_of_scope.append(None)
+            continue
+        segments = scope.split("/")
+        lacking = (
+            nodes.path[node].count("/") + 1 - len(segments)
+        )  # outer names of the path that the scope lacks
+        index = nodes.path[phase].count("/") - lacking
+        position = scope_position(segments[index]) if index >= 0 else 0
+        position_of_scope.append((nodes.name_of(phase), position))
     phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
     device_only = {phase for phase in phase_of_part if phase is not None} - set(order)
@@ -177,14 +181,10 @@ def _host_order(trace: Trace) -> list[PhaseKey]:
     )
     mean_position = np.bincount(inverse, position, len(keys)) / count
     ordered = sorted(
-        (mean, (_leaf(host.path_texts[key // width]), key % width))
+        (mean, (host.name_of(key // width), key % width))
         for mean, key in zip(mean_position, keys.tolist(), strict=True)
     )
     return [phase for _, phase in ordered]
-
-
-def _leaf(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def device_phase_segments(trace: Trace, device: int, runs: NDArray[np.bool_] | None = None) -> PhaseSegments:

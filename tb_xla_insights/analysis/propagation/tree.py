@@ -58,6 +58,11 @@ class Nodes:
             )
         return order
 
+    def name_of(self, node: int) -> str:
+        """A path's last name. The name of an annotation may itself contain slashes."""
+        outer = self.parent[node]
+        return self.path[node][len(self.path[outer]) + 1 if outer >= 0 else 0 :]
+
     def with_enclosing(self, node: int) -> list[int]:
         """The indices of a path and of all paths around it, the innermost first."""
         nodes = []
