@@ -357,6 +357,18 @@ def test_the_verdict_says_who_waits_and_at_which_collectives() -> None:
     assert " of the collectives: " in verdict_text(comparison)
 
 
+def test_equally_late_hosts_are_late_in_the_steps_of_any() -> None:
+    """Another one of them is last each time."""
+    comparison = compare_pod(CASES["every other host"][0])
+    steps = [np.arange(first, STEPS, 4) for first in range(4)]
+    comparison = replace(comparison, late_hosts=replace(comparison.late_hosts, steps=steps))
+    finding = straggler_finding(comparison)
+    assert finding is not None
+    assert " in 12 of 12 steps" in finding.detail
+    assert " in 12 of 12 steps" in verdict_text(comparison)
+    assert " its " not in finding.advice
+
+
 def test_cores_that_wait_are_counted_as_cores() -> None:
     two, four = (
         compare_pod(replace(POD, hosts=1, cores=cores, delays=(Delay(0, "device", 5 * MS, core=1),)))

@@ -13,8 +13,8 @@ MAX_CAUSES = 2
 """Causes that a text names at most."""
 
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: compare its storage, network and shard of the data with another host's, "
-    "and let the loader prefetch more.",
+    "input": "Feed {host} as fast as the rest: compare the storage, the network and the shard of the data with another "
+    "host's, and let the loader prefetch more.",
     "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
     "compilation cache out of reach.",
     "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "

@@ -89,6 +89,13 @@ class HostComparison:
         rows = sum(len(host.collectives) for host in self.hosts)
         return rows / recorded_rows * self.party_arrivals.instances.share if recorded_rows else 1.0
 
+    @property
+    def late_step_count(self) -> int:
+        """The number of steps in which the first late party is late; of equally late parties, in which any of them is:
+        all are late then, and another one is last each time."""
+        steps = self.late_hosts.steps
+        return len(np.unique(np.concatenate(steps))) if self.late_hosts.are_equally_late else len(steps[0])
+
     def late_ps(self, position: int) -> int:
         """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
         `late_hosts.steps` (none: in all steps); of equally late parties, relative to the median of the others."""

@@ -165,10 +165,10 @@ def _detail(comparison: HostComparison) -> str:
             else ""
         )
         return f"{text}, and none is last at more than {highest} of the {kinds}{reason}."
-    party, steps = late_hosts.parties[0], late_hosts.steps[0]
+    party = late_hosts.parties[0]
     last = share(int(arrivals.last_count[party]) / int(arrivals.shared_count[party]))
     lateness = brief_time(comparison.late_ps(0))
-    frequency = f"in {len(steps)} of {arrivals.step_count} steps"
+    frequency = f"in {comparison.late_step_count} of {arrivals.step_count} steps"
     if len(names) == 1:
         verb = "arrived" if comparison.frequency == "once" else "arrives"
         head = f"{names[0]} {verb} {lateness} late {frequency}, last at {last} of the {kinds}"

@@ -75,7 +75,7 @@ def _reason(comparison: HostComparison) -> str:
     if cause is None:
         return ""
     step_count = comparison.party_arrivals.step_count
-    steps = f"in {len(comparison.late_hosts.steps[0])} of {step_count} steps"
+    steps = f"in {comparison.late_step_count} of {step_count} steps"
     host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
     median_time = median_time if cause.median_ps else "nothing"
     return f": {cause_text(cause)} takes {host_time} {steps}, {median_time} on {comparison.reference_text}"
