@@ -327,6 +327,9 @@ def test_an_empty_logdir_is_reported(tmp_path: Path) -> None:
     listing = Listing([Root(str(tmp_path))])
     assert listing.refresh(wait=None) == ()
     assert listing.message == f"No profile under this logdir: {tmp_path}."
+    two = Listing([Root(str(tmp_path), "a"), Root(str(tmp_path), "b")])
+    two.refresh(wait=None)
+    assert two.message == f"No profile under these logdirs: a:{tmp_path}, b:{tmp_path}."
     assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
 
 

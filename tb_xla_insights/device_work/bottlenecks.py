@@ -280,7 +280,8 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     peaks, environment = document["device_work"]["peaks"], document["environment"]
     advice = advice_for(rows, [time_above_roof(row) for row in rows], peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
-    limit = f"The host itself needs {host_time} a step"
+    is_single_host = len({step["host"] for step in document["steps"]}) == 1
+    limit = f"The {'host itself' if is_single_host else 'slowest host'} needs {host_time} a step"
     if fixed_ps > by_devices_ps:
         limit += f", although the device's work would allow {devices_time}"
     takes = "They take" if worst.is_plural else "It takes"
