@@ -162,6 +162,13 @@ def test_a_window_adds_up(logdir: Path, capsys: Capsys) -> None:
     assert sum(int(time.replace(".", "")) for time in shown) == 10_500  # rounded parts add up too
 
 
+def test_a_window_without_events_has_no_empty_tables(logdir: Path, capsys: Capsys) -> None:
+    assert main(["window", str(logdir), "--session", OLD, "--start-ms", "5000", "--end-ms", "5001"]) == 0
+    text = capsys.readouterr().out
+    assert "What vm did" in text
+    assert not {"Threads", "Longest by own time"} & set(text.splitlines())
+
+
 def test_a_window_of_one_device(logdir: Path, capsys: Capsys) -> None:
     assert main(["report", str(logdir), "--json"]) == 0
     device = parse_document(capsys.readouterr().out)["devices"][1]["id"]
@@ -373,6 +380,11 @@ def test_a_slice_of_a_table_is_a_table() -> None:
     assert isinstance(table[1:], xi.Table)
     assert (len(table), table[0], list(table[1:])) == (2, {"a": 1}, [{"a": 2}])
     assert xi.Table([]).columns == []
+    assert [repr(part) for part in (table, table[1:], table[2:])] == [
+        "Table(2 rows: a)",
+        "Table(1 row: a)",
+        "Table(0 rows)",
+    ]
 
 
 def test_the_module_runs_as_a_command() -> None:

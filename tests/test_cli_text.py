@@ -120,6 +120,10 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     )
     assert "(median; from −1.000 ms to 5.000 ms over 1 000 runs)" in single_spaced(printed_text(out))
     assert "indistinguishable from zero (fitted to 7 runs)" in single_spaced(printed_text(out))
+    out = console()
+    one_run = {"lead": lead | {"runs": 1}, "fixed": None}
+    host_text.print_executions(out, report(CASE_STUDY)["programs"], one_run)
+    assert "over 1 run)" in single_spaced(printed_text(out))
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:

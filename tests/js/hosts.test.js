@@ -27,7 +27,8 @@ import {
   rowAt,
 } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
-import { dutyOf } from '../../frontend/hosts/table.js';
+import { shownHost } from '../../frontend/hosts/heat.js';
+import { dutyOf, stepCounts } from '../../frontend/hosts/table.js';
 import { differenceSentence } from '../../frontend/hosts/difference.js';
 
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
@@ -229,4 +230,17 @@ test('a longer class is named as the reason for waits only if the host arrives l
     / This makes w-0 1\.00\u202fms late on average; the host makes up the rest by waiting less for its device\.$/,
   );
   assert.match(textOf(0), /still does not arrive later/);
+});
+
+test('a cell of several hosts is that of the host with the largest value', () => {
+  const values = [[null, 3], [5, 1], [2, 3]];
+  const valueOf = (/** @type {number} */ host, /** @type {number} */ step) => values[host][step];
+  assert.deepEqual([0, 1].map((step) => shownHost({ hosts: [0, 1, 2] }, step, valueOf)), [1, 0]);
+});
+
+test('the numbers of steps of some hosts are a range if they differ', () => {
+  assert.deepEqual([[12, 12], [12, 11, 14]].map((counts) => stepCounts(counts.map((steps) => ({ steps })))), [
+    '12',
+    '11 – 14',
+  ]);
 });
