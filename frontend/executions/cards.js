@@ -98,7 +98,7 @@ export function betweenCard({ between }, open) {
     innerWidth < WIDE_FROM_PX ? shortProgram(program) : cutMiddle(program ?? MISSING, 22);
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run', class: 'tight' },
+    { note: 'from each run to the next on the same core', class: 'tight' },
     {
       testid: 'between-table',
       items: between,
