@@ -1560,7 +1560,7 @@ export interface HostsAnswer {
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
   sampled_share: number;
-  /** The kind of most of them: `all-reduce`; `null` without any. */
+  /** Their kind: `all-reduce`; `null` if there are several kinds, or no collectives. */
   kind: string | null;
   /** The classes of host time that occur, then `device`: the devices' own work in a step. */
   classes: (ClassName | "device")[];
