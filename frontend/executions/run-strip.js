@@ -3,7 +3,7 @@
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
 import { fillColors } from '../lib/classes.js';
-import { digits, plural, timeText, unitFor } from '../lib/format.js';
+import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { causeLabel } from '../gaps/cause.js';
 import { rowsOf } from '../overview/step-data.js';
@@ -52,6 +52,12 @@ const extent = (runs) => [
   minimum(runs.map((run) => Math.min(callStart(run), run.start_ps))),
   maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, callStart(run) + run.host_ps))),
 ];
+
+/** What the strip leaves out of a step with very many runs. @param {Executions} answer */
+function limitText({ runs, run_count }) {
+  const listed = runs?.device.length ?? 0;
+  return listed < run_count ? `; the first ${count(listed)} of ${count(run_count)} runs of the step` : '';
+}
 
 /** @param {Executions} answer @param {number|null} step index */
 const stepText = ({ steps }, step) => (step == null ? '' : `step ${steps[step] ?? step}`);
@@ -104,7 +110,7 @@ export function createRunStrip(app, chooseStep) {
       card(
         'One step, execution by execution',
         {
-          note: runs.length ? 'same axis, from the step’s first execute call' : null,
+          note: runs.length ? `same axis, from the step’s first execute call${limitText(answer)}` : null,
           right: [
             devices.length > 1
               ? labelledSelect(

@@ -134,6 +134,8 @@ test('a range of steps has its own verdict', () => {
     text,
     /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
   );
+  const twoHosts = rangeVerdict({ ...EXAMPLE, median_host: 0 }, [rows[3], rows[5]], [2, 5]).replaceAll('\u202f', ' ');
+  assert.match(twoHosts, /\. t1v-n-7f-w-3 waits [\d.]+ m?s for it, [\d.]+ ms in a step\.$/);
   const is_last_host_late = EXAMPLE.steps.is_last_host_late.map(() => false);
   const withoutLateHosts = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
   const verdictText = rangeVerdict(withoutLateHosts, rows, [2, 5]);
