@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,10 +34,10 @@ class HostOps:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's number, `mean` or
-    `all`. `is_replaced`: the link names a device or a step that the session does not have, so a default is shown.
-    `step_names`: the steps of the first host as in links; `step_index`: the index of a single selected step among
-    them."""
+    """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's name, `mean` or `all`
+    (see `_step_names`). `is_replaced`: the link names a device or a step that the session does not have, so a default
+    is shown. `step_names`: the steps of the first host as in links; `step_index`: the index of a single selected step
+    among them."""
 
     device: str
     step: str
@@ -119,10 +120,17 @@ def _default_device(traces: dict[int, Trace], default_host: int) -> tuple[dict[i
 
 
 def _step_names(trace: Trace, offset: int) -> list[str]:
-    """Returns the steps as in links: their numbers, else their indices in the report's `steps`."""
+    """Returns the steps as in links: their numbers, with their indices in the report's `steps` if several steps have
+    the number; without numbers, the indices alone."""
+    steps = find_steps(trace)
+    counts = Counter(step.number for step in steps)
     return [
-        str(offset + index if step.number is None else step.number)
-        for index, step in enumerate(find_steps(trace))
+        str(index)
+        if step.number is None
+        else f"{step.number}.{index}"
+        if counts[step.number] > 1
+        else f"{step.number}"
+        for index, step in enumerate(steps, offset)
     ]
 
 
