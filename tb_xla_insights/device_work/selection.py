@@ -72,19 +72,19 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
         return Selection(device or ALL, ALL, is_replaced)
     first_trace = traces[first_host]
     names = _step_names(first_trace, offsets[id(first_trace)])
-    if step not in {ALL, *names, *([MEAN] if names else [])}:
+    step_index = _find_step(names, step)
+    if step_index is None and step != ALL and not (step == MEAN and names):
         is_replaced |= step is not None
-        default_step = _default_step(first_trace, devices_of_host[first_host])
-        step = ALL if default_step is None else names[default_step]
+        step, step_index = ALL, _default_step(first_trace, devices_of_host[first_host])
+    if step_index is not None:
+        step = names[step_index]
     hosts = []
     for host, devices in devices_of_host.items():
         trace = traces[host]
-        host_names = _step_names(trace, offsets[id(trace)]) if step not in (MEAN, ALL) else []
-        if step in (MEAN, ALL) or step in host_names:
-            index = host_names.index(step) if step in host_names else None
+        index = _find_step(_step_names(trace, offsets[id(trace)]), step)
+        if step in (MEAN, ALL) or index is not None:
             count = len(find_steps(trace)) if step == MEAN else 1
             hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
-    step_index = names.index(step) if step in names else None
     return Selection(str(device), str(step), is_replaced, hosts, names, step_index)
 
 
@@ -132,6 +132,15 @@ def _step_names(trace: Trace, offset: int) -> list[str]:
         else f"{step.number}"
         for index, step in enumerate(steps, offset)
     ]
+
+
+def _find_step(names: list[str], step: str | None) -> int | None:
+    """Returns the index of the step of that name, else of the first one of its number; None if there is none."""
+    if step in names:
+        return names.index(step)
+    numbers = [name.partition(".")[0] for name in names]
+    number = (step or "").partition(".")[0]
+    return numbers.index(number) if number in numbers else None
 
 
 def _default_step(trace: Trace, devices: list[int]) -> int | None:
