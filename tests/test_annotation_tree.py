@@ -104,6 +104,11 @@ def test_annotations_of_a_cut_step_have_the_path_of_whole_steps(step: str) -> No
     }
 
 
+def test_names_that_are_empty_or_only_slashes_have_rows() -> None:
+    trace = capture(thread("python", ("", 0, 20), ("/", 5, 9), ("/x", 30, 9)))
+    assert {row.path: row.count for row in annotation_rows(trace)} == {"": 1, "//": 1, "/x": 1}
+
+
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
     fused = [
         Instruction(n, f"add.{n}", "add", FORWARD.split(":")[0] if n < 3 else ATTENTION.split(":")[0])

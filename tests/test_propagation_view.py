@@ -120,6 +120,18 @@ def test_slashes_in_names_divide_no_annotation(tmp_path: Path) -> None:
     ]
 
 
+def test_phases_of_steps_inside_another_annotation(tmp_path: Path) -> None:
+    loop = ("train_loop", 0, 3 * STEP_PS)
+    scopes = [f"train_loop.1/Training_Step.2/{name}/aten__mm" for name in ("forward.3", "update.4")]
+    steps = [
+        Step(PHASES, [(RUN + n * STEP_PS, [("dot.1", 40, scopes[0]), ("dot.2", 20, scopes[1])])])
+        for n in range(3)
+    ]
+    view = propagation_view(training(tmp_path, steps, around=loop))
+    assert [phase["name"] for phase in view["phases"]] == ["data", "forward", "update"]
+    assert [ribbon["host"] for ribbon in view["ribbons"]] == [1, 2]
+
+
 def test_steps_that_launch_nothing_count_in_the_means(tmp_path: Path) -> None:
     """As where gradients are accumulated: the first step only builds, the second one launches the work of both."""
     steps = [Step(PHASES), Step(PHASES, [(RUN + STEP_PS, [("dot.1", 40, "")])])]

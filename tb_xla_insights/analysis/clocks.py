@@ -1,7 +1,8 @@
 """Contradictions between the clocks of a host and its devices: effects before their causes, or recordings far apart.
 
-A run cannot begin before it was enqueued, and the host cannot be notified of its end before it began. Differences below
-`CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
+A run cannot begin before it was enqueued, the host cannot be notified of its end before it began, and a call that waits
+for its end cannot return before it. Differences up to `CLOCK_SLACK_PS` are within the clocks' error.
+(docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations

@@ -136,22 +136,24 @@ def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -
     return infeed_ps // max(1, facts.core_steps if is_per_step else len(facts.trace.devices))
 
 
-def _transfer_brief(to_device: Mapping[str, Any], sends: bool) -> str:
+def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool) -> str:
     if not sends:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
-    return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
-
-
-def _transfer_text(to_device: Mapping[str, Any]) -> str:
-    """`324.5 MB are sent (1.1 transfers)`, per step."""
-    number, size = to_device["per_step"], to_device["bytes_per_step"]
-    text = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
     return (
-        text
-        if number is None
-        else f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
+        f"{byte_size(size)} sent each step"
+        if size and is_per_step
+        else "the device waits for data to be sent"
     )
+
+
+def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, per step; without numbers, which are means, if it does not recur."""
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
+    if number is None or not is_per_step:
+        return "the host sends to it"
+    text = f"{byte_size(size)} are sent" if size else "the host sends to it"
+    return f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -165,11 +167,12 @@ def transfer_bound(facts: Facts) -> Finding | None:
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
-    activity = _transfer_text(to_device) if sends else "the host reads from it"
+    is_per_step = frequency in ("every_step", "some_steps")
+    activity = _transfer_text(to_device, is_per_step) if sends else "the host reads from it"
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
-        _transfer_brief(to_device, sends),
+        _transfer_brief(to_device, sends, is_per_step),
         f"{facts.idle_text(taken_ps, frequency)} while {activity}{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."

@@ -57,9 +57,11 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     parent_row = nearest_ancestor(trace.parent, row)
     parent = np.where(parent_row >= 0, np.searchsorted(row, parent_row), -1).astype(np.int32)
     paths = _PathBuilder(trace, parent, trace.metadata.name[trace.metadata_index[row]])
-    is_cut, step_names = _find_cut(trace, row, parent)
+    is_cut, is_step = _find_cut(trace, row, parent)
     paths.descend(np.flatnonzero((parent < 0) & ~is_cut), {})
-    paths.descend(np.flatnonzero((parent < 0) & is_cut), paths.parents_inside(step_names))
+    paths.descend(
+        np.flatnonzero((parent < 0) & is_cut), paths.parents_inside(paths.path[is_step & (paths.path >= 0)])
+    )
     has_path = paths.path >= 0
     # All annotations around one with a path have paths, too.
     new_index = np.cumsum(has_path, dtype=np.int32) - np.int32(1)
@@ -104,16 +106,17 @@ class _PathBuilder:
             in_level[level] = self.path[level] >= 0
             level = np.flatnonzero(in_level[self._parent])
 
-    def parents_inside(self, outermost: set[str]) -> dict[str, int]:
-        """By the name of an annotation inside some outermost paths, the path around it; of several, the one with the
-        fewest names."""
+    def parents_inside(self, outer_paths: Int32) -> dict[str, int]:
+        """By the name of an annotation inside some paths, the path around it; of several, the one with the fewest
+        names."""
+        inside = set(outer_paths.tolist())
         parents: dict[str, int] = {}
-        top: list[str] = []
-        for path, parent in enumerate(self.parent_path):
-            top.append(top[parent] if parent >= 0 else self.texts[path])
-        for path in sorted(range(len(top)), key=lambda path: self.texts[path].count("/")):
+        for path, parent in enumerate(self.parent_path):  # outer paths come first
+            if parent in inside:
+                inside.add(path)
+        for path in sorted(inside, key=lambda path: (self.texts[path].count("/"), path)):
             parent = self.parent_path[path]
-            if parent >= 0 and top[path] in outermost:
+            if parent in inside:
                 parents.setdefault(self.texts[path][len(self.texts[parent]) + 1 :], parent)
         return parents
 
@@ -136,11 +139,12 @@ class _PathBuilder:
         return self._segments[text_index]
 
 
-def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], set[str]]:
-    """Whether each annotation is an outermost one before the first or after the last step; and the names of steps."""
+def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether each annotation is an outermost one before the first or after the last step, and whether it is a step."""
     steps = annotated_steps(trace)
     if not steps:
-        return np.zeros(len(row), np.bool_), set()
+        return np.zeros(len(row), np.bool_), np.zeros(len(row), np.bool_)
     start = trace.start_ps[row]
     outside = (start < steps[0].start_ps) | (start >= max(step.end_ps for step in steps))
-    return (parent < 0) & outside, {step.name.split("#", 1)[0] for step in steps}
+    outside &= (start > steps[0].start_ps) | (trace.end_ps[row] < steps[0].end_ps)  # not around steps
+    return (parent < 0) & outside, np.isin(row, [step.row for step in steps])

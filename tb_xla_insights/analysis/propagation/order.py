@@ -8,6 +8,7 @@ its run.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,12 +84,13 @@ class ProgramOrder:
 @memoised
 def find_phases(trace: Trace) -> Phases:
     """The phases of one host's steps and of its devices' ops."""
-    nodes, ops = find_nodes(trace), find_ops(trace)
-    roots = {step.name.split("#", 1)[0] for step in annotated_steps(trace)}
+    nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
+    step_rows = [step.row for step in annotated_steps(trace)]
+    roots = {host.path_texts[path] for path in np.unique(host.path[np.isin(host.row, step_rows)]).tolist()}
     position_of_scope: list[PhasePosition | None] = []
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
-        *outer, top = nodes.with_enclosing(node)
-        phase = top if nodes.path[top] not in roots else outer[-1] if outer else None
+        inside_step = takewhile(lambda outer: nodes.path[outer] not in roots, nodes.with_enclosing(node))
+        phase = next(reversed([*inside_step]), None)
         if phase is None or nodes.kind[node] != "annotation":
             position_of_scope.append(None)
             continue

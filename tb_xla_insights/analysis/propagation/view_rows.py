@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.propagation.tree import (
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
+    outer_path,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
@@ -87,13 +88,13 @@ def tree_rows(
     annotations = session_rows(session)
     paths = {row.path for row in annotations}
     for row in annotations:
-        outer_paths = _enclosing_paths(row.path, paths)
+        outer = outer_path(row.path, paths)
         step_row = step_rows.get(row.path, AnnotationSums(row.path))
         rows.append(
             {
                 **annotation_row(row, lost.get(row.path)),
-                "name": row.path[len(outer_paths[-1]) + 1 if outer_paths else 0 :],
-                "depth": len(outer_paths),
+                "name": row.path.removeprefix(f"{outer}/"),
+                "depth": _depth(row.path, paths),
                 "programs": len(row.programs),
                 "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
                 "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),
@@ -108,10 +109,12 @@ def tree_rows(
     return rows, unannotated, {"steps": step_count, "devices": device_count}
 
 
-def _enclosing_paths(path: str, paths: Set[str]) -> list[str]:
-    """Those of some paths that enclose a path, the outermost first. A name may itself contain slashes."""
-    prefixes = (path[:index] for index, letter in enumerate(path) if letter == "/")
-    return [prefix for prefix in prefixes if prefix in paths]
+def _depth(path: str, paths: Container[str]) -> int:
+    """How many of some paths enclose a path."""
+    depth = 0
+    while path := outer_path(path, paths):
+        depth += 1
+    return depth
 
 
 def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:
