@@ -22,9 +22,15 @@ export function createTermTips(container) {
   function findTerm(target) {
     const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(TERM_SELECTOR)) : null;
     const text = holder?.dataset.term ?? holder?.textContent ?? '';
-    const term = holder && text.length <= MAX_LETTERS ? termOf(text) : null;
+    const term = holder && text.length <= MAX_LETTERS ? termOf(text, columnHead(holder)) : null;
     return holder && term ? [holder, term] : null;
   }
+
+  /** The head of a cell's column; empty for other elements. @param {HTMLElement} element */
+  const columnHead = (element) =>
+    element instanceof HTMLTableCellElement && element.tagName === 'TD'
+      ? (element.closest('table')?.tHead?.rows[0]?.cells[element.cellIndex]?.textContent ?? '')
+      : '';
 
   function hide() {
     tip.classList.add('hidden');
