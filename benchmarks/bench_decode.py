@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[1]
 
 def measure(work: Callable[[], object]) -> dict[str, float]:
     """The time of a call in seconds and the memory that it needs in megabytes."""
-    kilobytes_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kib_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    peak_kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     del result  # only now, so that the peak includes it
-    return {"seconds": seconds, "megabytes": (peak_kilobytes - kilobytes_before) / 1024}
+    return {"seconds": seconds, "megabytes": (peak_kib - kib_before) * 1024 / 1e6}
 
 
 def decode_columns(path: str) -> dict[str, float]:

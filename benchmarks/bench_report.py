@@ -34,7 +34,7 @@ def measure_report(file: Path) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"report ended with {process.returncode}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_maxrss * 1024 / 1e6
 
 
 def measure_xprof_rs(file: Path) -> tuple[float, float]:
@@ -50,25 +50,27 @@ def measure_xprof_rs(file: Path) -> tuple[float, float]:
         command = ["xprof-rs", "--logdir", folder, "--host", "127.0.0.1", "--port", str(port)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
             try:
-                view = request_view(port)
+                view = request_view(port, server)
                 seconds = time.perf_counter() - start
                 status = Path(f"/proc/{server.pid}/status").read_text()
             finally:
                 server.terminate()
         if len(view) < 1000:
             sys.exit(f"xprof-rs answered {view[:200]!r}")
-        peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-        return seconds, peak / 1024
+        peak_kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        return seconds, peak_kib * 1024 / 1e6
 
 
-def request_view(port: int) -> bytes:
-    """The response of the server, once it accepts connections."""
+def request_view(port: int, server: subprocess.Popen[bytes]) -> bytes:
+    """The response of the server, once it accepts connections. Exits if the server ends before."""
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         try:
             connection.request("GET", VIEW)
             return connection.getresponse().read()
         except ConnectionRefusedError:
+            if server.poll() is not None:
+                sys.exit(f"xprof-rs ended with {server.returncode}")
             time.sleep(0.005)
         finally:
             connection.close()

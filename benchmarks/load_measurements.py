@@ -13,7 +13,8 @@ class Measurements:
     """The measurements of all clients, added under a lock, and of the server's process."""
 
     times: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Milliseconds by phase and route."""
+    """Milliseconds by phase and route. A name in parentheses, such as `(open a session)`, is no route: it stands for
+    several requests."""
     errors: Counter[str] = field(default_factory=Counter)
     still_reading: Counter[str] = field(default_factory=Counter)
     """The number of responses that said that the session is still being read, by phase."""
@@ -41,7 +42,8 @@ def quantile(values: list[float], share: float) -> float:
 
 def print_tables(measurements: Measurements) -> None:
     phases = ("in memory", "beyond memory")
-    print("\n| route | requests | p50 | p99 | longest | beyond memory: requests | p50 | p99 | longest |")
+    columns = "requests | p50 (ms) | p99 (ms) | longest (ms)"
+    print(f"\n| route | {phases[0]}: {columns} | {phases[1]}: {columns} |")
     print("|---|---|---|---|---|---|---|---|---|")
     routes = sorted({route for _, route in measurements.times})
     for route in sorted(
@@ -59,6 +61,8 @@ def print_tables(measurements: Measurements) -> None:
     print("|---|---|---|---|---|---|")
     for phase in phases:
         memory = [rss / 1e6 for _, rss_phase, rss in measurements.rss if rss_phase == phase]
+        if not memory:  # the server ended before this phase
+            continue
         quarter = max(1, len(memory) // 4)
         first, last = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
         answers = sum(

@@ -127,6 +127,9 @@ def test_a_small_mistake_follows_the_longest_device_work() -> None:
         "text": "The device is the bottleneck: 98.0\u202f% busy. The longest part is dot.2: 30.0\u202f% of the step at "
         "80.0\u202f% of peak FLOP/s, bound by compute. A mistake costs up to 0.1 of 1.0\u202fµs a step: a read.",
     }
+    mistake["brief"] = "a read of " + "x" * 200
+    document["findings"][-1]["brief"] = mistake["brief"]
+    assert "A mistake costs up to" in verdict(document)["text"]  # also if it is too long for two lines
 
 
 def test_the_worst_annotation_is_that_of_the_view_device() -> None:
@@ -142,6 +145,21 @@ def test_the_worst_annotation_is_that_of_the_view_device() -> None:
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of HBM bandwidth."
     )
+
+
+def test_several_ops_are_far_from_the_roofline() -> None:
+    """Without annotations, the ops of a category are a group of their own."""
+    ops = [op(f"dot.{number}", None, 250_000, 5_000_000, 25_000) for number in (1, 2)]
+    document = with_bottlenecks(report(*ops, op("add.1", None, 400_000, 1, 390_000, category="fusion")))
+    worst = document["findings"][1]
+    assert " The host itself needs " in worst["detail"]
+    two_hosts = [*document["steps"], document["steps"][0] | {"host": "other"}]
+    assert (
+        " The slowest host needs "
+        in with_bottlenecks(document | {"steps": two_hosts})["findings"][1]["detail"]
+    )
+    assert worst["title"] == "2 convolution ops are far from the roofline"
+    assert worst["detail"].startswith("They take 50.0\u202f% of the step")
 
 
 def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:

@@ -118,6 +118,23 @@ class TestSteps:
         rows = comparison_document(steps_of(100, 200, 300), steps_of(111, 222, first=90))["steps"]
         assert (rows["paired_by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
 
+    def test_steps_of_several_hosts_with_one_number_are_matched_in_their_order(self) -> None:
+        several_hosts = session(*steps_of(100, 200).traces, *steps_of(300, 400).traces)
+        rows = comparison_document(several_hosts, several_hosts)["steps"]
+        assert (rows["only_a"], rows["only_b"]) == (0, 0)
+        assert [(row["a"], row["b"], row["a_number"]) for row in rows["rows"]] == [
+            (0, 0, 5), (1, 1, 6), (2, 2, 5), (3, 3, 6),
+        ]  # fmt: skip
+
+    def test_a_session_without_gaps_has_no_idle_time_of_any_class(self) -> None:
+        tpu = Tpu()
+        for number, start in enumerate((0, 1000, 2000), 5):
+            tpu.step(start, 1000, number)
+            tpu.launch(start + 1, (start + 2, 3), (start, 1000), by="marker")
+        gaps = comparison_document(steps_of(1000, 1000), session(tpu.trace()))["gaps"]
+        assert gaps["idle"]["b_ps"] == 0
+        assert {row["b_ps"] for row in gaps["classes"]} == {0}
+
     def test_a_session_without_steps(self) -> None:
         stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
         document = comparison_document(stepless, steps_of(1000, 1000))
@@ -292,7 +309,7 @@ def test_the_view_is_small() -> None:
         )
     view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(tpu.trace()))
     assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
-    assert len(view["programs"]) == 200
+    assert (len(view["programs"]), view["row_counts"]["programs"]) == (200, 600 + 4)  # of B and A
     assert view["step"]["a"]
     assert view["step"]["a"]["number"] == 1208
     assert view["step"]["b"] is None

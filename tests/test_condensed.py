@@ -16,12 +16,15 @@ from test_html import Page, plain
 
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
+from tb_xla_insights.cli.window_condensed import split_hosts as split_window_hosts
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,
     MAX_NAMED_GROUPS,
     MAX_NAMED_HOSTS,
+    condensed_device_rows,
     mean_device_row,
     split_devices,
     split_hosts,
@@ -66,6 +69,11 @@ class TestDevices:
         assert rest is not None
         assert (len(rest.names), rest.duty_cycle) == (60, 0.99)
         assert mean_device_row(devices, "ops")["duty_cycle"] == (60 * 0.99 + 4 * 0.6) / 64
+
+    def test_a_range_has_no_device_of_another_row(self) -> None:
+        devices = [device(0, core, 600 if core in (0, 2, 5) else 990) for core in range(8)]
+        names = [row["name"] for row in condensed_device_rows(devices, "ops")]
+        assert names == ["TPU:0 and 2 others", "5 others", "mean of 8 cores"]
 
     def test_similar_devices_are_not_named(self) -> None:
         named, rest = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
@@ -113,6 +121,12 @@ class TestHosts:
         (row,) = listed_hosts([host | {"name": f"w-{n}"} for n in range(CONDENSED_FROM)])
         assert (row["name"], row["steps"], row["others_wait_ps"]) == (f"{CONDENSED_FROM} hosts", 3, None)
 
+    def test_hosts_without_steps_do_not_lower_the_median(self) -> None:
+        times = [None] * (CONDENSED_FROM - 3) + [5, 6, 7]
+        rows = [{"name": "w", "steps": step and 3, "step_ps": step, "others_wait_ps": None} for step in times]
+        (row,) = listed_hosts([row | {"steps": row["steps"] or 0} for row in rows])
+        assert (row["steps"], row["step_ps"]) == (3, 6)
+
 
 def test_steps_of_all_hosts_are_grouped_by_number() -> None:
     steps = [
@@ -138,6 +152,15 @@ def test_steps_without_numbers_are_grouped_by_index() -> None:
         for index, host in enumerate("aabb")
     ]
     assert [(row.number, row.hosts) for row in steps_across_hosts(steps)] == [(0, 2), (1, 2)]
+
+
+def test_repeated_numbers_are_several_steps_and_all_are_in_order() -> None:
+    steps = [
+        {"name": "m", "number": number, "host": host, "index": index, "duration_ps": 1}
+        for index, (host, number) in enumerate((("a", 2), ("a", 3), ("a", 2), ("b", 1), ("b", 2), ("b", 2)))
+    ]
+    rows = [(row.number, row.hosts) for row in steps_across_hosts(steps)]
+    assert rows == [(1, 1), (2, 2), (3, 1), (2, 2)]
 
 
 def text_of(document: Row) -> str:
@@ -240,6 +263,55 @@ class TestPod:
             assert table.count("\n") < CONDENSED_FROM, title
         page = report_html(document)
         assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
+
+
+class TestWindowDevices:
+    """The table of a window's devices: 0 to 19 of host `w-0`, busy for 900 of 1000 ps unless stated otherwise."""
+
+    def print(self, busy_ps: dict[int, int]) -> str:
+        devices = [
+            {
+                "id": f"w-0/TPU:{core}",
+                "name": f"TPU:{core}",
+                "host": "w-0",
+                "busy_ps": busy_ps.get(core, 900),
+                "idle_ps": 1000 - busy_ps.get(core, 900),
+                "stall_ps": 0,
+                "modules": 1,
+                "ops": 1,
+                "top_ops": [],
+            }
+            for core in range(20)
+        ]
+        out = Console(file=io.StringIO(), width=200)
+        print_many_devices(out, devices, 1000, "ns")
+        assert isinstance(out.file, io.StringIO)
+        return out.file.getvalue()
+
+    def test_one_device_that_differs_from_all_others_of_its_host_is_named(self) -> None:
+        text = self.print({19: 100})
+        assert re.search(r"TPU:19 +w-0 +0\.100", text)
+        assert re.search(r"19 others, median +0\.900", text)
+
+    def test_devices_that_are_not_neighbours_are_no_range(self) -> None:
+        assert re.search(r"TPU:3 and 1 other +w-0 +0\.100", self.print({3: 100, 9: 100}))
+        assert re.search(r"TPU:3 and 2 others +w-0 +0\.100", self.print({3: 100, 9: 100, 10: 100}))
+        assert re.search(r"TPU:3 to TPU:5 +w-0 +0\.100", self.print({3: 100, 4: 100, 5: 100}))
+
+    def test_one_other_device(self) -> None:
+        text = self.print(dict.fromkeys(range(9), 100) | {9: 500})
+        assert re.search(r"1 other, median +0\.500", text)
+        assert "is busy for the least time" not in text
+
+
+def test_each_of_a_few_hosts_with_many_devices_has_a_table() -> None:
+    answer: Row = {"hosts": [{"host": "w-0", "by_class_ps": {"wait": 1000}}], "duration_ps": 1000}
+    assert split_window_hosts(answer) == (answer["hosts"], [])
+
+
+def test_threads_of_one_other_host_are_all_listed() -> None:
+    threads = [{"name": "pool", "role": "other", "host": "w-1", "busy_ps": busy} for busy in (1, 2, 3)]
+    assert condense_threads(threads, [{"host": "w-0"}]) == threads
 
 
 def traces_of_hosts(count: int) -> list[Trace]:

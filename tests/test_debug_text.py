@@ -70,7 +70,7 @@ class TestBlocks:
     def test_lines_of_several_processes_may_be_mixed(self) -> None:
         ranks = [
             block_text(graph, prefix=f"[rank{rank}]: ").splitlines()
-            for rank, graph in enumerate(("aa", "bb"))
+            for rank, graph in ((10, "aa"), (11, "bb"))
         ]
         mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
         assert [block.graph for block in parse_debug(mixed).compilations] == ["aa", "bb"]
@@ -137,6 +137,8 @@ class TestBlocks:
             'op "xla_fallback" is not lowered, 9 times',
             "ops are not lowered at forward (/me/train.py:73), 9 times",
         ]
+        once = 'pt-xla-profiler:FRAME (count=1):\npt-xla-profiler:Unlowered Op: "a"'
+        assert parse_debug(once).advice == ['op "a" is not lowered, 1 time']
 
     @given(st.integers(0, 3000))
     def test_a_cut_log_has_no_wrong_block(self, length: int) -> None:

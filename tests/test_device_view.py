@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from build import trace_of
-from captures import session
+from captures import Core, capture, session
 from synthetic import transformer
 from tpu_ops import Op, tpu_trace
 
@@ -93,6 +93,13 @@ def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, cores
     assert document["stale"]
     assert document["chosen"]["cores"] == "0.0"
     assert document["chosen"]["steps"] == ("1" if steps == "1" else "0")
+
+
+def test_a_mean_step_without_steps_is_replaced() -> None:
+    device = Core(name="TPU:0", lines={"XLA Ops": [("dot.1", 0, 5)]})
+    document = device_view(session(capture(device)), "0.0", "mean")
+    assert (document["chosen"]["steps"], document["stale"]) == ("all", True)
+    assert not device_view(session(capture(device)), "0.0", "all")["stale"]
 
 
 def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:

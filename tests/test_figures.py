@@ -119,6 +119,7 @@ def test_hosts_that_are_left_out_are_named() -> None:
     assert str(left_out_note(step_idle_row(left_out=hosts))).endswith(
         "w-2 has no whole step, and 2 more hosts."
     )
+    assert str(left_out_note(step_idle_row(left_out=hosts[:4]))).endswith(", and 1 more host.")
     assert left_out_note(step_idle_row()) is None
 
 

@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import compile_views
 from tb_xla_insights.xplane.hlo import shape_text
-from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
+from tb_xla_insights.xplane.program_digests import ProgramDigests, digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")

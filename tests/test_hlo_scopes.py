@@ -112,6 +112,16 @@ def test_producers_come_before_users() -> None:
     assert state_and_parts(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
 
 
+@pytest.mark.parametrize(("others", "state"), [(100, "recovered"), (1000, "none")])
+def test_a_search_among_neighbours_ends_in_a_wide_tuple(others: int, state: str) -> None:
+    """From a copy through the tuple that uses it to the tuple's last operand."""
+    sorts = [Instruction(10 + n, f"sort.{n}", "sort") for n in range(others)]
+    operands = [2, *(sort.id for sort in sorts), 1]
+    entry = [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy"), *sorts,
+             Instruction(3, "tuple", "tuple", operands=operands)]  # fmt: skip
+    assert STATES[program(entry).origin("copy").state] == state
+
+
 def test_scopes_are_not_recovered_across_ops_that_compute() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "add", "add", "aten__add", operands=[1]),
              Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip

@@ -16,6 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.html.work_cards import metrics_card
 from tb_xla_insights.report.document import session_report
 
 DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
@@ -172,6 +173,8 @@ def test_the_page_has_the_gaps_of_the_document() -> None:
     assert "1 101 from 10 µs up; the 1 000 longest" in limited.text()
     assert len([row for row in limited.rows["Gaps"] if row[0] != "Device"]) == 1000
     assert len([row for row in complete.rows["Gaps"] if row[0] != "Device"]) == 1101
+    # No step identifies these gaps between the same programs, and yet they are different ones.
+    assert sum(row[0] == "Sum" for row in complete.rows["Why the longest gaps ended"]) == 30
 
 
 def test_names_are_escaped() -> None:
@@ -206,6 +209,15 @@ def test_a_bar_is_as_high_as_its_parts() -> None:
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
 
 
+def test_the_names_of_steps_do_not_overlap() -> None:
+    steps = [
+        {"index": 0, "number": 10**6 + number, "duration_ps": 1, "device_busy_ps": 1, "host_ps": {}}
+        for number in range(36)
+    ]
+    names = re.findall(r'<text x="([\d.]+)" [^>]*text-anchor="middle"', steps_chart(steps))
+    assert float(names[1]) - float(names[0]) >= 44
+
+
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, logdir = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
     assert main(["report", logdir, "--html", str(path)]) == 0
@@ -232,6 +244,13 @@ class TestInAPipeline:
     def test_the_documented_example_is_that_command(self) -> None:
         documentation = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
         assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", documentation)
+
+
+def test_all_counters_are_counted_and_the_first_are_shown() -> None:
+    metrics = {"counters": {f"Counter{index}": index for index in range(350)}, "files": ["m.txt"]}
+    shown = Page(str(metrics_card({"metrics": metrics})))
+    assert "the first 200 of 350 counters" in shown.text()
+    assert len(shown.rows["Text files beside the capture"]) == 1 + 200
 
 
 def test_sidecar_files_are_shown() -> None:

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.xplane.codes import NEVER, PADDING
+from tb_xla_insights.xplane.codes import INVALID_POSITION, PADDING
 from tb_xla_insights.xplane.kernels import IdTable, read_varint
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
@@ -65,7 +65,7 @@ def test_varint_of_any_length(value: int) -> None:
 
 
 def test_unterminated_varint() -> None:
-    assert read_varint(np.full(PADDING, 0xFF, np.uint8), 0)[1] == NEVER
+    assert read_varint(np.full(PADDING, 0xFF, np.uint8), 0)[1] == INVALID_POSITION
 
 
 def test_ids_are_found_despite_hash_collisions() -> None:

@@ -210,7 +210,7 @@ class TestExplanation:
         parsed = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
         assert parsed
         assert (parsed.breaks, len(parsed.reasons)) == (2, 1)
-        assert [line.text for line in parsed.unread] == ["2 breaks, but only 1 reasons"]
+        assert [line.text for line in parsed.unread] == ["2 breaks, but only 1 reason"]
 
     def test_an_explanation_cut_before_its_reasons_reports_it(self) -> None:
         parsed = parse_explain(EXPLAIN.partition("Break Reasons")[0], "d.txt")

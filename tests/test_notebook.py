@@ -17,6 +17,8 @@ from test_html import Page
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
+from tb_xla_insights.english import plural
+from tb_xla_insights.html.cells import table_cell
 from tb_xla_insights.html.page import report_html
 
 NOTEBOOK = Path(__file__).parents[1] / "examples/notebook.ipynb"
@@ -71,7 +73,7 @@ def test_every_table_shows_its_first_rows(session: xi.Session, name: str) -> Non
         : len(head)
     ] == table.columns
     assert (f"The first 20 of {units.count(len(table))} rows." in parsed.text()) == (len(table) > 20)
-    assert repr(table) == f"Table({len(table)} rows: {', '.join(table.columns)})"
+    assert repr(table) == f"Table({plural(len(table), 'row')}: {', '.join(table.columns)})"
 
 
 def test_cells_are_in_the_units_of_the_page() -> None:
@@ -135,3 +137,9 @@ class TestTheExample:
         assert "The 8 devices are" in outputs[0]
         assert "72.143" in outputs[2]
         assert "<iframe" in outputs[-1]
+
+
+def test_names_of_devices_are_shown_unchanged() -> None:
+    cell = table_cell([{"idle_ps": {"my_host/TPU:0": 3_000_000_000}, "by_class_ps": {"from_device": 10**9}}])
+    assert "my_host/TPU:0 3.00" in cell
+    assert "transfer from device 1.00" in cell

@@ -229,6 +229,9 @@ def test_the_slowest_and_the_median_host_are_those_of_the_report() -> None:
     report: dict[str, Any] = {"session": {"hosts": rows}, "hosts": rows, "findings": []}
     assert chosen_hosts(["slowest"], report) == [1]
     assert chosen_hosts(["median"], report) == [4]
+    report["hosts"] = [*rows, *({**row, "step_ps": None} for row in rows)]
+    assert chosen_hosts(["median"], report) == [4]  # not one without steps
+    report["hosts"] = rows
     rows[3]["others_wait_ps"] = 7
     report["findings"] = [{"id": "straggler", "evidence": {"median_host": "a"}}]
     assert chosen_hosts(["slowest"], report) == [3]

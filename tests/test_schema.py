@@ -3,6 +3,7 @@ date."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from schema_checks import check_answer, check_document
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from docs.schema.generate import generated_files
+from docs.schema.generate import DOCUMENTS, generated_files, json_schema
 from tb_xla_insights.report import compile_views, execution_views, gap_views, views
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
@@ -27,6 +28,18 @@ GENERATED = generated_files()
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
 def test_generated_files_are_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == GENERATED[path], "run `make schema`"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_each_key_that_may_be_null_says_when(name: str) -> None:
+    document = json_schema(name)
+    silent = [
+        f"{title}.{key}"
+        for title, part in ((document["title"], document), *document["$defs"].items())
+        for key, value in part.get("properties", {}).items()
+        if '"null"' in json.dumps(value) and "null" not in value["description"] + part["description"]
+    ]
+    assert silent == []
 
 
 def test_reports_fit(sessions: list[xi.Session]) -> None:

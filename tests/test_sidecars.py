@@ -119,6 +119,8 @@ class TestRecognition:
         assert "Batch 64, &lt;new&gt; loader." in report_html(report)
         assert main(["report", str(run_folder)]) == 0
         assert "\nBatch 64, <new> loader.\n" in capsys.readouterr().out
+        description.write_text("Batch 64,\r\nnew loader.\r\n\r\nMore on it below.\r\n", newline="")
+        assert report_of(run_folder)["session"]["description"] == "Batch 64, new loader."
         description.write_text("x" * 1000)
         assert report_of(run_folder)["session"]["description"] == "x" * 300 + "…"
         description.write_text(" \n")
@@ -337,7 +339,7 @@ class TestDisagreement:
         (run_folder / "before.txt").write_text(metrics_text(20))
         (run_folder / "after.txt").write_text(metrics_text(21))
         [message] = diagnostics(report_of(run_folder), "metrics_disagree")
-        assert "counts 1 execution since the one from before the trace" in message
+        assert "counts 1 execution since the report from before the trace" in message
 
     def test_counting_more_than_the_trace_is_not_a_disagreement(self, run_folder: Path) -> None:
         (run_folder / "m.txt").write_text(metrics_text(300))
@@ -361,6 +363,44 @@ class TestDisagreement:
             message == "m.txt: line 10 is not understood (Value: many), and 1 more place; the rest is used."
         )
 
+    def test_a_file_above_the_size_limit_is_not_called_used(
+        self, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = metrics_text(6) + "Counter: A\n  Value: many\n"
+        (run_folder / "m.txt").write_text(text + "Counter: B\n")
+        monkeypatch.setattr("tb_xla_insights.report.sidecars.MAX_TEXT_BYTES", len(text))
+        messages = [
+            message.replace("\u202f", " ")
+            for message in diagnostics(report_of(run_folder), "text_not_understood")
+        ]
+        assert f"m.txt is not used, or only in part: only its first {len(text)} B are read." in messages
+        assert any(
+            message.startswith("m.txt: line 10 is not understood (Value: many)") for message in messages
+        )
+
+    def test_files_beyond_the_limit_are_reported_and_a_recording_is_among_the_first(
+        self, run_folder: Path
+    ) -> None:
+        folder = run_folder / "plugins/profile/s"
+        (folder / RECORD_FILE).write_text('{"versions": {"jax": "0.10"}}')
+        for number in range(32):
+            (folder / f"{number:02}.log").write_text("no known format\n")
+        report = report_of(run_folder)
+        assert report["recorded"] == {"versions": {"jax": "0.10"}}
+        [message] = diagnostics(report, "text_not_understood")
+        assert message == f"{folder} is not used, or only in part: the first 32 of 33 text files are read."
+
+    def test_files_after_too_much_text_are_reported_by_their_directory(
+        self, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (run_folder / "a.log").write_text("no known format\n")
+        monkeypatch.setattr("tb_xla_insights.report.sidecars._MAX_TOTAL_CHARS", 3)
+        [message] = diagnostics(report_of(run_folder), "text_not_understood")
+        assert message == (
+            f"{run_folder} is not used, or only in part: text files after a.log are not read, as all together are too "
+            "long."
+        )
+
     def test_a_real_log_with_a_capture_of_another_run(self, shared_traces: Path, tmp_path: Path) -> None:
         run_folder = tmp_path / "run"
         shutil.copytree(shared_traces / "torch_xla/tiny_grad_accum_sync/plugins", run_folder / "plugins")
@@ -380,11 +420,13 @@ def test_the_text_report_shows_sidecar_files(run_folder: Path, capsys: pytest.Ca
     (run_folder / "metrics_before.txt").write_text(metrics_text(10))
     (run_folder / "metrics_after.txt").write_text(metrics_text(12))
     (run_folder / "explained.log").write_text(EXPLAIN)
-    (run_folder / "e.txt").write_text("".join(block_text("aa", "Execution") for _ in range(9)))
+    (run_folder / "e.txt").write_text(
+        block_text("aa", "Compilation") + "".join(block_text("aa", "Execution") for _ in range(9))
+    )
     assert main(["report", str(run_folder)]) == 0
     output = capsys.readouterr().out
     assert "Metrics and trace (metrics_after.txt)" in output
     assert "disagree" in output
     assert "UncachedCompile 1 (0 in the capture)" in output
     assert "Unsupported Tensor.item() call at train.py:73 in forward" in output
-    assert "9 executions; 0 and 6 of them are in the capture" in output
+    assert "1 compilation and 9 executions; 0 and 6 of them are in the capture" in output

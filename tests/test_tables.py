@@ -140,3 +140,5 @@ def test_columns_are_left_out_by_key_and_an_unknown_key_is_an_error() -> None:
     ]
     with pytest.raises(KeyError, match="stop_ps"):
         TIMES.without("stop_ps")
+    with pytest.raises(KeyError, match="stop_ps"):
+        TIMES["stop_ps"]

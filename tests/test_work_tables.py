@@ -82,6 +82,17 @@ def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> N
     assert rows["Step/layer_0/…"]["tflops_per_s"] == "0.0128"  # 18 FLOPs in 1,403 ps
 
 
+def test_kernels_with_and_without_an_annotation() -> None:
+    kernel: dict[str, Any] = {
+        "op": "gemm", "category": "kernel", "kind": "work", "executions": 1, "self_ps": 5, "source": None,
+        "flops": None, "bound_by": None,
+    }  # fmt: skip
+    ops = [kernel | {"annotation": path} for path in (None, "s/a")]
+    total = kernel | {"self_ps": 10}
+    (row,) = work_by_op(ops, {"total": total}, 5).rows
+    assert (row["annotation"], row["executions"]) == ("1 annotation or none", 2)
+
+
 def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
     result = work_report(real_trace(shared_traces / "public/gpu_v100_tf"))
     table = work_by_op(result["ops"], result["device_work"], 12)

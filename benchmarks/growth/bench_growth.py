@@ -38,13 +38,13 @@ def measure(path: Path) -> dict[str, Any]:
     """Computes all answers about a capture, in this process."""
     from benchmarks.growth.answers import answers, session_at
 
-    memory_before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    kib_before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     answer_bytes = sum(len(answer) for _, answer in answers(session_at(path)))
     seconds = time.process_time() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory_before
+    memory_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - kib_before
     return {
         "seconds": seconds,
-        "mb": memory / 1024,
+        "mb": memory_kib * 1024 / 1e6,
         "answer_bytes": answer_bytes,
         "bytes": path.stat().st_size,
     }

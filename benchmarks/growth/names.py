@@ -155,7 +155,7 @@ def nested_ops(n: int) -> Space:
 
 @axis
 def nested_stored_scopes(n: int) -> Space:
-    """Stored rows of name scopes, as files of 2020 have them: n inside each other, with an op in each."""
+    """A line of name scopes, as in captures of 2020: n inside each other, with an op in each."""
     training = Training()
     line = training.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
     nest(training.device, line, [f"s{i}" for i in range(n)], 3 * STEP, 4 * STEP)
@@ -166,7 +166,7 @@ def nested_stored_scopes(n: int) -> Space:
 
 @axis
 def stored_scopes(n: int) -> Space:
-    """Stored rows of name scopes: n beside each other, with an op in each."""
+    """A line of name scopes, as in captures of 2020: n beside each other, with an op in each."""
     training = Training()
     line = training.device.line("TensorFlow Name Scope", timestamp_ns=EPOCH)
     for i in range(n):

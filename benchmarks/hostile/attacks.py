@@ -202,7 +202,7 @@ class Attacks:
             )
         )
         return self._request(
-            "addresses",
+            "paths",
             "GET",
             f"{BASE}/{folder}/{path}",
             [("Host", "localhost")],

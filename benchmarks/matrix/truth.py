@@ -90,7 +90,8 @@ def record(
 ) -> None:
     """Records `run` below `logdir`, with its `truth.json`; a disturbed capture is repeated once, and the undisturbed
     one is kept, else the shorter one. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework,
-    version, program, …"""
+    version, program, … In `truth.json`, `tries` is the number of the kept capture, from 1, and `kept_waiting` the time
+    that all threads together waited for a processor, as a share of the capture's duration."""
     best: tuple[bool, float] | None = None
     for number in range(1, MAX_TRIES + 1):
         folder = logdir / f"try{number}"

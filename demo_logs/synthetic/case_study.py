@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from synthetic.case_study_host import (
-    TPU_LAUNCH,
     HostThreads,
     device_flow,
     graph_hash,
@@ -26,6 +25,7 @@ from synthetic.case_study_schedule import (
     schedule,
 )
 from synthetic.device_program import Op
+from synthetic.flow_types import TPU_LAUNCH
 from synthetic.times import MS, ms
 from synthetic.writer import Space, Uint
 

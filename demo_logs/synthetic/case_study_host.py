@@ -14,10 +14,10 @@ from synthetic.case_study_schedule import (
     Schedule,
     Step,
 )
+from synthetic.flow_types import THREAD_POOL, TPU_LAUNCH
 from synthetic.times import MS, NS, US, hash64, jitter, ms, split
 from synthetic.writer import Line, Plane, Ref, Stat
 
-THREAD_POOL, TPU_LAUNCH = 15, 12  # flow types
 TENSORS = 64
 COMPILER_WORK = (
     "XLA::TPU HLO optimizations",

@@ -14,6 +14,7 @@ from typing import Literal
 from synthetic.device_program import Piece, Program
 from synthetic.dynamo_issue_host import StepHost
 from synthetic.dynamo_issue_plan import Execution, StepPlan
+from synthetic.flow_types import TPU_LAUNCH
 from synthetic.times import US, hash64, ms
 from synthetic.writer import Space, Uint
 
@@ -141,7 +142,7 @@ def build(mode: Mode) -> Space:
             replica_id=0,
             queue_id=Uint(0),
             core_type=Uint(0),
-            _ct=12,
+            _ct=TPU_LAUNCH,
             _c=hash64(f"{mode} {run_id}"),
         )
         moment = execution.run_start_ps

@@ -5,10 +5,10 @@ the other thread; libtpu records flows from `DoEnqueueProgram` to the run on the
 """
 
 from synthetic.dynamo_issue_plan import Execution, StepPlan
+from synthetic.flow_types import SYSTEM_EXECUTE, THREAD_POOL, TPU_LAUNCH
 from synthetic.times import NS, US, hash64, ms
 from synthetic.writer import Line, Plane, Stat
 
-THREAD_POOL, SYSTEM_EXECUTE, TPU_LAUNCH = 15, 7, 12
 SYNC_EVENTS = (
     ("CollectSyncTensors", 0.04, 0.30),
     ("RunPostOrder", 0.32, 0.70),
@@ -57,14 +57,17 @@ class StepHost:
 
     def _sync(self, thread: Line, execution: Execution, number: int) -> None:
         """A sync of lazy tensors: inside the step marker, or where dynamo needs its inputs."""
-        scheduled_end = execution.call_ps - 60 * US
+        scheduled_end = execution.call_start_ps - 60 * US
         phase_ends = {name: self.step.start_ps + ms(end) for name, end in self.step.phases}
-        if execution.call_ps > phase_ends["FINISH_UPDATE"]:
+        if execution.call_start_ps > phase_ends["FINISH_UPDATE"]:
             start, end = phase_ends["FINISH_UPDATE"] + 10 * US, phase_ends["StepMarker"] - 10 * US
             _add(thread, "SyncLiveTensorsGraph", start, end)
         else:
             before_call_ps = ms(2.3) if execution.name == "clean-up 1" else ms(0.5)
-            start, end = execution.call_ps - before_call_ps, execution.call_ps + execution.host_ps + 20 * US
+            start, end = (
+                execution.call_start_ps - before_call_ps,
+                execution.call_start_ps + execution.host_ps + 20 * US,
+            )
         _add(thread, "SyncTensorsGraph", start + 5 * US, end)
         _add(thread, "SyncTensorsGraphInternal", start + 8 * US, end)
         work = scheduled_end - start
@@ -85,16 +88,16 @@ class StepHost:
         """Dynamo calls its compiled graph; the thread waits for inputs and hands the call over. It returns right then,
         in the backward pass only after the run has begun."""
         is_backward = execution.name == "backward"
-        start = execution.call_ps - (ms(1.1) if is_backward else ms(0.25))
-        end = execution.run_start_ps + ms(0.3) if is_backward else execution.call_ps + ms(0.4)
+        start = execution.call_start_ps - (ms(1.1) if is_backward else ms(0.25))
+        end = execution.run_start_ps + ms(0.3) if is_backward else execution.call_start_ps + ms(0.4)
         _add(thread, "ExecuteComputationWithBarrier", start, end)
         _add(thread, "DeviceBarrier", start + 20 * US, start + 90 * US)
-        record = execution.call_ps - 64 * US
+        record = execution.call_start_ps - 64 * US
         _add(thread, "ThreadpoolListener::Record", record, record, **_producer(number))
 
     def _execute(self, execution: Execution, number: int) -> None:
         """The executor thread's call into libtpu, and libtpu's events when the run has finished."""
-        line, call, end = self.executor, execution.call_ps, execution.call_end_ps
+        line, call, end = self.executor, execution.call_start_ps, execution.call_end_ps
         region_start = call - 30 * US
         from_thread: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": number}
         _add(line, "ThreadpoolListener::StartRegion", region_start, region_start, **from_thread)

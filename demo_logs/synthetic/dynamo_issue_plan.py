@@ -10,12 +10,12 @@ from synthetic.times import ms
 @dataclass(frozen=True)
 class Execution:
     """One execute call and its run. With a tail, the call ends that long after the run; without one, shortly before the
-    run begins."""
+    run begins. `host_ps`: the host time of the execution, from the call's start to the run's end and the tail."""
 
     name: str
     kind: Literal["lazy", "dynamo"]
     program: Program
-    call_ps: int
+    call_start_ps: int
     host_ps: int
     tail_ps: int = 0
 
@@ -25,7 +25,7 @@ class Execution:
 
     @property
     def run_end_ps(self) -> int:
-        return self.call_ps + self.host_ps - self.tail_ps
+        return self.call_start_ps + self.host_ps - self.tail_ps
 
     @property
     def run_start_ps(self) -> int:
@@ -34,12 +34,14 @@ class Execution:
     @property
     def call_end_ps(self) -> int:
         """After the run if the call has a tail, else shortly before the run begins."""
-        return self.call_ps + self.host_ps if self.tail_ps else self.instant_ps(940)
+        return self.call_start_ps + self.host_ps if self.tail_ps else self.instant_ps(940)
 
     def instant_ps(self, per_mille: int) -> int:
         """The instant after this share of the time from the call to the run's start, in whole nanoseconds from the
         call."""
-        return self.call_ps + (self.run_start_ps - self.call_ps) // 1000 * per_mille // 1000 * 1000
+        return (
+            self.call_start_ps + (self.run_start_ps - self.call_start_ps) // 1000 * per_mille // 1000 * 1000
+        )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A generated pod of 16 hosts with four TPU cores each, one of which gets its batches late.
+"""A generated pod of 16 hosts with four TPU cores each; one host gets its batches late.
 
 PyTorch/XLA over PJRT on a TPU v4. The clocks of the hosts differ by up to a few milliseconds, as under NTP, and one of
 them drifts.
@@ -6,8 +6,9 @@ them drifts.
 
 from pathlib import Path
 
+from synthetic.flow_types import TPU_LAUNCH
 from synthetic.hlo import Computation, HloModule, Instruction
-from synthetic.pod_schedule import Clock, Delay, HostStep, Pod, schedule
+from synthetic.pod_schedule import LOSS_EXCHANGE, Clock, Delay, HostStep, Pod, schedule
 from synthetic.times import MS, US, jitter, split
 from synthetic.writer import EventMetadata, Line, Plane, Space, Stat, Uint
 
@@ -94,7 +95,8 @@ class _File:
         if opcode == "all-reduce-done":
             text = f"%{name} = f32[128,768]{{1,0}} all-reduce-done(%all-reduce-start.{name[-1]})"
         elif opcode.startswith("all-reduce") and self.pod.programs_have_groups:
-            text += f", channel_id=1, replica_groups={{{self._groups(name.endswith('3'))}}}, use_global_device_ids=true"
+            groups = self._groups(all_hosts=name == LOSS_EXCHANGE)
+            text += f", channel_id=1, replica_groups={{{groups}}}, use_global_device_ids=true"
         category = opcode if opcode.startswith(("all-reduce", "recv")) else "loop fusion"
         stats: dict[str, Stat] = {"hlo_category": category, "program_id": Uint(PROGRAM_ID)}
         return plane.event_metadata(text, display_name=name, stats=stats)
@@ -107,7 +109,9 @@ class _File:
             start, end = step.runs[core]
             flow = step.index * self.pod.cores + core + 1
             run_stats: dict[str, Stat] = {"run_id": Uint(1000 + step.index)} if self.pod.has_run_ids else {}
-            self._add(modules, f"{self.module_name}({PROGRAM_ID})", start, end, **run_stats, _ct=12, _c=flow)
+            self._add(
+                modules, f"{self.module_name}({PROGRAM_ID})", start, end, **run_stats, _ct=TPU_LAUNCH, _c=flow
+            )
             now, fusion = start, 10
             for exchange in step.exchanges[core]:
                 number = exchange.name.rsplit(".", 1)[1]
@@ -155,7 +159,7 @@ class _File:
             for core in range(self.pod.cores):
                 enqueued = step.dispatch.start_ps + (core + 1) * 10 * US
                 flow = step.index * self.pod.cores + core + 1
-                self._add(main, "DoEnqueueProgram", enqueued, enqueued + 5 * US, _pt=12, _p=flow)
+                self._add(main, "DoEnqueueProgram", enqueued, enqueued + 5 * US, _pt=TPU_LAUNCH, _p=flow)
 
     def _hlo(self) -> bytes:
         entry = [Instruction(1, "fusion.10", "fusion", op_name="Training_Step.1/forward.2/aten__mm")]

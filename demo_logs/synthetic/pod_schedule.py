@@ -12,6 +12,9 @@ from synthetic.times import MS, US, jitter
 Cause = Literal["input", "python", "tracing", "compile", "device"]
 Groups = tuple[tuple[int, ...], ...]
 
+LOSS_EXCHANGE = "all-reduce.3"
+"""The collective in which all hosts take part, whatever their groups."""
+
 
 @dataclass(frozen=True)
 class Delay:
@@ -202,7 +205,7 @@ def _devices(
         elif index == 1:
             _exchange(pod, step, "all-reduce.2", reached, reached, exchanges)
         elif index > 1 and pod.exchanges_loss:
-            _exchange(pod, step, "all-reduce.3", reached, reached, exchanges, all_hosts=True)
+            _exchange(pod, step, LOSS_EXCHANGE, reached, reached, exchanges, all_hosts=True)
     for host, core in _cores(pod):
         reached[host][core] += 100 * US
     return exchanges, reached

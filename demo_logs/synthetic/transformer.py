@@ -1,12 +1,13 @@
-"""A transformer that keeps its device busy, on two TPU v6e cores: FLOPs and bytes of every op are known.
+"""A transformer that keeps two TPU v6e cores busy: the FLOPs and bytes that its ops record are chosen.
 
 PyTorch/XLA over PJRT. The session is generated. As in real programs, ops are near one of the two roofs, far from both,
-or record no FLOPs; the tables below state their share of the roof.
+or record neither FLOPs nor bytes; the tables below state their share of the roof.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthetic.flow_types import TPU_LAUNCH
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.times import MS, NS, US, jitter, ms
 from synthetic.writer import EventMetadata, Plane, Space, Stat, Uint
@@ -25,8 +26,8 @@ DEVICE_LAG_PS = 88_100 * US
 """How much later a step begins on the device than on the host, which launches it at the end of its own step."""
 
 FLOPS_PER_PS, BYTES_PER_PS = 918, 1.638
-STEP = "Training_Step.1/"
-LAYER = f"{STEP}layers.4/"
+STEP_SCOPE = "Training_Step.1/"
+LAYER_SCOPE = f"{STEP_SCOPE}layers.4/"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Op:
 
 def _layer(scope: str, file: str, *rows: tuple[str, str, int, float | None, float, int]) -> tuple[Op, ...]:
     return tuple(
-        Op(name, category, LAYER + scope, 2 * LAYERS, step_us, intensity, roof_share,
+        Op(name, category, LAYER_SCOPE + scope, 2 * LAYERS, step_us, intensity, roof_share,
              f"/opt/demo/model/{file}.py:{line}")
         for name, category, step_us, intensity, roof_share, line in rows
     )  # fmt: skip
@@ -85,15 +86,17 @@ MLP = _layer(
     ("dot.411", MATMUL, 14_900, 1420, 0.81, 40), ("fusion.1077", FUSION, 3_900, 0.6, 0.91, 42),
     ("dot.417", MATMUL, 8_100, 3100, 0.78, 44), ("fusion.1081", FUSION, 906, 1.2, 0.35, 47),
 )  # fmt: skip
-EMBED = (Op("gather.4", "gather", f"{STEP}embed.3", 1, 1_012, 0.2, 0.41, "/opt/demo/model/embed.py:31"),)
+EMBED = (
+    Op("gather.4", "gather", f"{STEP_SCOPE}embed.3", 1, 1_012, 0.2, 0.41, "/opt/demo/model/embed.py:31"),
+)
 LOSS = (
-    Op("dot.77", MATMUL, f"{STEP}loss.8", 2, 4_400, 890, 0.74, "/opt/demo/train.py:97"),
-    Op("fusion.31", FUSION, f"{STEP}loss.8", 2, 1_700, 2.4, 0.88, "/opt/demo/train.py:101"),
-    Op("reduce.6", "reduce", f"{STEP}loss.8", 2, 302, 1, 0.22, "/opt/demo/train.py:103"),
+    Op("dot.77", MATMUL, f"{STEP_SCOPE}loss.8", 2, 4_400, 890, 0.74, "/opt/demo/train.py:97"),
+    Op("fusion.31", FUSION, f"{STEP_SCOPE}loss.8", 2, 1_700, 2.4, 0.88, "/opt/demo/train.py:101"),
+    Op("reduce.6", "reduce", f"{STEP_SCOPE}loss.8", 2, 302, 1, 0.22, "/opt/demo/train.py:103"),
 )
 GRADIENTS, OPTIMIZER = (
-    f"{STEP}FINISH_UPDATE.9/reduce_gradients.10",
-    f"{STEP}FINISH_UPDATE.9/optimizer_step.11",
+    f"{STEP_SCOPE}FINISH_UPDATE.9/reduce_gradients.10",
+    f"{STEP_SCOPE}FINISH_UPDATE.9/optimizer_step.11",
 )
 UPDATE = (
     Op("all-reduce.77", "all-reduce", GRADIENTS, 1, 4_914, source="/opt/demo/train.py:112"),
@@ -190,7 +193,9 @@ def _device(space: Space, core: int) -> None:
     for step in range(-1, STEPS):  # the first run was launched before the capture
         start = step * PERIOD_PS + DEVICE_LAG_PS + jitter(f"core {core} step {step}", 40 * US)
         flow = (step + 1) * CORES + core + 1
-        modules.event(f"{PROGRAM}({PROGRAM_ID})", start, run_ps, run_id=Uint(500 + step), _ct=12, _c=flow)
+        modules.event(
+            f"{PROGRAM}({PROGRAM_ID})", start, run_ps, run_id=Uint(500 + step), _ct=TPU_LAUNCH, _c=flow
+        )
         for op in executions:
             ops.event(metadata[op.name], start, op.duration_ps)
             start += op.duration_ps
@@ -218,4 +223,6 @@ def _host(plane: Plane) -> None:
             main.event(name, start + begin, end - begin)
         for core in range(CORES):
             flow = (step + 1) * CORES + core + 1
-            main.event("DoEnqueueProgram", start + ms(87.75) + core * 20 * US, 10 * US, _pt=12, _p=flow)
+            main.event(
+                "DoEnqueueProgram", start + ms(87.75) + core * 20 * US, 10 * US, _pt=TPU_LAUNCH, _p=flow
+            )

@@ -39,6 +39,14 @@ KEYWORDS = {
     "class": "What the host does.",
     "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
     "Difference.class": "The class; `device`: its devices' own work; `unrecorded` if the host's file is cut.",
+    **dict.fromkeys(
+        ("EventTime.class", "NameTime.class", "LongestEvent.class"),
+        "The class with most of the name's own time; `null`: most of it has no class.",
+    ),
+    **dict.fromkeys(
+        ("EventDetails.class", "EventSummary.class", "NameOfHits.class"),
+        "What the host does; `null` for an event without a class, such as an op of a device.",
+    ),
     "from": "The events that hand work over to it.",
 }
 

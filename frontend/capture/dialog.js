@@ -106,7 +106,7 @@ export function createCapture(announce, openSession, logdir) {
     directory.textContent = escapeInvisible(logdir());
   }
 
-  /** Saves the address and the duration once the server has accepted the address, even if no profiler listens there. */
+  /** Saves the addresses and the duration. TensorBoard has accepted them, even if no profiler listens there. */
   function saveFields() {
     const entered = addresses.value.trim();
     const addressList = [entered, ...savedAddresses().filter((address) => address !== entered)];

@@ -3,14 +3,14 @@
 import { UNITS } from '../lib/format.js';
 
 /** @typedef {import('./types').PairsTable} PairsTable */
-/** @typedef {import('./types').Verdict} Verdict */
+/** @typedef {import('../lib/routes').TestVerdict} TestVerdict */
 
 /**
  * With columns `a` and `b`, each line is a pair: of sessions of this logdir, or of step times in ms. Its speed-up is in
  * the column of the table that `column` names. Otherwise all columns after the first one contain speed-ups.
  * @param {string} text
- * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compareSessions returns their
- *   median steps, ps, 0 without steps
+ * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: TestVerdict|null}>} compareSessions
+ *   returns their median steps, ps, 0 without steps
  * @returns {Promise<PairsTable>} rejects with an `Error` that says which line cannot be read, or that there is no pair
  */
 export async function readPairs(text, compareSessions) {
@@ -26,19 +26,19 @@ export async function readPairs(text, compareSessions) {
       'Line 1 of the pairs names neither columns a and b nor models and speed-ups; separate cells with commas.',
     );
   }
-  /** @type {Map<string, Map<string, {value: number, verdict: Verdict}>>} */
+  /** @type {Map<string, Map<string, {value: number, verdict: TestVerdict|null}>>} */
   const results = new Map();
   /** @type {Set<string>} */
   const columns = new Set();
   for (const { line, cells } of rows) {
-    /** @param {string} name of the column @param {number} value @param {Verdict} [verdict] */
+    /** @param {string} name of the column @param {number} value @param {TestVerdict|null} [verdict] */
     const add = (name, value, verdict = null) => {
       if (!(value > 0 && value < Infinity)) {
         throw new Error(`Line ${line} of the pairs has a cell that is not a number above 0; write numbers like 1.344.`);
       }
       const modelName = cells[model] ?? `${cells[a]} / ${cells[b]}`;
       if (results.get(modelName)?.has(name)) {
-        throw new Error(`Line ${line} of the pairs: ${modelName} has a pair in ${name} already; use another column.`);
+        throw new Error(`Line ${line} of the pairs: ${modelName} occurs twice in ${name}; rename one of the two.`);
       }
       columns.add(name);
       results.set(modelName, (results.get(modelName) ?? new Map()).set(name, { value, verdict }));

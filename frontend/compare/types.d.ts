@@ -2,6 +2,13 @@
 
 import type { TestVerdict } from "../lib/routes";
 
-/** The result of a significance test; null without a test. */
-export type Verdict = TestVerdict | null;
-export interface PairsTable { columns: string[]; rows: { model: string; speedups: (number | null)[]; verdicts: Verdict[] }[]; means: (number | null)[]; counts: number[] }
+/**
+ * A table of speed-ups, the time of A over that of B: a row per model, a cell per column. Null: a model without a pair
+ * in a column, or a pair without a significance test. `means` and `counts`: of the speed-ups of each column.
+ */
+export interface PairsTable {
+  columns: string[];
+  rows: { model: string; speedups: (number | null)[]; verdicts: (TestVerdict | null)[] }[];
+  means: (number | null)[];
+  counts: number[];
+}

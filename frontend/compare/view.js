@@ -20,7 +20,7 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
-import { differenceText, ratioCell } from './cells.js';
+import { differenceText, listedRows, ratioCell } from './cells.js';
 import { deviceCards } from './device.js';
 import { failureCard, headingCard, sessionBadge } from './heading.js';
 import { lazyCard } from './lazy.js';
@@ -30,7 +30,7 @@ import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {import('../lib/routes').TimePair} TimePair */
-/** @typedef {import('./types').Verdict} Verdict */
+/** @typedef {import('../lib/routes').TestVerdict} TestVerdict */
 /** @typedef {import('../lib/routes').Measure} Measure */
 /** @typedef {import('../lib/routes').ComparedSession} ComparedSession */
 
@@ -38,7 +38,7 @@ const SIDES = /** @type {const} */ (['a', 'b']);
 
 /**
  * A card of times of both sessions: A, B, B − A, B / A, and verdicts if any row has one.
- * @template {TimePair & {p?: number|null, verdict?: Verdict}} T
+ * @template {TimePair & {p?: number|null, verdict?: TestVerdict|null}} T
  * @param {string} title
  * @param {string} note
  * @param {typeof TABLES.class_differences} definition
@@ -193,7 +193,7 @@ export function compareView(app) {
 
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
-    const { a, b, chance, step, gaps } = comparison;
+    const { a, b, chance, step, gaps, programs, compiles, row_counts } = comparison;
     const sentence = comparison.verdict.text;
     const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
@@ -274,7 +274,7 @@ export function compareView(app) {
         ),
         pairsCard(),
       ),
-      deviceCards(comparison.device_work),
+      deviceCards(comparison),
       h(
         'div',
         { class: 'side' },
@@ -288,18 +288,18 @@ export function compareView(app) {
         ),
         pairCard(
           'Executions',
-          'overhead of a run',
+          `overhead of a run${listedRows(programs, row_counts.programs, 'with most device time')}`,
           TABLES.overhead_differences,
-          comparison.programs.map((row) => ({ ...row, ...row.overhead })),
+          programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
           { isWide: true },
         ),
-        comparison.compiles.length > 0 &&
+        compiles.length > 0 &&
           pairCard(
             'Compilations',
-            'number in A and B',
+            `number in A and B${listedRows(compiles, row_counts.compiles, 'that take longest')}`,
             TABLES.compile_differences,
-            comparison.compiles,
+            compiles,
             ({ module, count }) => [code(module), ` ${count.join(' and ')}`],
             { isWide: true },
           ),

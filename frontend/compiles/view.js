@@ -50,7 +50,7 @@ export function compilesView(app) {
   /** Number of hosts of the session. */
   let hostCount = 1;
   /** @type {ReturnType<typeof sortableTable>|null} */
-  let rows = null;
+  let compileTable = null;
   /** @type {ReturnType<typeof createGrid>|null} */
   let grid = null;
 
@@ -75,7 +75,7 @@ export function compilesView(app) {
   }
 
   function showChosen() {
-    rows?.refresh();
+    compileTable?.refresh();
     grid?.refresh();
     const row = chosenRow();
     fill(whyPlace, row && whyCard(row, filtered));
@@ -105,7 +105,7 @@ export function compilesView(app) {
     }
     const cost = total(afterWarmUp, 'duration_ps');
     grid = createGrid(filtered, chosenRow, choose, isShown);
-    rows = compiles.length ? listTable(compiles) : null;
+    compileTable = compiles.length ? listTable(compiles) : null;
     fill(
       element,
       card(
@@ -124,7 +124,7 @@ export function compilesView(app) {
         },
         grid.element,
       ),
-      rows
+      compileTable
         ? card(
             'Compilations',
             {
@@ -148,7 +148,11 @@ export function compilesView(app) {
                 () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step })),
               ),
             },
-            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill compile-table' : 'fill' }, rows.element),
+            h(
+              'div',
+              { class: compiles.some((row) => row.what_is_new) ? 'fill compile-table' : 'fill' },
+              compileTable.element,
+            ),
           )
         : card(
             'Compilations',

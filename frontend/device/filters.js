@@ -50,7 +50,7 @@ export function neighbourKey(keys, dd, by) {
  */
 export function deviceChoices(session, chosen, devices) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
-  const hasHosts = shorts.length > 1;
+  const hasSeveralHosts = shorts.length > 1;
   const deviceSet = new Set(devices);
   const devicesOfHost = groupBy(session.devices, (/** @type {Device} */ { host }) => host);
   const coresText = (/** @type {number} */ host) =>
@@ -60,15 +60,15 @@ export function deviceChoices(session, chosen, devices) {
   );
   const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !hasHosts || chosen === 'all')
+    ...(session.devices.length > 1 && (hosts.length > 1 || !hasSeveralHosts || chosen === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostDevices]) => [
-      ...((hasHosts && hostDevices.length > 1) || chosen === String(host)
+      ...((hasSeveralHosts && hostDevices.length > 1) || chosen === String(host)
         ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${coresText(host)}`])]
         : []),
       ...hostDevices.map(
-        ([key, { name }]) => /** @type {Choice} */ ([key, hasHosts ? `${name} · ${shorts[host]}` : name]),
+        ([key, { name }]) => /** @type {Choice} */ ([key, hasSeveralHosts ? `${name} · ${shorts[host]}` : name]),
       ),
     ]),
   ];

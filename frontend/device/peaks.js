@@ -20,7 +20,7 @@ export const precisionOf = ({ source, devices: [first] }) =>
 export function missingPeaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, devices } = peaks;
   if (flops !== null && bytes !== null) return '';
-  if (havePeaksApart(peaks)) return 'the devices have different peaks';
+  if (havePeaksThatDiffer(peaks)) return 'the devices have different peaks';
   const owner = devices.length > 1 ? 'these devices' : 'this device';
   if (flops === null && bytes === null) return `the peaks of ${owner} are not known`;
   return `the ${flops === null ? 'peak FLOP/s' : 'HBM bandwidth'} of ${owner} is not known`;
@@ -30,7 +30,7 @@ export function missingPeaksText(peaks) {
  * Whether a peak is missing because the devices do not have the same one.
  * @param {DeviceAnswer['peaks']} peaks
  */
-const havePeaksApart = ({ flops_per_s: flops, bytes_per_s: bytes, devices }) =>
+const havePeaksThatDiffer = ({ flops_per_s: flops, bytes_per_s: bytes, devices }) =>
   devices.length > 1 &&
   devices.some((device) =>
     (flops === null && device.flops_per_s !== null) || (bytes === null && device.bytes_per_s !== null));
@@ -40,7 +40,7 @@ export function peaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, source, devices } = peaks;
   const kinds = [...new Set(devices.map(({ kind }) => kind))].join(', ');
   if (flops === null && bytes === null) {
-    return havePeaksApart(peaks)
+    return havePeaksThatDiffer(peaks)
       ? `roof: devices with different peaks (${kinds})`
       : `roof: not known${kinds ? ` for ${kinds}` : ''}`;
   }

@@ -54,15 +54,19 @@ function legendEntries(rows, tones, names) {
   ];
 }
 
-/** @param {DeviceAnswer} document @param {OpRow[]} rows */
-function reasonForNoPicture({ chosen }, rows) {
+/** Why no op can be drawn, as a sentence. @param {Pick<DeviceAnswer, 'chosen'>} document @param {OpRow[]} rows */
+export function reasonForNoPicture({ chosen }, rows) {
   const hasFlops = rows.some(({ flops }) => flops);
   const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-  const isWhole = chosen.category === null;
-  const subject = isWhole ? 'The capture has' : 'These ops have';
-  if (!hasFlops && !hasBytes) return `${subject} no FLOP or byte counts${isWhole ? ' (GPU, or an old libtpu)' : ''}.`;
+  const hasAllCategories = chosen.category === null;
+  const subject = hasAllCategories ? 'The capture has' : 'These ops have';
+  if (!hasFlops && !hasBytes) {
+    return `${subject} no FLOP or byte counts${hasAllCategories ? ' (GPU, or an old libtpu)' : ''}.`;
+  }
   if (!hasBytes) {
     return `${subject} no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in the programs.`;
   }
-  return hasFlops ? 'None of these ops has both FLOPs and HBM traffic.' : `${subject} no FLOP counts.`;
+  return rows.some(({ flops }) => flops !== null)
+    ? 'None of these ops has both FLOPs and HBM traffic.'
+    : `${subject} no FLOP counts.`;
 }

@@ -48,7 +48,7 @@ const MAX_EXPANDED_ROWS = 40;
 const MAX_ROWS_AT_FIRST = 20;
 
 /**
- * Keys of the rows collapsed at first: none of few rows; of many, those with most time are expanded.
+ * Keys of the rows collapsed at first: none if there are few rows, else those of all rows but the ones with most time.
  * @param {TreeRow[]} rows
  */
 export function collapsedAtFirst(rows) {

@@ -98,7 +98,7 @@ export function betweenCard({ between }, open) {
     innerWidth < WIDE_FROM_PX ? shortProgram(program) : cutMiddle(program ?? MISSING, 22);
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run', class: 'tight' },
+    { note: 'from each run to the next on the same core', class: 'tight' },
     {
       testid: 'between-table',
       items: between,
@@ -135,7 +135,8 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
   );
   const text = [
     joined.length > 1
-      ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
+      ? `Depending on the program, the mean overhead of a run is ${meanRange('overhead_ps')}, for device runs of ` +
+        `${meanRange('device_ps')}.`
       : '',
     fit && fit.runs > 2
       ? `A line fitted to ${fittedRuns(fit.runs, total(executions, knownRuns), sumCosts(executions).count)} puts the ` +
@@ -195,10 +196,11 @@ function timeRange(values) {
 
 /** The advice on programs whose runs are shorter than their overhead. @param {ExecutionRow[]} rows */
 function mergeAdvice(rows) {
-  const [them, syncs, launch] = rows.length === 1 ? ['it', 'the sync', 'launches'] : ['them', 'the syncs', 'launch'];
+  const [pronoun, syncs] =
+    rows.length === 1 ? ['it', 'the sync that launches it'] : ['them', 'the syncs that launch them'];
   return rows.some(({ kind }) => kind === 'lazy')
-    ? `merge ${them} with others, or avoid ${syncs} that ${launch} ${them}`
-    : `do more work per launch, or merge ${them} with others`;
+    ? `merge ${pronoun} with others, or avoid ${syncs}`
+    : `do more work per launch, or merge ${pronoun} with others`;
 }
 
 /** The number of runs whose launch is known. @param {ExecutionRow} row */

@@ -16,7 +16,7 @@ export const divisor = (basis, row, coreSteps) =>
 
 /**
  * A session in the table of executions, which may have two.
- * @typedef {object} Source
+ * @typedef {object} SessionCosts
  * @property {string} name of the session @property {ExecutionRow[]} rows
  * @property {number|null} coreSteps the divisor that makes its totals those of a step and core; null without steps
  */
@@ -34,12 +34,12 @@ export function sumCosts(rows) {
 export const smallPrograms = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
 
 /** With at most this many executions per step and core, there is hardly anything to merge. */
-const MAX_SINGLE_EXECUTIONS = 1.5;
+const MAX_EXECUTIONS_NOT_WORTH_MERGING = 1.5;
 
 /**
- * What a step would save on a core without the small programs, and with all its work in one execution, whose overhead
- * follows the line fitted to overhead against device time. Without steps, what the session would save without those
- * programs.
+ * The overhead of a step on a core, now and then, in up to two cases: without the small programs, or with all work in
+ * one execution, whose overhead follows the line fitted to overhead against device time. Without steps, the overhead of
+ * the session, in the first case only.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
  * @param {number|null} coreSteps the divisor that makes totals those of a step and core; null without steps
@@ -60,7 +60,8 @@ export function savings(rows, fit, coreSteps) {
     });
   }
   const merged_ps = fit && coreSteps ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;
-  if (fit && coreSteps && sum.count / coreSteps > MAX_SINGLE_EXECUTIONS && merged_ps >= 0 && merged_ps < now_ps) {
+  const canMerge = coreSteps && sum.count / coreSteps > MAX_EXECUTIONS_NOT_WORTH_MERGING;
+  if (fit && canMerge && merged_ps >= 0 && merged_ps < now_ps) {
     results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }
   return results;

@@ -68,12 +68,12 @@ export const eachCore = (items) =>
   );
 
 /**
- * Number and time of the gaps of a pattern that have one cause.
+ * Number and time of the gaps of a pattern that have the same cause.
  * @typedef {{cause: import('./cause.js').CauseName, count: number, ps: number}} CauseSum
  */
 /**
- * A pattern with figures from its gaps: the median, the causes, the one with most time first, and the id of the finding
- * that is the reason for most of its time.
+ * A pattern with figures from its gaps. `causes`: the one with most time first; `reason`: the id of the finding that is
+ * the reason for most of its time.
  * @typedef {GapPattern & {median_ps: number|null, causes: CauseSum[], reason: string|null}} PatternRow
  */
 

@@ -65,7 +65,7 @@ export function gapsView(app) {
   /** @type {Table|null} */
   let patterns = null;
   /** @type {Table|null} */
-  let rows = null;
+  let gapTable = null;
 
   const chosenPattern = () => {
     // Links of earlier versions have a pattern's index.
@@ -240,7 +240,7 @@ export function gapsView(app) {
     if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
     drawActiveFilters();
     patterns?.refresh();
-    rows = listedGaps.length
+    gapTable = listedGaps.length
       ? gapsTable(groupGaps(listedGaps, session.devices.map(({ id }) => id)), {
           link: app.link,
           devices: byId,
@@ -252,11 +252,11 @@ export function gapsView(app) {
           onRowCount: setRowCount,
         })
       : null;
-    if (!rows) setRowCount(0);
+    if (!gapTable) setRowCount(0);
     fill(
       list,
-      rows
-        ? rows.element
+      gapTable
+        ? gapTable.element
         : h(
             'p',
             { class: 'secondary', 'data-testid': 'gap-list' },

@@ -3,8 +3,8 @@
 import { clamp } from '../lib/axis.js';
 
 /**
- * A row of the map, in the order of the table: one named host, or one or more others, of which the largest value of
- * each step is shown.
+ * A row of the map, in the order of the table: that of a named host (in the answer `has_own_row`), or a thin row of one
+ * or more other hosts, which shows their largest value of each step. `hosts`: their indices.
  * @typedef {{hosts: number[], y: number, h: number, named: boolean}} HeatRow
  */
 
@@ -32,8 +32,9 @@ export const columnsThatFit = (width, steps) =>
   Math.min(steps, MAX_COLUMNS, Math.max(1, Math.floor(width / MIN_COLUMN_PX)));
 
 /**
- * The rows from top to bottom: named hosts first, then thin rows of the unnamed ones.
- * @param {number[]} named @param {number[]} unnamed
+ * The rows from top to bottom: named hosts first, then thin rows of the unnamed ones. `top` is that of the thin rows,
+ * `bottom` that of the map; `hostsPerRow`: hosts per thin row, 0 without thin rows.
+ * @param {number[]} named indices of hosts @param {number[]} unnamed
  */
 export function heatRows(named, unnamed) {
   /** @type {HeatRow[]} */
@@ -44,6 +45,7 @@ export function heatRows(named, unnamed) {
     named: true,
   }));
   const top = HEAD + named.length * (NAMED_ROW_PX + NAMED_GAP_PX) + (named.length ? THIN_GAP_PX : 0);
+  // Thin rows are at least 1 px high.
   const hostsPerRow = Math.ceil(unnamed.length / THIN_ROWS_PX);
   const groups = Array.from({ length: hostsPerRow ? Math.ceil(unnamed.length / hostsPerRow) : 0 }, (_, index) =>
     unnamed.slice(index * hostsPerRow, (index + 1) * hostsPerRow),
@@ -76,7 +78,10 @@ export function columnAt(x, columnCount, width) {
   return column >= 0 && column < columnCount ? column : -1;
 }
 
-/** The row at a height; the space below a row belongs to it. @param {HeatRow[]} rows @param {number} y */
+/**
+ * The index of the row at `y`, -1 if there is none; the space below a named row belongs to it.
+ * @param {HeatRow[]} rows @param {number} y
+ */
 export const rowAt = (rows, y) =>
   rows.findIndex((row) => y >= row.y && y < row.y + row.h + (row.named ? NAMED_GAP_PX : 0));
 

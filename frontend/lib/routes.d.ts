@@ -164,11 +164,11 @@ export interface CapturedHost {
 
 /** Why a graph was executed, from a debug log. */
 export interface Cause {
-  /** Hash of the graph. */
+  /** Hash of the graph; `null` if the log does not name it. */
   graph_hash: string | null;
-  /** What forced the execution. */
+  /** What forced the execution; `null` if the log does not record it. */
   cause: string | null;
-  /** Line of Python that caused it. */
+  /** Line of Python that caused it; `null` without a stack in the log. */
   frame: string | null;
   /** Number of executions. */
   count: number;
@@ -266,11 +266,11 @@ export interface ClassDifference {
   class: ClassName;
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -386,6 +386,10 @@ export interface CompareAnswer {
   pairs?: Pairs;
   /** Steps of both. */
   steps: ListedSteps;
+  /** Sums of `device_work.annotations` before it is cut. */
+  device_time: DeviceTime;
+  /** Lengths of the tables before they are cut. */
+  row_counts: RowCounts;
   /** The default step of both. */
   step: DefaultSteps;
 }
@@ -394,7 +398,7 @@ export interface CompareAnswer {
 export interface CompareVerdict {
   /** The sentences: how B's steps differ from A's, and why. */
   text: string;
-  /** The verdict of the headline's row in `measures`; `unknown`: a session has no steps. */
+  /** The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no steps. */
   verdict: "better" | "worse" | "same" | "chance" | "few" | "unknown" | null;
 }
 
@@ -404,9 +408,9 @@ export interface ComparedAnnotation {
   path: string;
   /** Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested. */
   phase: boolean;
-  /** Its row in A's report. */
+  /** Its row in A's report; `null` if A lacks it. */
   a: Annotation | null;
-  /** Its row in B's report. */
+  /** Its row in B's report; `null` if B lacks it. */
   b: Annotation | null;
   /** Host time per step. */
   host: TestedTimePair;
@@ -418,11 +422,11 @@ export interface ComparedAnnotation {
 export interface ComparedCompiles {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Name of the module. */
   module: string;
@@ -454,11 +458,11 @@ export interface ComparedGaps {
 export interface ComparedOp {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -468,11 +472,11 @@ export interface ComparedOp {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step. */
+  /** The difference as a share of A's mean step; `null` if A has no steps. */
   of_step: number | null;
   /** Name of the program, A's where A has it. */
   program: string;
-  /** Path of the annotation. */
+  /** Path of the annotation; `null` without one. */
   annotation: string | null;
   /** Category of the op; `null`: ops that are not listed individually. */
   category: string | null;
@@ -498,9 +502,9 @@ export interface ComparedProgram {
   match: "name" | "base" | null;
   /** What launched it. */
   kind: ExecutionKind;
-  /** Totals in A. */
+  /** Totals in A; `null` if A lacks it. */
   a: ProgramTotals | null;
-  /** Totals in B. */
+  /** Totals in B; `null` if B lacks it. */
   b: ProgramTotals | null;
   /** Mean host time of a run. */
   host: TimePair;
@@ -538,11 +542,11 @@ export interface ComparedSession {
 export interface ComparedWork {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -552,7 +556,7 @@ export interface ComparedWork {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step. */
+  /** The difference as a share of A's mean step; `null` if A has no steps. */
   of_step: number | null;
   /** Path of the annotation; `null`: ops without one. */
   path: string | null;
@@ -564,9 +568,9 @@ export interface ComparedWork {
 export interface CompileRow {
   /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
   change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "code" | "constants" | "same_hlo" | "other_graph" | null;
-  /** The same as text. */
+  /** The same as a sentence; `null` where `change` is. */
   difference: string | null;
-  /** The nearest graph. */
+  /** The nearest graph; `null` if no graph is near, or the capture lacks the HLO. */
   nearest: NearestGraph | null;
   /** Whether the nearest graph's HLO is the same; `null` without one. */
   same_hlo: boolean | null;
@@ -574,41 +578,41 @@ export interface CompileRow {
   start_ps: number;
   /** Duration of the part in the capture. */
   duration_ps: number;
-  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`). */
+  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none does. */
   cut: "start" | "end" | "both" | null;
   /** Name of the host. */
   host: string;
-  /** Index of the step. */
+  /** Index of the step; `null` outside of steps. */
   step: number | null;
-  /** Number of the step. */
+  /** Number of the step; `null` outside of steps, and if the capture does not number them. */
   step_number: number | null;
-  /** Name of the compiled module. */
+  /** Name of the compiled module; `null` if the capture does not record it. */
   module: string | null;
-  /** Hash of the graph, where the capture or a debug log has it. */
+  /** Hash of the graph; `null` if the capture does not record it. */
   graph_hash: string | null;
-  /** Name of the graph in the report: its hash, or module and program id. */
+  /** Name of the graph in the report: its hash, else the module's name; `null` without both. */
   graph: string | null;
-  /** Id of the compiled program. */
+  /** Id of the compiled program; `null` if it is not known. */
   program_id: string | null;
   /** Whether it belongs to the warm-up. */
   warm_up: boolean;
-  /** Path of the annotation that it lies in. */
+  /** Path of the innermost annotation around it; `null` without one. */
   annotation: string | null;
-  /** What forced it, from a debug log. */
+  /** What forced it, from a debug log; `null` if unknown. */
   cause: string | null;
-  /** Line of Python that caused it. */
+  /** Line of Python that caused it, from a debug log; `null` if unknown. */
   frame: string | null;
-  /** Its stack, innermost first. */
+  /** Its Python stack from a debug log, innermost frame first; empty without one. */
   frames: string[];
   /** Id of the event in the timeline. */
   event: string;
-  /** Idle time that it explains, by device. */
+  /** Idle time in gaps of at least 10 µs during the compilation, by id of the device; devices without any are left out. */
   idle_ps: Record<string, number>;
   /** Other graphs with modules of the same name. */
   graphs_of_same_name: string[];
   /** Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`. */
   state: string;
-  /** What differs from the nearest graph, in words. */
+  /** What differs from the nearest graph, in words; `null` if the file has no HLO to compare. */
   what_is_new: string | null;
   /** The title of its card. */
   heading: string;
@@ -656,9 +660,9 @@ export interface CountedMetrics {
   file: string;
   /** One row per operation. */
   rows: MetricsRow[];
-  /** Number of compilations. */
+  /** Number of compilations; `null` if the report does not count them. */
   uncached_compiles: number | null;
-  /** Number of times that a compiled graph was found in the cache. */
+  /** Number of times that a compiled graph was found in the cache; `null` if the report does not count them, or torch.compile cleared the counter. */
   cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op. */
   fallbacks: Record<string, number>;
@@ -692,7 +696,7 @@ export interface DefaultStep {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: number | null;
   /** Name of the step. */
   name: string;
@@ -790,7 +794,7 @@ export interface DeviceName {
   name: string;
 }
 
-/** Peaks of one kind of device. */
+/** Peaks of one kind of device; `null` where they are not known. */
 export interface DevicePeak {
   /** Kind of the device. */
   kind: string;
@@ -802,7 +806,7 @@ export interface DevicePeak {
   bytes_per_s: number | null;
   /** The capture itself, or the product's table of published figures. */
   source: "table" | "capture" | null;
-  /** Address of the publication. */
+  /** Address of the publication of a peak from the table; else `null`. */
   cite: string | null;
 }
 
@@ -856,6 +860,14 @@ export interface DeviceSummaries {
   stall: number[];
   /** Busy time over span. */
   duty_cycle: number[];
+}
+
+/** Time of all device ops per step and core, with those of rows that are not listed. */
+export interface DeviceTime {
+  /** All ops; 0 if a session has no steps. */
+  all: TimePair;
+  /** Ops without an annotation. */
+  without_annotation: TimePair;
 }
 
 /** Sums over devices. */
@@ -912,7 +924,7 @@ export interface Environment {
 
 /** `data/event`: one event. */
 export interface EventDetails {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
   event: string | null;
@@ -928,7 +940,7 @@ export interface EventDetails {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-  /** The whole name, if `name` is a short or a cut one. */
+  /** The whole name, if `name` is a short or a cut one; else `null`. */
   title: string | null;
   /** Name of the host. */
   host: string;
@@ -946,17 +958,19 @@ export interface EventDetails {
   occurrences: Occurrences;
 }
 
-/** The events that flows link with an event, at most 256 on each side. */
+/** The events that flows link with an event, on each side the first 256 by start. */
 export interface EventFlow {
   /** The events that hand work over to it. */
   from: EventSummary[];
   /** The events that take its work up. */
   to: EventSummary[];
+  /** The number of events beyond these, on both sides. */
+  left_out: number;
 }
 
 /** An event, for lists. */
 export interface EventSummary {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
   event: string | null;
@@ -984,7 +998,7 @@ export interface EventTable {
 
 /** Own time of the events of one name on one thread. */
 export interface EventTime {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -1044,13 +1058,15 @@ export interface Executions {
   steps: number[];
   /** Index of the step of `runs`; `null` without steps. */
   step: number | null;
-  /** The runs of one step; `null` if its host is not in memory. */
+  /** The runs of one step, at most the first 2000; `null` if its host is not in memory. */
   runs: RunColumns | null;
+  /** Number of runs of that step; 0 if `runs` is `null`. */
+  run_count: number;
 }
 
 /** The gaps that a finding explains. */
 export interface ExplainedGaps {
-  /** Number of gaps; a gap on several cores counts once. */
+  /** Number of gaps among those that `data/gaps` lists; a gap on several cores counts once. */
   count: number;
   /** At most 20 of them: the longest of those that the finding explains most, then the others by the time that it explains. */
   gaps: GapPosition[];
@@ -1100,11 +1116,11 @@ export interface Finding {
   cost_ps: number;
   /** Mean step after a fix, at best; `null` where nothing can be replayed. */
   step_if_fixed_ps: number | null;
-  /** Mean step after a fix, at worst. */
+  /** Mean step after a fix, at worst; `null` where nothing can be replayed. */
   step_if_fixed_at_worst_ps: number | null;
-  /** Share of a step that a fix saves, at best. */
+  /** Share of a step that a fix saves, at best; of the devices' spans, if nothing can be replayed; `null` if the finding costs nothing. */
   gain: number | null;
-  /** Share of a step that a fix saves, at worst. */
+  /** Share of a step that a fix saves, at worst; `null` where nothing can be replayed. */
   gain_at_worst: number | null;
   /** How often it happens; `null` if no step is affected. */
   recurs: "every_step" | "some_steps" | "once" | null;
@@ -1114,7 +1130,7 @@ export interface Finding {
   windows: FindingWindow[];
   /** `mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault. */
   kind: "mistake" | "limit" | null;
-  /** Mean step before a fix. */
+  /** Mean step before a fix; `null` where nothing can be replayed. */
   step_ps: number | null;
 }
 
@@ -1192,7 +1208,7 @@ export interface GapAnswer {
   larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
-  /** Number of cores that have the same gap. */
+  /** Number of cores that have the same gap; 1 if `data/gaps` does not list it. */
   cores: number;
   /** Mean duration of the gap on these cores. */
   mean_ps: number;
@@ -1208,11 +1224,11 @@ export interface GapClass {
   class: ClassName;
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
 }
 
@@ -1248,7 +1264,7 @@ export interface GapItem {
   all_cores_idle_ps: number | null;
   /** By id of a finding, the time of the gap that it explains. */
   by_finding_ps: Record<string, number>;
-  /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it. */
+  /** Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it; `null` if none does. */
   reason: string | null;
   /** Number of cores that have the gap. */
   cores: number;
@@ -1258,7 +1274,7 @@ export interface GapItem {
   starts_ps: number[];
   /** Duration on each. */
   durations_ps: number[];
-  /** `all_cores_idle_ps` on each. */
+  /** `all_cores_idle_ps` on each; `null` on a host with one core. */
   all_cores_idle_by_device_ps: (number | null)[];
 }
 
@@ -1280,9 +1296,9 @@ export interface GapOfOtherHost {
 
 /** All gaps between the same two programs, or inside the runs of one. */
 export interface GapPattern {
-  /** Program before. */
+  /** Program before; `null` if unknown. */
   before: string | null;
-  /** Program after. */
+  /** Program after; `null` if unknown. */
   after: string | null;
   /** Whether the gaps are inside runs. */
   inside_run: boolean;
@@ -1374,7 +1390,7 @@ export interface GapsByKind {
 export interface GraphRow {
   /** Name of the graph. */
   graph: string;
-  /** Name of its module. */
+  /** Name of its module; `null` if not recorded. */
   module: string | null;
   /** Ids of its programs. */
   program_ids: string[];
@@ -1410,7 +1426,7 @@ export interface HostColumns {
   collectives: number[];
   /** Number of these at which it arrived last; `null` if unknown. */
   last_count: (number | null)[];
-  /** The same as a share of the shared collectives. */
+  /** The same as a share of the shared collectives; `null` if unknown. */
   last_share: (number | null)[];
   /** Number of steps in which most waiting is charged to it. */
   last_steps: number[];
@@ -1542,7 +1558,7 @@ export interface HostsAnswer {
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
   sampled_share: number;
-  /** The kind of most of them: `all-reduce`; `null` without any. */
+  /** Their kind: `all-reduce`; `null` if there are several kinds, or no collectives. */
   kind: string | null;
   /** The classes of host time that occur, then `device`: the devices' own work in a step. */
   classes: (ClassName | "device")[];
@@ -1584,7 +1600,7 @@ export interface HostsFigures {
 
 /** The steps that the hosts have in common, as columns. */
 export interface HostsSteps {
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: (number | null)[];
   /** Name of the step. */
   name: string[];
@@ -1606,9 +1622,9 @@ export interface HostsVerdict {
   kind: LateKind;
   /** The late hosts, the worst first. */
   hosts: number[];
-  /** Id of a core that alone is the cause. */
+  /** Id of a core that alone is the cause; `null` if the whole host is, or no host is late. */
   core: string | null;
-  /** The class that takes longer on the first late host than on the median host, or `device`. */
+  /** The class that takes longer on the first late host than on the median host, or `device`; `null` if none explains the lateness. */
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
@@ -1620,7 +1636,7 @@ export interface HostsVerdict {
   steps: number[];
 }
 
-/** Idle time between two programs that follow each other. */
+/** Idle time between two programs that follow each other, on all cores. */
 export interface IdleBetweenPrograms {
   /** Program before. */
   before: string;
@@ -1722,7 +1738,7 @@ export interface LazyDynamoProgram {
   kind: ExecutionKind;
   /** Number of runs. */
   count: number;
-  /** Number of launches per step. */
+  /** Number of launches per step; `null` without steps. */
   per_step: number | null;
   /** Host time. */
   host_ps: number;
@@ -1748,11 +1764,11 @@ export interface LazyDynamoStep {
   steps: number;
   /** IR tracing in a step; `null` if nothing was traced. */
   tracing_ps: number | null;
-  /** Device time of a step, per core. */
+  /** Device time of a step, per core; `null` without steps or runs. */
   device_ps: number | null;
-  /** Duration of a step. */
+  /** Duration of a step; `null` without steps. */
   wall_ps: number | null;
-  /** Launches in a step. */
+  /** Launches in a step; `null` without steps. */
   executions: number | null;
 }
 
@@ -1830,9 +1846,9 @@ export interface ListedSteps {
   count: number;
 }
 
-/** The longest event of a name. */
+/** The longest event of a name, as recorded: it may begin before the window or end after it. */
 export interface LongestEvent {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Id of the event in the timeline. */
   event: string;
@@ -1870,15 +1886,15 @@ export interface MeanCounts {
 
 /** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
 export interface MeanStep {
-  /** Device work. */
+  /** Device work; `null` if no core recorded work. */
   work_ps: number | null;
-  /** The part of `work_ps` in ops that only wait. */
+  /** The part of `work_ps` in ops that only wait; `null` where that is. */
   stall_ps: number | null;
-  /** Idle time. */
+  /** Idle time; `null` where `work_ps` is. */
   idle_ps: number | null;
-  /** `idle_ps` without `small_ps`, by what the host did. */
+  /** `idle_ps` without `small_ps`, by what the host did; `null` where `work_ps` is. */
   by_class_ps: Partial<Record<ClassName, number>> | null;
-  /** Idle time in gaps below 10 µs. */
+  /** Idle time in gaps below 10 µs; `null` where `work_ps` is. */
   small_ps: number | null;
   /** Number of whole steps; 0: the means are per core, from first to last run. */
   steps: number;
@@ -1886,9 +1902,9 @@ export interface MeanStep {
   cores: number;
   /** Mean duration of a step; `null` without steps. */
   step_ps: number | null;
-  /** Median duration of a step. */
+  /** Median duration of a step; `null` without steps. */
   median_ps: number | null;
-  /** The sums over all steps and cores. */
+  /** The sums over all steps and cores; `null` if no core recorded work. */
   all_cores: StepTimes | null;
   /** Hosts without device work or without steps. */
   left_out: LeftOut[];
@@ -1920,19 +1936,19 @@ export interface Measure {
   label: string;
   /** Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second. */
   unit: MeasureUnit;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
-  /** In A. */
+  /** In A; `null` if not known. */
   a_ps?: number | null;
-  /** In B. */
+  /** In B; `null` if not known. */
   b_ps?: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps?: number | null;
-  /** In A. */
+  /** In A; `null` if not known. */
   a?: number | null;
-  /** In B. */
+  /** In B; `null` if not known. */
   b?: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference?: number | null;
 }
 
@@ -1952,7 +1968,7 @@ export interface MetricsRow {
   time_ps: number | null;
 }
 
-/** What all mistakes cost together. */
+/** What all mistakes cost together; times and `gain` are `null` where nothing can be replayed. */
 export interface Mistakes {
   /** Number of mistakes whose fix gains at least 3 % of a step. */
   count: number;
@@ -1970,7 +1986,7 @@ export interface Mistakes {
 
 /** The events of one name that a search finds. */
 export interface NameOfHits {
-  /** What the host does. */
+  /** What the host does; `null` for an event without a class, such as an op of a device. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -1982,7 +1998,7 @@ export interface NameOfHits {
 
 /** Time of the events of one name on all threads. */
 export interface NameTime {
-  /** What the host does. */
+  /** The class with most of the name's own time; `null`: most of it has no class. */
   class: ClassName | null;
   /** Name of the events. */
   name: string;
@@ -2054,7 +2070,7 @@ export interface OmittedRows {
   self_ps: number;
 }
 
-/** Ops as columns, most time first: the first 400, or all on request. */
+/** Ops as columns, most time first: the first 400, or all on request. `null`: not known. */
 export interface OpColumns {
   /** Name of the op. */
   op: string[];
@@ -2072,7 +2088,7 @@ export interface OpColumns {
   executions: number[];
   /** Own time. */
   self_ps: number[];
-  /** FLOPs over all executions; `null` if unknown, as all amounts. */
+  /** FLOPs over all executions. */
   flops: (number | null)[];
   /** Bytes read from and written to the device's main memory. */
   hbm_bytes: (number | null)[];
@@ -2234,9 +2250,9 @@ export interface PairValue {
   b_ps: number;
   /** Number of steps behind each; `null` if the file gives both times. */
   steps: (number | null)[] | null;
-  /** Probability that chance alone causes such a difference. */
+  /** Probability that chance alone causes such a difference; `null` unless both are sessions with enough steps. */
   p: number | null;
-  /** Result of the significance test. */
+  /** Result of the significance test; `null` unless both are sessions, with equal samples per step if recorded. */
   verdict: TestVerdict | null;
 }
 
@@ -2254,7 +2270,7 @@ export interface Pairs {
 
 /** A parameter that differs from the nearest graph. */
 export interface Parameter {
-  /** Number of the parameter. */
+  /** Position of the parameter, from 0, in this graph; in the nearest graph if this one lacks it. */
   index: number;
   /** Its shape in the nearest graph; `null` if there is none. */
   before: string | null;
@@ -2454,7 +2470,7 @@ export interface PropagationAnswer {
 export interface PropagationStep {
   /** Index in the report's `steps`. */
   index: number;
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: number | null;
   /** Name of the step. */
   name: string;
@@ -2544,6 +2560,20 @@ export interface Routes {
   capture_progress: PageCapture | NoCapture;
   /** The capture that is cancelled. */
   capture_cancel: PageCapture | NoCapture;
+}
+
+/** Numbers of rows, with those that are not listed. */
+export interface RowCounts {
+  /** Rows of `device_work.annotations`; those with the largest differences are listed. */
+  device_annotations: number;
+  /** Rows of `device_work.ops`; those with the largest differences are listed. */
+  device_ops: number;
+  /** Rows of `annotations`; phases are listed first. */
+  annotations: number;
+  /** Rows of `programs`; those with most device time are listed. */
+  programs: number;
+  /** Rows of `compiles`; the longest are listed. */
+  compiles: number;
 }
 
 /** The runs of one step by start, a column per property. */
@@ -2744,7 +2774,7 @@ export interface SourceLine {
   ops: number;
 }
 
-/** Times of the lazy session divided by those of the other one. */
+/** Times of the lazy session divided by those of the other one; `null` if one of them is unknown or 0. */
 export interface Speedup {
   /** IR tracing. */
   tracing: number | null;
@@ -2800,7 +2830,7 @@ export interface StepClass {
 export interface StepColumns {
   /** Index in the report's `steps`. */
   index: number[];
-  /** Number that the program gave the step. */
+  /** Number that the program gave the step; `null` if it gave none. */
   number: (number | null)[];
   /** Name of the host. */
   host: string[];
@@ -2838,7 +2868,7 @@ export interface StepGap {
 export interface StepNumbers {
   /** Index of the first one in the report's `steps`. */
   first: number;
-  /** Their numbers. */
+  /** Their numbers; `null` for a step without one. */
   numbers: (number | null)[];
 }
 
@@ -2846,11 +2876,11 @@ export interface StepNumbers {
 export interface StepPair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Index of the step in A. */
   a: number;
@@ -2978,11 +3008,11 @@ export interface Sums {
 export interface TestedTimePair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
@@ -3016,11 +3046,11 @@ export interface Throughput {
 export interface TimePair {
   /** In A; `null` if there is none. */
   a_ps: number | null;
-  /** In B. */
+  /** In B; `null` if there is none. */
   b_ps: number | null;
-  /** Difference. */
+  /** B − A; `null` if either is. */
   difference_ps: number | null;
-  /** Ratio. */
+  /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
 }
 
@@ -3044,7 +3074,7 @@ export interface TimelineRow {
   host: string;
   /** Id of the device; `null` in a row of the host. */
   device: string | null;
-  /** Role of the thread; `null` in rows that show no thread. */
+  /** Role of the thread (see `WindowThread`); `null` in rows that show no thread. */
   role: string | null;
   /** Number of lanes, at least 1. */
   lanes: number;
@@ -3110,7 +3140,7 @@ export interface Transfers {
   bytes_in_steps: number | null;
   /** Mean number per step; `null` without steps. */
   per_step: number | null;
-  /** Mean bytes per step. */
+  /** Mean bytes per step; `null` if none is known, or without steps. */
   bytes_per_step: number | null;
 }
 
@@ -3208,13 +3238,13 @@ export interface Window {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** The same of each host. */
   hosts: WindowHost[];
-  /** Threads with events; the busiest first. */
+  /** Threads with events, in the order of hosts, then of the capture's lines. */
   threads: WindowThread[];
   /** One row per device. */
   devices: WindowDevice[];
   /** Device time by annotation. */
   annotations: WindowAnnotation[];
-  /** Names with most own time on all threads. */
+  /** Names with most own time on all threads, without device ops. */
   top: NameTime[];
 }
 
@@ -3276,7 +3306,7 @@ export interface WindowThread {
   row: string;
   /** Name of the thread. */
   name: string;
-  /** Role of the thread. */
+  /** Role of the thread: `driving`, `autograd`, `executor`, `client`, `compiler`, `transfer`, `loader`, `op_pool` or `other`. */
   role: string;
   /** Name of its host. */
   host: string;
@@ -3304,11 +3334,11 @@ export interface WorkTotal {
   flops_unknown_ps: number;
   /** Time that is not work: collectives, transfers, waits. */
   other_ps: number;
-  /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */
+  /** FLOP/s as a share of the peak; `null` if not known. */
   flops_share: number | null;
-  /** FLOP/s that the program requests, as a share of the peak. */
+  /** FLOP/s that the program requests, as a share of the peak; `null` if not known. */
   mfu: number | null;
-  /** Bytes/s of the main memory as a share of the peak. */
+  /** Bytes/s of the main memory as a share of the peak; `null` if not known. */
   bytes_share: number | null;
   /** What bounds most of the time; `mixed` where nothing bounds most. */
   bound_by: BoundBy;
@@ -3318,7 +3348,7 @@ export interface WorkTotal {
   executions: number;
 }
 
-/** Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with most time; the others count as own time of their nearest listed ancestor. */
+/** Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with most time; the others count as own time of their nearest listed ancestor. Shares are `null` if not known. */
 export interface WorkTree {
   /** Index into `paths`; -1: no annotation. */
   path: number[];

@@ -5,7 +5,7 @@ import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpS
 
 /** What a fix gains, in words. */
 export type Gain = Pick<GroupedFinding, "share" | "basis" | "change">;
-/** The time of an op on all devices; the last row may be the sum of `more` others. */
+/** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
 export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
 /** A gap of one core. `isCopy`: derived from the same gap on another core, whose times by class it has. */
 export type GapItem = Gap & { isCopy?: boolean };

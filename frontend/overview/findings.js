@@ -20,13 +20,14 @@ const EVIDENCE_VIEWS = {
   straggler: 'Hosts',
   device_stalls: '',
   exposed_collectives: '',
+  host_callback: '',
   device_bound: 'Device',
   below_roofline: 'Device',
 };
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
-/** Findings whose windows are not gaps. */
-const FINDINGS_WITHOUT_GAPS = ['straggler'];
+/** Findings about busy time: their windows are ops or waits for a host, not gaps. */
+const BUSY_TIME_FINDINGS = ['straggler', 'device_stalls', 'exposed_collectives', 'host_callback'];
 
 /**
  * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
@@ -53,8 +54,8 @@ export function findingLinkState(
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
-  // These windows are runs, not gaps. With several hosts, the link opens the device's row: a window has no host.
-  if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
+  // With several hosts, the link opens the device's row: a window has no host.
+  if (!device || BUSY_TIME_FINDINGS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...state, x: device } : state;
   }
   return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
@@ -195,8 +196,8 @@ export function markLinked(element, { link }) {
 }
 
 /**
- * A button that opens the gap with most time explained by the finding, otherwise its first window. Each click opens the
- * next one, if there are several.
+ * A button that opens the longest of the gaps that the finding explains most, otherwise its first window. Each click
+ * opens the next one, if there are several.
  * @param {Finding} finding
  * @param {Overview} answer
  * @param {App} app
@@ -218,7 +219,7 @@ function showPlaceButton(finding, answer, app) {
     {
       class: 'small-button',
       'data-testid': 'finding-show',
-      title: gaps && `${plural(gaps.count, 'gap')} that it explains, those with most explained time first`,
+      title: gaps && `${plural(gaps.count, 'gap')} that it explains; first the longest of those that it explains most`,
     },
   );
   return show;

@@ -65,7 +65,7 @@ export function createSteps(app) {
   /** @type {Set<number|null>} */
   let repeatedNumbers = new Set();
   /** @type {ReturnType<typeof sortableTable>|null} */
-  let rows = null;
+  let stepTable = null;
   const toggle = button(
     'Table',
     () => {
@@ -81,7 +81,9 @@ export function createSteps(app) {
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const classesIn = (/** @type {Step[]} */ items) =>
     CLASSES.filter((name) => items.some(({ host_ps }) => host_ps[name]));
-  const selectedStep = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
+  /** The link's step; a number alone, as other views write it, is that of the shown host. */
+  const selectedStep = () =>
+    [keyOf, nameOf].flatMap((textOf) => steps.find((step) => textOf(step) === app.link.state.st) ?? [])[0] ?? null;
   /** Suffix of a step's name in sessions with several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>
@@ -102,7 +104,7 @@ export function createSteps(app) {
   function mark() {
     const step = selectedStep();
     bars().forEach((barElement, index) => { barElement.ariaSelected = String(steps[first + index] === step); });
-    rows?.refresh();
+    stepTable?.refresh();
     fill(
       note,
       step
@@ -121,9 +123,9 @@ export function createSteps(app) {
 
   function draw() {
     toggle.setAttribute('aria-pressed', String(isTable));
-    rows = isTable ? stepsTable() : null;
-    fill(body, rows ? rows.element : [chart, brush.element], note);
-    if (!rows) drawChart();
+    stepTable = isTable ? stepsTable() : null;
+    fill(body, stepTable ? stepTable.element : [chart, brush.element], note);
+    if (!stepTable) drawChart();
     mark();
   }
 

@@ -10,12 +10,13 @@ import { partColumns, table } from '../lib/table.js';
 /** How the scope of an op was found. */
 const STATES = Object.entries({
   direct: 'scope in the op’s own metadata',
-  recovered: 'scope of the computations that it calls, or of its neighbours',
+  recovered: 'scope of the computations that it calls or, for copies, of its neighbours',
   bare: 'an op name without a scope, such as in the backward pass',
   none: 'no name, such as copies and other ops that the compiler creates',
 });
-/** Minimum share of a part with its name and time in the bar, and of one with its share alone. */
+/** A part of the bar with a larger share shows its name, time and share. */
 const MIN_NAMED_SHARE = 0.12;
+/** A part with a larger share than this shows its share alone. */
 const MIN_WRITTEN_SHARE = 0.03;
 
 /**

@@ -90,7 +90,7 @@ class _Judge:
             return []
         array_a, array_b = np.array(times_a), np.array(times_b)
         results: list[PermutationResult] = self.test.test_many_means(array_a, array_b)
-        better, step_ps = better_step_time(self.a, self.b), self.a.step_ps or 0
+        better, step_ps = better_step_time(self.a, self.b), self.a.mean_ps or 0
         differences: list[WorkDifference] = []
         means = zip(array_a.mean(axis=1).tolist(), array_b.mean(axis=1).tolist(), strict=True)
         for result, (mean_a, mean_b) in zip(results, means, strict=True):

@@ -59,7 +59,7 @@ def _step(session: SessionTotals) -> LazyDynamoStep:
         "steps": len(session.steps),
         "tracing_ps": session.class_means.get("tracing") or None,
         "device_ps": session.per_step(session.totals["executions"]["device_ps"]),
-        "wall_ps": session.step_ps,
+        "wall_ps": session.mean_ps,
         "executions": session.launches_per_step,
     }
 

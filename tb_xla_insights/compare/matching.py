@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +29,13 @@ _GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
 
 
 def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
-    """Matches steps by number if the sessions have numbers in common, else by order.
+    """Matches steps by number if the sessions have numbers in common, else by order. If several hosts have steps of a
+    number, these are matched in the order of hosts.
 
     `paired_by` is `number`, `order` or None; `only_a` and `only_b` count the steps without a partner.
     """
-    numbered_a, numbered_b = (
-        {step["number"]: step for step in session.steps if step["number"] is not None} for session in (a, b)
-    )
-    common = [number for number in numbered_a if number in numbered_b]
-    by_number = [(numbered_a[number], numbered_b[number]) for number in common]
+    numbered_a, numbered_b = _steps_by_number(a), _steps_by_number(b)
+    by_number = [(step, numbered_b[key]) for key, step in numbered_a.items() if key in numbered_b]
     pairs = by_number or list(zip(a.steps, b.steps, strict=False))
     rows: list[StepPair] = [
         {
@@ -49,19 +48,30 @@ def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
         for step_a, step_b in pairs
     ]  # fmt: skip
     return {
-        "paired_by": ("number" if common else "order") if rows else None,
+        "paired_by": ("number" if by_number else "order") if rows else None,
         "rows": rows,
         "only_a": len(a.steps) - len(rows),
         "only_b": len(b.steps) - len(rows),
     }
 
 
+def _steps_by_number(session: SessionTotals) -> dict[tuple[int, int], Row]:
+    """Returns the steps with numbers, by their number and how many earlier steps have it (on other hosts)."""
+    counts: Counter[int] = Counter()
+    steps: dict[tuple[int, int], Row] = {}
+    for step in session.steps:
+        if (number := step["number"]) is not None:
+            steps[number, counts[number]] = step
+            counts[number] += 1
+    return steps
+
+
 def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
     """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of an outermost
     annotation, usually the step's.
 
-    `host` and `device` are times per step (of the whole capture without steps). Host times of phases are judged. Those
-    of other annotations have no verdict, and device times have no value per step.
+    `host` and `device` are times per step; of the whole capture if it has no steps. Only host times of phases are
+    judged: device times are means over the capture, so there is none of a single step to test.
     """
     better = better_step_time(a, b)
     rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
@@ -101,9 +111,9 @@ def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | No
 def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
     """Matches programs; those with most device time first.
 
-    `match` is `name`; `base` if the names differ only in the number at the end, and no other program of either session
-    has that name; None if a program is in one session only. `a` and `b` are totals; `host`, `device`, `queue` and
-    `overhead` are times per run.
+    `match` is `name`; `base` if the names differ only in the number at their end, and no other program that is in one
+    session only has the same name before it; None if a program has no partner. `a` and `b` are totals; `host`,
+    `device`, `queue` and `overhead` are times per run.
     """
     only_a = [name for name in a.programs if name not in b.programs]
     only_b = [name for name in b.programs if name not in a.programs]
@@ -149,16 +159,17 @@ def _pair_per_run(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, key:
 def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:
     """Compares idle time per step and core: `idle` is all of it, `classes` what the host did meanwhile, `small` in gaps
     under 10 µs; None if a session has no steps, or no devices that recorded work. `count`: the number of gaps."""
-    classes_a, classes_b = (session.step_idle.get("by_class_ps", {}) for session in (a, b))
+    classes_a, classes_b = (
+        None if session.step_idle.get("idle_ps") is None else session.step_idle["by_class_ps"]
+        for session in (a, b)
+    )
     rows: list[GapClass] = [
         {
             "class": name,
-            **time_pair(
-                classes_a.get(name, 0) if classes_a else None, classes_b.get(name, 0) if classes_b else None
-            ),
+            **time_pair(*(None if times is None else times.get(name, 0) for times in (classes_a, classes_b))),
         }
         for name in CLASSES
-        if name in classes_a or name in classes_b
+        if name in (classes_a or {}) or name in (classes_b or {})
     ]
     return {
         "count": [session.report["gaps"]["count"] for session in (a, b)],

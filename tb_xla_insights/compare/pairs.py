@@ -1,8 +1,9 @@
 """Builds the speed-up table of many pairs of sessions from a CSV file.
 
 The file has a header line and one pair per line. With columns `a` and `b`, each of these cells is the path of a session
-(relative to the file's directory) or a step time in milliseconds; `column` names the column of the table. Without them,
-every column after the first holds speed-ups:
+(relative to the file's directory) or a step time in milliseconds; `column` names the column of the table (`speed-up`
+without it), and the first other column names the model (`a / b` without one). Without `a` and `b`, the first column
+names the model, and every other one holds speed-ups:
 
     model,column,a,b                      model,first,second
     resnet50,second,lazy/r50,dynamo/r50   resnet50,0.758,0.937
@@ -104,7 +105,7 @@ def _read_rows(path: str) -> tuple[list[str], list[_Row]]:
         lines = [(reader.line_num, line) for line in reader if any(map(str.strip, line))]
     except csv.Error as error:
         raise InputError(
-            f"{path}, line {reader.line_num}: {error}; write CSV, its quotes in pairs"
+            f"{path}, line {reader.line_num}: {error}; write CSV, and close every quote"
         ) from error
     except (OSError, TextError) as error:
         reason = f": {error.strerror}" if isinstance(error, OSError) else f"{error.at}: {error}"
@@ -184,7 +185,7 @@ def _pair_value(
 
 def _check_unique(path: str, line: int, speedups: _Speedups, model: str, column: str) -> None:
     if (model, column) in speedups:
-        raise InputError(f"{path}, line {line}: {model} has a pair in {column} already; use another column")
+        raise InputError(f"{path}, line {line}: {model} occurs twice in {column}; rename one of the two")
 
 
 def _parse_speedup(path: str, line: int, cell: str) -> Fraction:
@@ -227,8 +228,8 @@ def session_steps(session: SessionTrace) -> SessionSteps:
 
 
 def report_steps(path: str, steps: Sequence[Mapping[str, Any]], recorded: Any) -> SessionSteps:
-    """Returns the steps of a report's `steps` and `recorded`. Raises InputError if it has none; `path` is the
-    session's, for the message."""
+    """Returns the steps of a report whose keys `steps` and `recorded` are given. Raises InputError if it has none;
+    `path` is the session's, for the message."""
     if not steps:
         raise InputError(f"{path}: no steps to take a time from; give a step time in milliseconds instead")
     return SessionSteps(steps, recorded_samples(recorded))

@@ -109,7 +109,7 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
 
 def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
     """Returns `; but B compiled in 1 of 6 steps, for 1.79 s`: time that is in the means but not in the test. Empty if
-    it makes no more difference between the sessions than steps differ from one training run to another."""
+    that time, as a mean of all steps, differs by less than INFO_SHARE of the shorter median step (see `is_same`)."""
     mean_a, mean_b = (sum(session.rare_compile_times_ps) / len(session.steps) for session in (a, b))
     if abs(mean_a - mean_b) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
         return ""

@@ -55,7 +55,7 @@ class SessionTotals:
         return StepSample.without_compiles(self.steps)
 
     @cached_property
-    def step_ps(self) -> int | None:
+    def mean_ps(self) -> int | None:
         """The mean step."""
         return self.rounded_mean(lambda step: step["duration_ps"])
 
@@ -152,7 +152,8 @@ class SessionTotals:
 
     @cached_property
     def _annotations_of_hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
-        """Per host, the number of its steps, and its annotations."""
+        """Per host, the number of its steps, and its annotations by path: their time and number in whole steps, and
+        their time in each step."""
         return list(
             zip(
                 view_data_of_hosts(self.session, "steps"),

@@ -72,7 +72,7 @@ def _phases(trace: Trace, step: int) -> list[StepPhase]:
 
 def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
     edges = np.linspace(start, end, _PIECE_COUNT + 1).astype(np.int64)
-    times = class_times(host_class_segments(trace), edges[:-1].copy(), edges[1:].copy())
+    times = class_times(host_class_segments(trace), edges[:-1], edges[1:])
     main_class = times.argmax(axis=1)
     changes = np.append(np.flatnonzero(np.diff(main_class, prepend=-1)), _PIECE_COUNT)
     return [

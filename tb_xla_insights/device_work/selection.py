@@ -71,9 +71,8 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
         return Selection(device or ALL, ALL, is_replaced)
     first_trace = traces[first_host]
     names = _step_names(first_trace, offsets[id(first_trace)])
-    is_known = step in names or step in (MEAN, ALL)
-    is_replaced |= step is not None and not is_known
-    if not is_known or not names:
+    if step not in {ALL, *names, *([MEAN] if names else [])}:
+        is_replaced |= step is not None
         default_step = _default_step(first_trace, devices_of_host[first_host])
         step = ALL if default_step is None else names[default_step]
     hosts = []

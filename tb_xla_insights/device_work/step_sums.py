@@ -25,6 +25,7 @@ COLUMNS = (
     "bytes",
     "hbm_bytes",
 )
+"""Sums of a step, as `schema.device_work` defines them: its `StepWork` has these keys."""
 
 
 def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
@@ -36,8 +37,8 @@ def step_sums(trace: Trace, device: int | None = None) -> list[dict[str, Any]]:
         return []
     sums = np.zeros((len(steps), len(COLUMNS)), np.int64)
     step_of_run = np.ascontiguousarray(find_launches(trace).step_of_run)
-    is_work = (amounts.flags & IS_WORK).astype(np.int64)
-    flags = amounts.flags * is_work.astype(np.uint8)
+    is_work = (amounts.flags & IS_WORK) != 0
+    flags = amounts.flags * is_work
     flops, model_flops = amounts.flops * is_work, amounts.model_flops * is_work
     nbytes, hbm_bytes = amounts.bytes * is_work, amounts.hbm_bytes * is_work
     devices = range(len(ops.devices)) if device is None else [device]

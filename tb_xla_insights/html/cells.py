@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tb_xla_insights import units
-from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.english import plural
 from tb_xla_insights.html import time_cards
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
@@ -152,7 +152,9 @@ def _text(key: str, value: Any) -> str:
 def _largest_times(times: Mapping[str, int]) -> str:
     """The largest times by class, or by device."""
     largest = sorted(times, key=lambda name: -times[name])[:_MAX_TIMES]
-    text = ", ".join(f"{label(name)} {units.time_text(times[name])}" for name in largest)
+    text = ", ".join(
+        f"{label(name) if name in CLASSES else name} {units.time_text(times[name])}" for name in largest
+    )
     return f"{text}, …" if len(times) > len(largest) else text
 
 

@@ -29,7 +29,7 @@ def steps_chart(steps: Sequence[Row]) -> Markup:
     """A bar per step: its host time by class, and a line across the bar at the time of the device's work."""
     max_ps = max(max(step["duration_ps"], step["device_busy_ps"]) for step in steps) or 1
     pitch = (_WIDTH - _LEFT_MARGIN) / len(steps)
-    label_interval = max(1, round(_LABEL_WIDTH / pitch))
+    label_interval = math.ceil(_LABEL_WIDTH / pitch)
 
     def y(ps: float) -> float:
         return round(_TOP_MARGIN + (_HEIGHT - _BOTTOM_MARGIN - _TOP_MARGIN) * (1 - ps / max_ps), 2)

@@ -150,7 +150,7 @@ def gaps_card(document: Row) -> Markup | None:
         "details", element("summary", f"{units.count(len(hidden_rows))} more"), table(hidden_rows, *columns)
     )
     heading = element("h2", "Why the longest gaps ended")
-    chains = [_chain(gap, document) for gap in _one_per_step_and_programs(rows)[:_MAX_CHAINS]]
+    chains = [_chain(gap, document) for gap in _on_one_core(rows, document["devices"])[:_MAX_CHAINS]]
     visible = table(rows[:_MAX_VISIBLE_GAPS], *columns)
     return card(GAPS.title, note, visible, hidden_gaps if hidden_rows else None, heading, chains, wide=True)
 
@@ -159,12 +159,17 @@ def _cause_chip(row: Row) -> Markup:
     return class_chip(row["cause"], cause_text(row))
 
 
-def _one_per_step_and_programs(gaps: Sequence[Row]) -> list[Row]:
-    """The first gap of each step between the same two programs, because each core has the same gap."""
-    first: dict[tuple[int | None, str | None, str | None], Row] = {}
+def _on_one_core(gaps: Sequence[Row], devices: Sequence[Row]) -> list[Row]:
+    """The gaps of each host and step between the same two programs on the core that has the first of them, because the
+    other cores have the same gaps."""
+    host_of = {device["id"]: device["host"] for device in devices}
+    first_devices: dict[tuple[str, int | None, str | None, str | None], str] = {}
+    result = []
     for gap in gaps:
-        first.setdefault((gap["step"], gap["before"], gap["after"]), gap)
-    return list(first.values())
+        key = host_of[gap["device"]], gap["step"], gap["before"], gap["after"]
+        if first_devices.setdefault(key, gap["device"]) == gap["device"]:
+            result.append(gap)
+    return result
 
 
 def _chain(gap: Row, document: Row) -> Markup:

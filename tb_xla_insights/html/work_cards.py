@@ -17,7 +17,7 @@ _MAX_ROWS = 200
 """The most rows of a table; `report --json` has all."""
 
 _MAX_OPEN_COUNTERS = 12
-"""More counters are folded."""
+"""If there are more counters, all are folded."""
 
 
 def executions_card(document: Row) -> Markup | None:
@@ -79,10 +79,8 @@ def collectives_card(document: Row) -> Markup | None:
 
 def metrics_card(document: Row) -> Markup | None:
     metrics = document["metrics"] or {}
-    rows = [
-        {"name": name, "value": units.count(value)}
-        for name, value in list((metrics.get("counters") or {}).items())[:_MAX_ROWS]
-    ]
+    values = metrics.get("counters") or {}
+    rows = [{"name": name, "value": units.count(value)} for name, value in [*values.items()][:_MAX_ROWS]]
     breaks = (metrics.get("dynamo") or {}).get("reasons") or []
     if not rows and not breaks:
         return None
@@ -95,7 +93,9 @@ def metrics_card(document: Row) -> Markup | None:
         if rows
         else None
     )
-    if len(rows) > _MAX_OPEN_COUNTERS:
-        counters = element("details", element("summary", f"{units.count(len(rows))} counters"), counters)
+    if len(values) > _MAX_OPEN_COUNTERS:
+        first = f"the first {_MAX_ROWS} of " if len(values) > _MAX_ROWS else ""
+        summary = element("summary", f"{first}{units.count(len(values))} counters")
+        counters = element("details", summary, counters)
     break_lines = (element("p", f"Graph break at {row['place']}: {row['reason']}") for row in breaks)
     return card("Text files beside the capture", ", ".join(metrics.get("files") or []), break_lines, counters)

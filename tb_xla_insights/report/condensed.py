@@ -4,6 +4,7 @@ Tables are condensed from CONDENSED_FROM rows on; the report's document always h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
@@ -11,6 +12,7 @@ from typing import Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.english import plural
 
 Row = Mapping[str, Any]
 
@@ -105,7 +107,12 @@ def device_row(device: Row, definition: str) -> Row:
 def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
     """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
     named_groups, other_group = split_devices(devices, definition)
-    rows = [_group_row(_name_range(group.names), group) for group in named_groups]
+    rows = [
+        _group_row(
+            name_range(group.names, [row["name"] for row in devices if row["host"] == group.host]), group
+        )
+        for group in named_groups
+    ]
     if other_group and named_groups:
         rows.append(_group_row(f"{units.count(len(other_group.names))} others", other_group))
     return [*rows, mean_device_row(devices, definition)]
@@ -129,13 +136,21 @@ def _group_row(name: str, group: DeviceGroup) -> Row:
     }
 
 
-def _name_range(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+def name_range(names: Sequence[str], names_of_host: Sequence[str]) -> str:
+    """`TPU:0 to TPU:3` for devices that follow each other among those of their host, else `TPU:0 and 2 others`; both
+    arguments are in the host's order."""
+    if len(names) == 1:
+        return names[0]
+    first = names_of_host.index(names[0])
+    if names_of_host[first : first + len(names)] == names:
+        return f"{names[0]} to {names[-1]}"
+    return f"{names[0]} and {plural(len(names) - 1, 'other')}"
 
 
 @dataclass(frozen=True)
 class StepAcrossHosts:
-    """The same step on all hosts: the number of hosts that have it, its median time, and its longest occurrence."""
+    """One step of a session: the number of hosts that have it, its median time, and its row on the host on which it is
+    longest."""
 
     name: str
     number: int
@@ -145,14 +160,19 @@ class StepAcrossHosts:
 
 
 def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
-    """Steps of all hosts by name and number; a step without a number has its index on its host instead. Of a name with
-    arguments (`train#step_num=3#`), only the part before them counts."""
-    groups: dict[tuple[str, int], list[Row]] = {}
+    """Steps of all hosts by name and number, in order of number; a step without a number has its index on its host
+    instead. Of a name with arguments (`train#step_num=3#`), only the part before them counts. If a host has several
+    steps of one name and number, the first ones of all hosts are one step, then the second ones, and so on."""
+    groups: dict[tuple[int, int, str], list[Row]] = {}
     first_index: dict[str, int] = {}
+    repetitions: Counter[tuple[str, str, int]] = Counter()
     for step in steps:
         index = step["index"] - first_index.setdefault(step["host"], step["index"])
         number = index if step["number"] is None else step["number"]
-        groups.setdefault((step["name"].split("#", 1)[0], number), []).append(step)
+        name = step["name"].split("#", 1)[0]
+        repetition = repetitions[step["host"], name, number]
+        repetitions[step["host"], name, number] += 1
+        groups.setdefault((repetition, number, name), []).append(step)
     return [
         StepAcrossHosts(
             name,
@@ -161,5 +181,5 @@ def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
             median_low(step["duration_ps"] for step in members),
             max(members, key=lambda step: step["duration_ps"]),
         )
-        for (name, number), members in groups.items()
+        for (_, number, name), members in sorted(groups.items(), key=lambda item: item[0][:2])
     ]

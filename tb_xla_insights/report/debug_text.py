@@ -22,6 +22,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
+from tb_xla_insights.english import join_words, plural
+
+TIME_STAMP = re.compile(r"\d\d:\d\d:\d\d[\d.,]*|\d{10}[\d.]*")
+"""In a prefix of log lines: a time of day, or the time since the epoch in seconds or smaller units."""
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<text>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")
@@ -76,8 +80,8 @@ def parse_debug(text: str, file: str = "") -> DebugText:
         match = _LINE.match(line) if " Analysis: " in line else None
         if match is None or match["post"]:
             continue
-        # A prefix has a time that differs from line to line; the rest of it identifies the process.
-        key = re.sub(r"\d{2,}", "", match["before"]), match["kind"]
+        # Time stamps may differ from line to line; the rest of a prefix identifies the process.
+        key = TIME_STAMP.sub("", match["before"]), match["kind"]
         block = blocks.setdefault(key, _OpenBlock(number))
         if match["text"].startswith("===="):
             if block.has_begun:
@@ -125,7 +129,7 @@ class _Advice:
     def texts(self) -> list[str]:
         return [
             *self.lines.values(),
-            *(f"{text}, {count} times" for text, count in self.unlowered.items()),
+            *(f"{text}, {plural(count, 'time')}" for text, count in self.unlowered.items()),
         ]
 
 
@@ -164,5 +168,5 @@ def _close_block(result: DebugText, file: str, kind: str, open_block: _OpenBlock
     ]
     if missing:
         result.unread.append(
-            UnparsedLine(file, open_block.line, f"a block of {kind} Analysis without {' and '.join(missing)}")
+            UnparsedLine(file, open_block.line, f"a block of {kind} Analysis without {join_words(missing)}")
         )

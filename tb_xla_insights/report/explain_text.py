@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.sidecars import GraphBreaks, UnparsedLine
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.metrics_text import parse_count
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     breaks = totals["Graph Break Count"]
     explained = sum(reason["reason"] is not None for reason in reasons)
     if explained < breaks:
-        message = f"{breaks} breaks, but only {explained} reasons"
+        message = f"{plural(breaks, 'break')}, but only {plural(explained, 'reason')}"
         unread.append(UnparsedLine(file, len(text.splitlines()), message))
     return GraphBreaks(
         file, totals["Graph Count"], breaks, cast("list[GraphBreak]", reasons), totals["Op Count"], unread

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.english import plural
 from tb_xla_insights.tables.devices import IDLE
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def left_out_note(step_idle: Document) -> str | None:
     if not step_idle["cores"]:
         return "No device work is recorded."
     names = [f"{row['host']} {_LEFT_OUT_REASONS[row['reason']]}" for row in hosts[:3]]
-    more = f", and {len(hosts) - 3} more hosts" if len(hosts) > 3 else ""
+    more = f", and {plural(len(hosts) - 3, 'more host')}" if len(hosts) > 3 else ""
     return f"Left out: {', '.join(names)}{more}."
 
 

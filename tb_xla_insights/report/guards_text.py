@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 
 from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.report.debug_text import TIME_STAMP
 
 _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
@@ -49,8 +50,8 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
         match = _LINE.match(line) if "] [" in line else None
         if match is None:
             continue
-        # A prefix has a time that differs from line to line; the rest of it identifies the process.
-        key = re.sub(r"\d{2,}", "", match["before"]), match["frame"]
+        # Time stamps may differ from line to line; the rest of a prefix identifies the process.
+        key = TIME_STAMP.sub("", match["before"]), match["frame"]
         if limit := _LIMIT.search(match["text"]):
             recompilation = _Recompilation(limit=int(limit[1]))
         elif function := _RECOMPILE.match(match["text"]):

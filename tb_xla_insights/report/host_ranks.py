@@ -15,18 +15,22 @@ def rank_hosts(report: Mapping[str, Any]) -> HostRanks:
     """Indices into the report's `session.hosts` of the hosts to look at first; of equal hosts the first.
 
     - `slowest`: the host that others wait for longest; if they wait for none, that with the longest median step.
-    - `median`: the median host of the finding on stragglers, else the host with the median step.
+    - `median`: the median host of the finding on stragglers, else the one whose median step is the median of the hosts
+      with steps.
     - `late`: the hosts that others wait for, the longest wait first, at most _MAX_LATE_HOSTS.
     """
     rows = report["hosts"]
     waits = [row["others_wait_ps"] or 0 for row in rows]
     slowest = max(range(len(rows)), key=lambda index: (waits[index], _step_ps(rows[index])))
     order = sorted(range(len(rows)), key=lambda index: -_step_ps(rows[index]))
+    with_steps = [index for index in order if rows[index]["step_ps"] is not None] or order
     names = [row["name"] for row in rows]
     median_names = (
         finding["evidence"]["median_host"] for finding in report["findings"] if finding["id"] == "straggler"
     )
-    median = next((names.index(name) for name in median_names if name in names), order[len(order) // 2])
+    median = next(
+        (names.index(name) for name in median_names if name in names), with_steps[len(with_steps) // 2]
+    )
     waited_for = sorted((index for index in order if waits[index]), key=lambda index: -waits[index])
     return {"slowest": slowest, "median": median, "late": waited_for[:_MAX_LATE_HOSTS]}
 

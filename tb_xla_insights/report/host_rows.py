@@ -14,16 +14,18 @@ Row = Mapping[str, Any]
 
 
 def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
-    """The report's `hosts`; of many hosts those that others wait for longest, and one row for the rest: their median
-    host by step time, with the time that others wait for any of them (None if it is unknown of all)."""
+    """The report's `hosts`; of many hosts those that others wait for longest, and one row for the rest: of those with
+    steps the median host by step time, with the time that others wait for any of the rest (None if it is unknown of
+    all)."""
     named_hosts, other_hosts = split_hosts(hosts)
     if not other_hosts:
         return named_hosts
-    median = sorted(other_hosts, key=lambda row: row["step_ps"] or 0)[(len(other_hosts) - 1) // 2]
+    with_steps = [row for row in other_hosts if row["step_ps"] is not None] or other_hosts
+    median = sorted(with_steps, key=lambda row: row["step_ps"] or 0)[(len(with_steps) - 1) // 2]
     waits_ps = [row["others_wait_ps"] for row in other_hosts if row["others_wait_ps"] is not None]
     differing_values = {
         "name": f"{units.count(len(other_hosts))} {'others' if named_hosts else 'hosts'}",
-        "steps": median_low(row["steps"] for row in other_hosts),
+        "steps": median_low(row["steps"] for row in with_steps),
         "others_wait_ps": sum(waits_ps) if waits_ps else None,
         **dict.fromkeys(("last_share", "clock_offset_ps", "difference")),
     }

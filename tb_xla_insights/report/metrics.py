@@ -200,7 +200,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             count_since = row["since_earlier_report"]
             reported_count = row["metrics"] or 0 if count_since is None else count_since
             count = plural(reported_count, singular, plural_noun)
-            period = "in all" if count_since is None else "since the one from before the trace"
+            period = "in all" if count_since is None else "since the report from before the trace"
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",
@@ -261,16 +261,15 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
 
 def _unread_lines(sidecars: Sidecars) -> Iterator[Diagnostic]:
     for file in dict.fromkeys(line.file for line in sidecars.unread):
-        lines = [line for line in sidecars.unread if line.file == file]
-        if not lines[0].line:
-            reasons = "; ".join(line.text for line in lines)[:_MAX_REASON_CHARS]
+        rows = [row for row in sidecars.unread if row.file == file]
+        if reasons := "; ".join(row.text for row in rows if not row.line)[:_MAX_REASON_CHARS]:
             yield Diagnostic(
                 "text_not_understood", "info", f"{file} is not used, or only in part: {reasons}."
             )
-            continue
-        more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""
-        yield Diagnostic(
-            "text_not_understood",
-            "info",
-            f"{file}: line {lines[0].line} is not understood ({lines[0].text[:80]}){more}; the rest is used.",
-        )
+        if lines := [row for row in rows if row.line]:
+            more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""
+            yield Diagnostic(
+                "text_not_understood",
+                "info",
+                f"{file}: line {lines[0].line} is not understood ({lines[0].text[:80]}){more}; the rest is used.",
+            )

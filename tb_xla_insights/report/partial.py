@@ -23,7 +23,7 @@ def partial_report(report: Report) -> Report:
 
 
 def _verdict_text(report: Report, findings: list[Finding]) -> str:
-    """`So far the 128 devices of 32 hosts are 97.4 % busy; found: an early sync and 2 more.`"""
+    """`So far the 128 devices of 32 hosts are 97.4 % busy; found: an early sync, a recompilation and 2 more.`"""
     devices, hosts = report["devices"], len(report["session"]["hosts"])
     span = sum(device["span_ps"] for device in devices)
     busy = sum(device["busy_ps"] for device in devices)

@@ -24,6 +24,7 @@ from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import byte_size, count
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _SUFFIXES = (".txt", ".log", ".out", ".err")
 _MAX_FILES = 32
+"""The most files that are read in a directory."""
 _MAX_DESCRIPTION_CHARS = 300
 _MAX_TOTAL_CHARS = 32_000_000
 """The limit over all files, so that a session opens without waiting for long logs in a bucket."""
@@ -126,7 +128,7 @@ def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
         return None
     unread += [*(report.unread if report else ()), *(breaks.unread if breaks else ()), *log.unread]
     if file.is_cut:
-        unread.append(UnparsedLine(name, file.text.count("\n") + 1, "what follows is not read"))
+        unread.append(UnparsedLine(name, 0, f"only its first {byte_size(MAX_TEXT_BYTES)} are read"))
     return _Contents(report, breaks, log, guards)
 
 
@@ -149,7 +151,7 @@ def _words(file: str) -> set[str]:
 
 def _description(text: str) -> str | None:
     """The first paragraph, as one line."""
-    line = " ".join(text.strip().split("\n\n")[0].split())
+    line = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())
     return f"{line[:_MAX_DESCRIPTION_CHARS]}…" if len(line) > _MAX_DESCRIPTION_CHARS else line or None
 
 
@@ -162,9 +164,8 @@ def _text_files(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[_
                 yield file
                 remaining -= len(file.text)
                 if remaining <= 0:
-                    unread.append(
-                        UnparsedLine(file.name, 0, "files after it are not read: too much text in all")
-                    )
+                    reason = f"text files after {file.name} are not read, as all together are too long"
+                    unread.append(UnparsedLine(directory, 0, reason))
                     return
 
 
@@ -173,7 +174,7 @@ def sidecar_files(captures: Iterable[str]) -> Iterator[str]:
     listed."""
     for directory in _directories(captures):
         with suppress(Exception):
-            yield from (f"{directory}/{name}" for name in _file_names(directory))
+            yield from (f"{directory}/{name}" for name in _file_names(directory)[:_MAX_FILES])
 
 
 def _directories(captures: Iterable[str]) -> Iterable[str]:
@@ -199,11 +200,15 @@ def _directories_of(path: str) -> list[str]:
 
 def _file_names(directory: str) -> list[str]:
     names = (name for name in file_names(directory) if name.endswith(_SUFFIXES) or name == RECORD_FILE)
-    return sorted(names, key=_sort_key)[:_MAX_FILES]
+    return sorted(names, key=_sort_key)
 
 
 def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
-    for name in _file_names(directory):
+    names = _file_names(directory)
+    if len(names) > _MAX_FILES:
+        reason = f"the first {_MAX_FILES} of {count(len(names))} text files are read"
+        unread.append(UnparsedLine(directory, 0, reason))
+    for name in names[:_MAX_FILES]:
         try:
             with open_source(f"{directory}/{name}") as source:
                 content = source.read(0, MAX_TEXT_BYTES + 1).tobytes()
@@ -215,4 +220,4 @@ def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_Tex
 
 
 def _sort_key(name: str) -> tuple[bool, str]:
-    return not name.startswith((DESCRIPTION_FILE, "metrics_report", "dynamo_explain")), name
+    return not name.startswith((DESCRIPTION_FILE, RECORD_FILE, "metrics_report", "dynamo_explain")), name

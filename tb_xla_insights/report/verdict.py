@@ -210,7 +210,7 @@ def _device_bound_verdict(
         row["severity"] for row in report["findings"] if row["id"] == BELOW_ROOFLINE or row in mistakes
     ]
     return {
-        "text": next((candidate for candidate in texts if len(candidate) <= max_chars), text),
+        "text": next((candidate for candidate in texts if len(candidate) <= max_chars), texts[-1]),
         "severity": max(severities, key=SEVERITIES.index, default="good"),
     }
 

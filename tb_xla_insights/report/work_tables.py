@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
+from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.units import NARROW_SPACE
@@ -143,12 +144,14 @@ def _merge_kernels(ops: Sequence[Row]) -> list[Row]:
     result: list[Row] = [{**row, "name": row["op"]} for row in ops if row["category"] != "kernel"]
     for name, rows in kernels.items():
         paths, sources = ({row[key] for row in rows} for key in ("annotation", "source"))
+        or_none = " or none" if None in paths else ""
+        several_paths = f"{plural(len(paths - {None}), 'annotation')}{or_none}"
         result.append(
             {
                 **rows[0],
                 **{key: sum(row[key] for row in rows) for key in ("executions", "self_ps")},
                 "name": name,
-                "annotation": paths.pop() if len(paths) == 1 else f"{units.count(len(paths))} annotations",
+                "annotation": paths.pop() if len(paths) == 1 else several_paths,
                 "source": sources.pop() if len(sources) == 1 else None,
             }
         )

@@ -137,7 +137,8 @@ class CompareVerdict(TypedDict):
     text: str
     """The sentences: how B's steps differ from A's, and why."""
     verdict: Literal["better", "worse", "same", "chance", "few", "unknown"] | None
-    """The verdict of the headline's row in `measures`; `unknown`: a session has no steps."""
+    """The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no
+    steps."""
 
 
 class Chance(TypedDict):
@@ -191,9 +192,9 @@ class ComparedAnnotation(TypedDict):
     phase: bool
     """Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested."""
     a: Annotation | None
-    """Its row in A's report."""
+    """Its row in A's report; `null` if A lacks it."""
     b: Annotation | None
-    """Its row in B's report."""
+    """Its row in B's report; `null` if B lacks it."""
     host: TestedTimePair
     """Host time per step."""
     device: TimePair
@@ -204,7 +205,7 @@ class WorkDifference(TestedTimePair):
     """Own time of ops per step and core."""
 
     of_step: float | None
-    """The difference as a share of A's mean step."""
+    """The difference as a share of A's mean step; `null` if A has no steps."""
 
 
 class ComparedWork(WorkDifference):
@@ -222,7 +223,7 @@ class ComparedOp(WorkDifference):
     program: str
     """Name of the program, A's where A has it."""
     annotation: str | None
-    """Path of the annotation."""
+    """Path of the annotation; `null` without one."""
     category: str | None
     """Category of the op; `null`: ops that are not listed individually."""
     kind: str
@@ -265,9 +266,9 @@ class ComparedProgram(TypedDict):
     kind: ExecutionKind
     """What launched it."""
     a: ProgramTotals | None
-    """Totals in A."""
+    """Totals in A; `null` if A lacks it."""
     b: ProgramTotals | None
-    """Totals in B."""
+    """Totals in B; `null` if B lacks it."""
     host: TimePair
     """Mean host time of a run."""
     device: TimePair

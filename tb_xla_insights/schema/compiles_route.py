@@ -17,7 +17,7 @@ class CompileRow(Compile):
     state: str
     """Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`."""
     what_is_new: str | None
-    """What differs from the nearest graph, in words."""
+    """What differs from the nearest graph, in words; `null` if the file has no HLO to compare."""
     heading: str
     """The title of its card."""
     reason: str
@@ -32,7 +32,7 @@ class GraphRow(TypedDict):
     graph: str
     """Name of the graph."""
     module: str | None
-    """Name of its module."""
+    """Name of its module; `null` if not recorded."""
     program_ids: list[str]
     """Ids of its programs."""
     compiles: int
@@ -58,9 +58,10 @@ class CountedMetrics(TypedDict):
     rows: list[MetricsRow]
     """One row per operation."""
     uncached_compiles: int | None
-    """Number of compilations."""
+    """Number of compilations; `null` if the report does not count them."""
     cached_compiles: int | None
-    """Number of times that a compiled graph was found in the cache."""
+    """Number of times that a compiled graph was found in the cache; `null` if the report does not count them, or
+    torch.compile cleared the counter."""
     fallbacks: dict[str, int]
     """Calls of ops that ran on the CPU, by op."""
 

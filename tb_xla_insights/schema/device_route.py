@@ -56,11 +56,11 @@ class WorkTotal(TypedDict):
     other_ps: int
     """Time that is not work: collectives, transfers, waits."""
     flops_share: float | None
-    """FLOP/s as a share of the peak; `null` if unknown, as all shares."""
+    """FLOP/s as a share of the peak; `null` if not known."""
     mfu: float | None
-    """FLOP/s that the program requests, as a share of the peak."""
+    """FLOP/s that the program requests, as a share of the peak; `null` if not known."""
     bytes_share: float | None
-    """Bytes/s of the main memory as a share of the peak."""
+    """Bytes/s of the main memory as a share of the peak; `null` if not known."""
     bound_by: BoundBy
     """What bounds most of the time; `mixed` where nothing bounds most."""
     op_count: int
@@ -71,7 +71,7 @@ class WorkTotal(TypedDict):
 
 class WorkTree(TypedDict):
     """Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with
-    most time; the others count as own time of their nearest listed ancestor."""
+    most time; the others count as own time of their nearest listed ancestor. Shares are `null` if not known."""
 
     path: list[int]
     """Index into `paths`; -1: no annotation."""
@@ -98,7 +98,7 @@ class WorkTree(TypedDict):
 
 
 class OpColumns(TypedDict):
-    """Ops as columns, most time first: the first 400, or all on request."""
+    """Ops as columns, most time first: the first 400, or all on request. `null`: not known."""
 
     op: list[str]
     """Name of the op."""
@@ -117,7 +117,7 @@ class OpColumns(TypedDict):
     self_ps: list[int]
     """Own time."""
     flops: list[int | None]
-    """FLOPs over all executions; `null` if unknown, as all amounts."""
+    """FLOPs over all executions."""
     hbm_bytes: list[int | None]
     """Bytes read from and written to the device's main memory."""
     flops_share: list[float | None]

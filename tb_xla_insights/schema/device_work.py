@@ -13,13 +13,14 @@ OpKind = Literal["work", "wait", "start", "collective", "transfer", "callback", 
 
 class _Amounts(TypedDict):
     flops: int | None
-    """FLOPs over all executions; `null` if unknown, as all amounts."""
+    """FLOPs over all executions; `null` if not known."""
     model_flops: int | None
-    """FLOPs that the program requests, recomputed activations included; `flops` is what the device computes."""
+    """FLOPs that the program requests, recomputed activations included; `null` if not known. `flops` is what the device
+    computes."""
     bytes: int | None
-    """Bytes read and written."""
+    """Bytes read and written; `null` if not known."""
     hbm_bytes: int | None
-    """Bytes read from and written to the device's main memory."""
+    """Bytes read from and written to the device's main memory; `null` if not known."""
 
 
 class _Times(_Amounts):
@@ -35,11 +36,11 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """FLOP/s as a share of the peak of one device; `null` where a count or the peak is not known, as all shares."""
+    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known."""
     mfu: float | None
-    """`model_flops` per second as a share of the peak."""
+    """`model_flops` per second as a share of the peak; `null` if either is not known."""
     bytes_share: float | None
-    """`hbm_bytes` per second as a share of the peak."""
+    """`hbm_bytes` per second as a share of the peak; `null` if either is not known."""
 
 
 class Op(_Times, _Shares):
@@ -114,9 +115,9 @@ class StepWork(_Times, _Shares):
     duration_ps: int
     """Duration of the step."""
     cores: int
-    """Number of cores at work."""
+    """Number of the host's cores, over which the sums are."""
     mfu_of_step: float | None
-    """`model_flops` over the step's duration on its cores, as a share of the peak."""
+    """`model_flops` over the step's duration on its cores, as a share of the peak; `null` where either is not known."""
 
 
 class MeanStepWork(_Times, _Shares):
@@ -127,11 +128,11 @@ class MeanStepWork(_Times, _Shares):
     duration_ps: int
     """Mean duration."""
     mfu_of_step: float | None
-    """`model_flops` over the step's duration, as a share of the peak."""
+    """`model_flops` over the step's duration, as a share of the peak; `null` where either is not known."""
 
 
 class DevicePeak(TypedDict):
-    """Peaks of one kind of device."""
+    """Peaks of one kind of device; `null` where they are not known."""
 
     kind: str
     """Kind of the device."""
@@ -144,7 +145,7 @@ class DevicePeak(TypedDict):
     source: Literal["table", "capture"] | None
     """The capture itself, or the product's table of published figures."""
     cite: str | None
-    """Address of the publication."""
+    """Address of the publication of a peak from the table; else `null`."""
 
 
 class Peaks(TypedDict):

@@ -22,11 +22,11 @@ class TimePair(TypedDict):
     a_ps: int | None
     """In A; `null` if there is none."""
     b_ps: int | None
-    """In B."""
+    """In B; `null` if there is none."""
     difference_ps: int | None
-    """Difference."""
+    """B − A; `null` if either is."""
     ratio: float | None
-    """Ratio."""
+    """B / A; `null` if either is, or A is 0."""
 
 
 class Tested(TypedDict):
@@ -57,19 +57,19 @@ class Measure(Tested):
     unit: MeasureUnit
     """Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second."""
     ratio: float | None
-    """Ratio."""
+    """B / A; `null` if either is, or A is 0."""
     a_ps: NotRequired[float | None]
-    """In A."""
+    """In A; `null` if not known."""
     b_ps: NotRequired[float | None]
-    """In B."""
+    """In B; `null` if not known."""
     difference_ps: NotRequired[float | None]
-    """Difference."""
+    """B − A; `null` if either is."""
     a: NotRequired[float | None]
-    """In A."""
+    """In A; `null` if not known."""
     b: NotRequired[float | None]
-    """In B."""
+    """In B; `null` if not known."""
     difference: NotRequired[float | None]
-    """Difference."""
+    """B − A; `null` if either is."""
 
 
 ClassKey = TypedDict("ClassKey", {"class": ClassName})

@@ -69,4 +69,6 @@ class Executions(ExecutionSums, PartialAnswer):
     step: int | None
     """Index of the step of `runs`; `null` without steps."""
     runs: RunColumns | None
-    """The runs of one step; `null` if its host is not in memory."""
+    """The runs of one step, at most the first 2000; `null` if its host is not in memory."""
+    run_count: int
+    """Number of runs of that step; 0 if `runs` is `null`."""

@@ -27,7 +27,7 @@ class Transfers(TypedDict):
     per_step: float | None
     """Mean number per step; `null` without steps."""
     bytes_per_step: int | None
-    """Mean bytes per step."""
+    """Mean bytes per step; `null` if none is known, or without steps."""
 
 
 class TransfersByDirection(TypedDict):

@@ -42,11 +42,12 @@ class Finding(TypedDict):
     step_if_fixed_ps: int | None
     """Mean step after a fix, at best; `null` where nothing can be replayed."""
     step_if_fixed_at_worst_ps: int | None
-    """Mean step after a fix, at worst."""
+    """Mean step after a fix, at worst; `null` where nothing can be replayed."""
     gain: float | None
-    """Share of a step that a fix saves, at best."""
+    """Share of a step that a fix saves, at best; of the devices' spans, if nothing can be replayed; `null` if the
+    finding costs nothing."""
     gain_at_worst: float | None
-    """Share of a step that a fix saves, at worst."""
+    """Share of a step that a fix saves, at worst; `null` where nothing can be replayed."""
     recurs: Literal["every_step", "some_steps", "once"] | None
     """How often it happens; `null` if no step is affected."""
     evidence: dict[str, Any]
@@ -56,11 +57,11 @@ class Finding(TypedDict):
     kind: Literal["mistake", "limit"] | None
     """`mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault."""
     step_ps: int | None
-    """Mean step before a fix."""
+    """Mean step before a fix; `null` where nothing can be replayed."""
 
 
 class Mistakes(TypedDict):
-    """What all mistakes cost together."""
+    """What all mistakes cost together; times and `gain` are `null` where nothing can be replayed."""
 
     count: int
     """Number of mistakes whose fix gains at least 3 % of a step."""

@@ -83,9 +83,9 @@ class GapPattern(TypedDict):
     """All gaps between the same two programs, or inside the runs of one."""
 
     before: str | None
-    """Program before."""
+    """Program before; `null` if unknown."""
     after: str | None
-    """Program after."""
+    """Program after; `null` if unknown."""
     inside_run: bool
     """Whether the gaps are inside runs."""
     count: int

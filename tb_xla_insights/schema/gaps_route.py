@@ -22,7 +22,8 @@ class GapItem(GapInterval):
     by_finding_ps: dict[str, int]
     """By id of a finding, the time of the gap that it explains."""
     reason: str | None
-    """Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it."""
+    """Id of the finding that the first sentence about the gap names: a mistake that explains at least a third of it;
+    `null` if none does."""
     cores: int
     """Number of cores that have the gap."""
     devices: list[str]
@@ -32,7 +33,7 @@ class GapItem(GapInterval):
     durations_ps: list[int]
     """Duration on each."""
     all_cores_idle_by_device_ps: list[int | None]
-    """`all_cores_idle_ps` on each."""
+    """`all_cores_idle_ps` on each; `null` on a host with one core."""
 
 
 class DeviceStrip(TypedDict):
@@ -150,7 +151,7 @@ class GapAnswer(GapInterval):
     gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int
-    """Number of cores that have the same gap."""
+    """Number of cores that have the same gap; 1 if `data/gaps` does not list it."""
     mean_ps: float
     """Mean duration of the gap on these cores."""
     pattern: int

@@ -31,9 +31,10 @@ class HostsVerdict(TypedDict):
     hosts: list[int]
     """The late hosts, the worst first."""
     core: str | None
-    """Id of a core that alone is the cause."""
+    """Id of a core that alone is the cause; `null` if the whole host is, or no host is late."""
     cause: str | None
-    """The class that takes longer on the first late host than on the median host, or `device`."""
+    """The class that takes longer on the first late host than on the median host, or `device`; `null` if none explains
+    the lateness."""
     annotation: str | None
     """The annotation with most of the cause's extra time; `null` without one."""
     cause_us: int | None
@@ -59,7 +60,7 @@ class HostsSteps(TypedDict):
     """The steps that the hosts have in common, as columns."""
 
     number: list[int | None]
-    """Number that the program gave the step."""
+    """Number that the program gave the step; `null` if it gave none."""
     name: list[str]
     """Name of the step."""
     last_host: list[int]
@@ -84,7 +85,7 @@ class HostColumns(TypedDict):
     last_count: list[int | None]
     """Number of these at which it arrived last; `null` if unknown."""
     last_share: list[float | None]
-    """The same as a share of the shared collectives."""
+    """The same as a share of the shared collectives; `null` if unknown."""
     last_steps: list[int]
     """Number of steps in which most waiting is charged to it."""
     others_wait_us: list[int | None]
@@ -162,7 +163,7 @@ class HostsAnswer(PartialAnswer):
     sampled_share: float
     """The share of the recorded collectives that is compared; below 1 in long captures."""
     kind: str | None
-    """The kind of most of them: `all-reduce`; `null` without any."""
+    """Their kind: `all-reduce`; `null` if there are several kinds, or no collectives."""
     classes: list[ClassName | Literal["device"]]
     """The classes of host time that occur, then `device`: the devices' own work in a step."""
     verdict: HostsVerdict

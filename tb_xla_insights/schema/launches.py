@@ -26,11 +26,11 @@ class Cause(TypedDict):
     """Why a graph was executed, from a debug log."""
 
     graph_hash: str | None
-    """Hash of the graph."""
+    """Hash of the graph; `null` if the log does not name it."""
     cause: str | None
-    """What forced the execution."""
+    """What forced the execution; `null` if the log does not record it."""
     frame: str | None
-    """Line of Python that caused it."""
+    """Line of Python that caused it; `null` without a stack in the log."""
     count: int
     """Number of executions."""
 
@@ -129,7 +129,7 @@ class EarlyLaunch(TypedDict):
     trigger: Literal["read", "step_marker"]
     """What forced it: a value that was read, or a step marker."""
     program: str | None
-    """Name of the program."""
+    """Name of the program; `null` if it is not known."""
     start_ps: int
     """Start of the event that forced it."""
     duration_ps: int
@@ -145,16 +145,16 @@ class EarlyExecution(EarlyLaunch):
     end; and what a debug log says about it."""
 
     cause: str | None
-    """What forced it, from a debug log."""
+    """What forced it, from a debug log; `null` if unknown."""
     frame: str | None
-    """Line of Python that caused it."""
+    """Line of Python that caused it, from a debug log; `null` if unknown."""
 
 
 class Parameter(TypedDict):
     """A parameter that differs from the nearest graph."""
 
     index: int
-    """Number of the parameter."""
+    """Position of the parameter, from 0, in this graph; in the nearest graph if this one lacks it."""
     before: str | None
     """Its shape in the nearest graph; `null` if there is none."""
     after: str | None
@@ -191,9 +191,9 @@ class GraphChange(TypedDict):
     parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
     graph is near; `null`: the capture lacks the HLO."""
     difference: str | None
-    """The same as text."""
+    """The same as a sentence; `null` where `change` is."""
     nearest: NearestGraph | None
-    """The nearest graph."""
+    """The nearest graph; `null` if no graph is near, or the capture lacks the HLO."""
     same_hlo: bool | None
     """Whether the nearest graph's HLO is the same; `null` without one."""
 
@@ -206,34 +206,36 @@ class Compile(GraphChange):
     duration_ps: int
     """Duration of the part in the capture."""
     cut: Literal["start", "end", "both"] | None
-    """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`)."""
+    """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none
+    does."""
     host: str
     """Name of the host."""
     step: int | None
-    """Index of the step."""
+    """Index of the step; `null` outside of steps."""
     step_number: int | None
-    """Number of the step."""
+    """Number of the step; `null` outside of steps, and if the capture does not number them."""
     module: str | None
-    """Name of the compiled module."""
+    """Name of the compiled module; `null` if the capture does not record it."""
     graph_hash: str | None
-    """Hash of the graph, where the capture or a debug log has it."""
+    """Hash of the graph; `null` if the capture does not record it."""
     graph: str | None
-    """Name of the graph in the report: its hash, or module and program id."""
+    """Name of the graph in the report: its hash, else the module's name; `null` without both."""
     program_id: str | None
-    """Id of the compiled program."""
+    """Id of the compiled program; `null` if it is not known."""
     warm_up: bool
     """Whether it belongs to the warm-up."""
     annotation: str | None
-    """Path of the annotation that it lies in."""
+    """Path of the innermost annotation around it; `null` without one."""
     cause: str | None
-    """What forced it, from a debug log."""
+    """What forced it, from a debug log; `null` if unknown."""
     frame: str | None
-    """Line of Python that caused it."""
+    """Line of Python that caused it, from a debug log; `null` if unknown."""
     frames: list[str]
-    """Its stack, innermost first."""
+    """Its Python stack from a debug log, innermost frame first; empty without one."""
     event: str
     """Id of the event in the timeline."""
     idle_ps: dict[str, int]
-    """Idle time that it explains, by device."""
+    """Idle time in gaps of at least 10 µs during the compilation, by id of the device; devices without any are left
+    out."""
     graphs_of_same_name: list[str]
     """Other graphs with modules of the same name."""

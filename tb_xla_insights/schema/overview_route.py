@@ -67,7 +67,7 @@ class StepColumns(TypedDict):
     index: list[int]
     """Index in the report's `steps`."""
     number: list[int | None]
-    """Number that the program gave the step."""
+    """Number that the program gave the step; `null` if it gave none."""
     host: list[str]
     """Name of the host."""
     start_ps: list[int]
@@ -146,7 +146,7 @@ class ExplainedGaps(TypedDict):
     """The gaps that a finding explains."""
 
     count: int
-    """Number of gaps; a gap on several cores counts once."""
+    """Number of gaps among those that `data/gaps` lists; a gap on several cores counts once."""
     gaps: list[GapPosition]
     """At most 20 of them: the longest of those that the finding explains most, then the others by the time that it
     explains."""

@@ -63,7 +63,7 @@ class FindingKeys(TypedDict):
 
 
 class ClockOffset(TypedDict):
-    """How a host's clock differs from the session's."""
+    """How a host's clock differs from the session's; `null` if that is not known."""
 
     clock_offset_ps: int | None
     residual_ps: int | None

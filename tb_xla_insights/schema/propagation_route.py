@@ -26,7 +26,7 @@ class PropagationStep(TypedDict):
     index: int
     """Index in the report's `steps`."""
     number: int | None
-    """Number that the program gave the step."""
+    """Number that the program gave the step; `null` if it gave none."""
     name: str
     """Name of the step."""
     start_ps: int
@@ -41,7 +41,7 @@ class StepNumbers(TypedDict):
     first: int
     """Index of the first one in the report's `steps`."""
     numbers: list[int | None]
-    """Their numbers."""
+    """Their numbers; `null` for a step without one."""
 
 
 class DeviceName(TypedDict):

@@ -167,18 +167,18 @@ class Host(TypedDict):
     clock_offset_ps: int | None
     """How far its clock is ahead of the session's, from shared collectives; `null` where nothing compares hosts."""
     residual_ps: int | None
-    """Uncertainty of `clock_offset_ps`."""
+    """Uncertainty of `clock_offset_ps`; `null` where that is."""
     drift_ppm: float | None
-    """How much faster its clock runs, in parts per million."""
+    """How much faster its clock runs, in parts per million; `null` where `clock_offset_ps` is."""
     shared_collectives: int
     """Number of collectives that it shares with other hosts."""
     last_count: int | None
-    """Number of these at which it arrived last, beyond the clocks' uncertainty."""
+    """Number of these at which it arrived last, beyond the clocks' uncertainty; `null` where `clock_offset_ps` is."""
     last_share: float | None
-    """`last_count` / `shared_collectives`."""
+    """`last_count` / `shared_collectives`; `null` where `clock_offset_ps` is, or if it shares none."""
     others_wait_ps: int | None
-    """How long the other hosts waited for it."""
+    """How long the other hosts waited for it; `null` where `clock_offset_ps` is."""
     waits_ps: int | None
-    """How long it waited for other hosts."""
+    """How long it waited for other hosts; `null` where `clock_offset_ps` is."""
     difference: Difference | None
     """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more."""

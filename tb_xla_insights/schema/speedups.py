@@ -19,11 +19,11 @@ class LazyDynamoStep(TypedDict):
     tracing_ps: int | None
     """IR tracing in a step; `null` if nothing was traced."""
     device_ps: int | None
-    """Device time of a step, per core."""
+    """Device time of a step, per core; `null` without steps or runs."""
     wall_ps: int | None
-    """Duration of a step."""
+    """Duration of a step; `null` without steps."""
     executions: float | None
-    """Launches in a step."""
+    """Launches in a step; `null` without steps."""
 
 
 class LazyDynamoSteps(TypedDict):
@@ -36,7 +36,7 @@ class LazyDynamoSteps(TypedDict):
 
 
 class Speedup(TypedDict):
-    """Times of the lazy session divided by those of the other one."""
+    """Times of the lazy session divided by those of the other one; `null` if one of them is unknown or 0."""
 
     tracing: float | None
     """IR tracing."""
@@ -56,7 +56,7 @@ class LazyDynamoProgram(TypedDict):
     count: int
     """Number of runs."""
     per_step: float | None
-    """Number of launches per step."""
+    """Number of launches per step; `null` without steps."""
     host_ps: int
     """Host time."""
     device_ps: int
@@ -77,7 +77,7 @@ class LazyDynamoPrograms(TypedDict):
 
 
 class IdleBetweenPrograms(TypedDict):
-    """Idle time between two programs that follow each other."""
+    """Idle time between two programs that follow each other, on all cores."""
 
     before: str
     """Program before."""
@@ -135,9 +135,9 @@ class PairValue(TypedDict):
     steps: list[int | None] | None
     """Number of steps behind each; `null` if the file gives both times."""
     p: float | None
-    """Probability that chance alone causes such a difference."""
+    """Probability that chance alone causes such a difference; `null` unless both are sessions with enough steps."""
     verdict: TestVerdict | None
-    """Result of the significance test."""
+    """Result of the significance test; `null` unless both are sessions, with equal samples per step if recorded."""
 
 
 class PairRow(TypedDict):

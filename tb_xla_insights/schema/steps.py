@@ -87,18 +87,18 @@ class LeftOut(TypedDict):
 
 
 class PerStepAndCore(TypedDict):
-    """Means per step and core; all are `null` where no core recorded work."""
+    """Means per step and core."""
 
     work_ps: int | None
-    """Device work."""
+    """Device work; `null` if no core recorded work."""
     stall_ps: int | None
-    """The part of `work_ps` in ops that only wait."""
+    """The part of `work_ps` in ops that only wait; `null` where that is."""
     idle_ps: int | None
-    """Idle time."""
+    """Idle time; `null` where `work_ps` is."""
     by_class_ps: ByClass | None
-    """`idle_ps` without `small_ps`, by what the host did."""
+    """`idle_ps` without `small_ps`, by what the host did; `null` where `work_ps` is."""
     small_ps: int | None
-    """Idle time in gaps below 10 µs."""
+    """Idle time in gaps below 10 µs; `null` where `work_ps` is."""
 
 
 class MeanStep(PerStepAndCore):
@@ -111,9 +111,9 @@ class MeanStep(PerStepAndCore):
     step_ps: int | None
     """Mean duration of a step; `null` without steps."""
     median_ps: int | None
-    """Median duration of a step."""
+    """Median duration of a step; `null` without steps."""
     all_cores: StepTimes | None
-    """The sums over all steps and cores."""
+    """The sums over all steps and cores; `null` if no core recorded work."""
     left_out: list[LeftOut]
     """Hosts without device work or without steps."""
 

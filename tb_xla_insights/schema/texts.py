@@ -91,13 +91,13 @@ class GraphBreak(TypedDict):
     """Why torch.compile broke a graph."""
 
     reason: str | None
-    """Reason, as torch.compile gives it."""
+    """Reason, as torch.compile gives it; `null` if the text has none."""
     place: str | None
     """Line of Python and function; `null` if unknown."""
     explanation: NotRequired[str | None]
-    """torch.compile's explanation."""
+    """torch.compile's explanation; `null` if the text has none."""
     hint: NotRequired[str | None]
-    """torch.compile's hint."""
+    """torch.compile's hint; `null` if the text has none."""
 
 
 class DynamoExplanation(TypedDict):

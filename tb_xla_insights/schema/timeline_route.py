@@ -29,7 +29,7 @@ class TimelineRow(TypedDict):
     device: str | None
     """Id of the device; `null` in a row of the host."""
     role: str | None
-    """Role of the thread; `null` in rows that show no thread."""
+    """Role of the thread (see `WindowThread`); `null` in rows that show no thread."""
     lanes: int
     """Number of lanes, at least 1."""
     events: int
@@ -121,10 +121,12 @@ FlowSources = TypedDict("FlowSources", {"from": list[EventSummary]})
 
 
 class EventFlow(FlowSources):
-    """The events that flows link with an event, at most 256 on each side."""
+    """The events that flows link with an event, on each side the first 256 by start."""
 
     to: list[EventSummary]
     """The events that take its work up."""
+    left_out: int
+    """The number of events beyond these, on both sides."""
 
 
 class Occurrences(TypedDict):
@@ -152,7 +154,7 @@ class EventDetails(EventSummary):
     """`data/event`: one event."""
 
     title: str | None
-    """The whole name, if `name` is a short or a cut one."""
+    """The whole name, if `name` is a short or a cut one; else `null`."""
     host: str
     """Name of the host."""
     self_ps: int
@@ -230,8 +232,8 @@ class AnnotationOfEvent(TypedDict):
     """The annotation of an event in a row of annotations or scopes."""
 
     path: str | None
-    """Path of the annotation; `None`: no annotation."""
+    """Path of the annotation; `null`: no annotation."""
     step: int | None
-    """Index over the steps of all hosts; `None`: unknown."""
+    """Index over the steps of all hosts; `null`: unknown."""
     device: str | None
-    """Id of the device; `None`: unknown."""
+    """Id of the device; `null`: unknown."""

@@ -45,7 +45,7 @@ class EventTime(EventClass):
 
 
 class LongestEvent(EventClass):
-    """The longest event of a name."""
+    """The longest event of a name, as recorded: it may begin before the window or end after it."""
 
     event: str
     """Id of the event in the timeline."""
@@ -95,7 +95,8 @@ class WindowThread(TypedDict):
     name: str
     """Name of the thread."""
     role: str
-    """Role of the thread."""
+    """Role of the thread: `driving`, `autograd`, `executor`, `client`, `compiler`, `transfer`, `loader`, `op_pool` or
+    `other`."""
     host: str
     """Name of its host."""
     busy_ps: int
@@ -174,10 +175,10 @@ class Window(TypedDict):
     hosts: list[WindowHost]
     """The same of each host."""
     threads: list[WindowThread]
-    """Threads with events; the busiest first."""
+    """Threads with events, in the order of hosts, then of the capture's lines."""
     devices: list[WindowDevice]
     """One row per device."""
     annotations: list[WindowAnnotation]
     """Device time by annotation."""
     top: list[NameTime]
-    """Names with most own time on all threads."""
+    """Names with most own time on all threads, without device ops."""

@@ -100,7 +100,8 @@ class Definition:
         return f"{self.title} ({self.note})" if self.note else self.title
 
     def __getitem__(self, key: str) -> Column:
-        return next(column for column in self.columns if column.key == key)
+        """The column of a key. Raises KeyError if it has no such column."""
+        return {column.key: column for column in self.columns}[key]
 
     def without(self, *keys: str) -> Definition:
         """The table without the columns of these keys. Raises KeyError if it has no such column."""

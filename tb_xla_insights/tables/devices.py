@@ -95,7 +95,7 @@ GAPS = Definition(
         Column("duration_ps", "Time", "time"),
         Column("step", "Step", "number"),
         Column("kind", "Kind", priority=2),
-        Column("all_cores_idle_ps", "Whole host idle", priority=3),
+        Column("all_cores_idle_ps", "Whole host idle", priority=3),  # shown as yes, no or in part
         Column("cause", "Cause", "class", priority=1),
         Column("by_class_ps", "What the host did", "by class"),
         Column("before", "Before", "code", priority=5),

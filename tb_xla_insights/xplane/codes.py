@@ -10,8 +10,8 @@ table lacks."""
 PADDING = 32
 """Bytes after a window's content that kernels may read; their values have no effect."""
 
-NEVER = 1 << 62
-"""A position after all others."""
+INVALID_POSITION = 1 << 62
+"""The position after an invalid field: beyond the end of every message, so that checks of limits reject it."""
 
 NUMBER, REF, TEXT, DOUBLE, UNSIGNED = 0, 1, 2, 3, 4
 """The types of a stat's stored value: a number, a stat metadata id, a text's position and length in the window, the

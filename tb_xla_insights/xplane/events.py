@@ -21,7 +21,6 @@ from tb_xla_insights.xplane.codes import (
     FULL,
     MAX_TEXT_LENGTH,
     MORE,
-    NEVER,
     PADDING,
     REF,
     TEXT,
@@ -49,7 +48,8 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces = [Piece(offset, offset, 0)]
     while offset < line.end and stop_code != BAD:
         size = source.read_into(offset, window[: min(WINDOW_BYTES, line.end - offset)])
-        pos, events, _, stop_code = count_events(window, size, line.end - offset, NEVER)
+        # A window has fewer events than bytes.
+        pos, events, _, stop_code = count_events(window, size, line.end - offset, size)
         if pos == 0:
             break
         offset += pos

@@ -27,7 +27,7 @@ from cython.cimports.tb_xla_insights.arrays import (
 cython.declare(VARINT=cython.int, FIXED64=cython.int, LENGTH=cython.int, FIXED32=cython.int)
 cython.declare(DONE=cython.int, MORE=cython.int, FULL=cython.int, BAD=cython.int, UNKNOWN=cython.int)
 cython.declare(NUMBER=cython.int, REF=cython.int, TEXT=cython.int, DOUBLE=cython.int, UNSIGNED=cython.int)
-cython.declare(NEVER=int64_t, TEXT_SHIFT=cython.int, MAX_TEXT_LENGTH=int64_t)
+cython.declare(INVALID_POSITION=int64_t, TEXT_SHIFT=cython.int, MAX_TEXT_LENGTH=int64_t)
 from tb_xla_insights.xplane.codes import (  # noqa: E402
     BAD,
     DONE,
@@ -35,10 +35,10 @@ from tb_xla_insights.xplane.codes import (  # noqa: E402
     FIXED32,
     FIXED64,
     FULL,
+    INVALID_POSITION,
     LENGTH,
     MAX_TEXT_LENGTH,
     MORE,
-    NEVER,
     NUMBER,
     REF,
     TEXT,
@@ -56,7 +56,7 @@ _Window = cython.typedef(cython.pointer[cython.const[uint8_t]])
 @cython.nogil
 @cython.exceptval(check=False)
 def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
-    """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
+    """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at INVALID_POSITION.
 
     For speed nothing is checked: the caller compares the position with its limit. Up to eight bytes are read at once:
 
@@ -82,7 +82,7 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
         value |= cython.cast(uint64_t, byte & 0x7F) << (7 * index)
         if byte < 0x80:
             return value, pos + index + 1
-    return value, NEVER
+    return value, INVALID_POSITION
 
 
 @cython.cfunc
@@ -136,8 +136,8 @@ def _field(
 
 
 def read_varint(window: Bytes, pos: int64_t) -> tuple[int, int]:
-    """The varint at `pos` as (value, position after it); the position is NEVER if it has more than ten bytes. Reads at
-    most PADDING bytes."""
+    """The varint at `pos` as (value, position after it); the position is INVALID_POSITION if it has more than ten
+    bytes. Reads at most PADDING bytes."""
     value, end = _varint(cython.address(window[0]), pos)
     return value, end
 
@@ -353,13 +353,13 @@ def _stat(
         tag, pos = _varint(window, pos)
         wire = tag & 7
         if pos > end:
-            pos = NEVER
+            pos = INVALID_POSITION
         elif wire == VARINT:
             number, pos = _varint(window, pos)
             if tag == 1 << 3:
                 column = stat_columns.find(number)
                 if column < 0:  # read on demand instead
-                    return -1, -1, 0, end if pos <= end else NEVER
+                    return -1, -1, 0, end if pos <= end else INVALID_POSITION
             elif tag == 3 << 3:
                 value_type, value = UNSIGNED if number < 0 else NUMBER, number
             elif tag == 4 << 3:
@@ -369,7 +369,7 @@ def _stat(
         elif wire == LENGTH:
             length, pos = _varint(window, pos)
             if length < 0 or length > end - pos:
-                pos = NEVER
+                pos = INVALID_POSITION
             else:
                 if tag >> 3 == 5 or tag >> 3 == 6:
                     value_type, value = TEXT, pos << TEXT_SHIFT | min(length, MAX_TEXT_LENGTH)
@@ -382,7 +382,7 @@ def _stat(
         elif wire == FIXED32:
             pos += 4
         else:
-            pos = NEVER
+            pos = INVALID_POSITION
     return column if value_type >= 0 else -1, value_type, value, pos
 
 
@@ -402,7 +402,7 @@ def _event(
         tag, pos = _varint(window, pos)
         wire = tag & 7
         if pos > end:
-            pos = NEVER
+            pos = INVALID_POSITION
         elif wire == VARINT:
             value, pos = _varint(window, pos)
             if tag == 1 << 3:
@@ -414,12 +414,12 @@ def _event(
         elif wire == LENGTH:
             value, pos = _varint(window, pos)
             if value < 0 or value > end - pos:
-                pos = NEVER
+                pos = INVALID_POSITION
             elif tag >> 3 == 4:
                 stat_end = pos + value
                 column, value_type, number, pos = _stat(window, pos, stat_end, tables.stat_columns)
                 if pos != stat_end:
-                    pos = NEVER
+                    pos = INVALID_POSITION
                 elif column >= 0 and not present >> column & 1:  # of equal stats the first counts
                     present |= cython.cast(uint32_t, 1) << column
                     columns.add_stat(row, column, value_type, number, tables)
@@ -430,7 +430,7 @@ def _event(
         elif wire == FIXED32:
             pos += 4
         else:
-            pos = NEVER
+            pos = INVALID_POSITION
     metadata_index = tables.metadata.find(id_)
     if pos == end and metadata_index >= 0:
         columns.metadata[row], columns.stats[row] = metadata_index, present

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.xplane.codes import BAD, FIXED64, LENGTH, NEVER, PADDING, VARINT
+from tb_xla_insights.xplane.codes import BAD, FIXED64, INVALID_POSITION, LENGTH, PADDING, VARINT
 from tb_xla_insights.xplane.kernels import IdTable, count_events, read_varint, scan_fields
 
 SCAN_WINDOW = 1 << 18
@@ -71,7 +71,7 @@ def cut_field(source: Source, offset: int) -> tuple[int, int] | None:
         length, payload = read_varint(window, payload)
     elif payload <= size:
         payload += 8 if tag & 7 == FIXED64 else 4
-    if size < payload < NEVER:
+    if size < payload < INVALID_POSITION:
         return 0, offset
     is_cut = tag & 7 == LENGTH and payload <= size and offset + payload + length > source.size
     return (tag >> 3, offset + payload) if is_cut else None

@@ -182,7 +182,7 @@ def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
 
 
 def reset_page(page: Page, context_args: dict[str, Any]) -> None:
-    """Undoes whatever a test may have done to its page."""
+    """Undoes what a test may change on its page without `fresh_page`."""
     page.unroute_all(behavior="ignoreErrors")
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")

@@ -30,10 +30,10 @@ def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) 
     starts = ps(column(chain, "From"))
     assert starts == sorted(starts)
     assert starts[0] == 0
-    expect(page.get_by_test_id("gap-parts")).not_to_contain_text("its classes differ")
+    expect(page.get_by_test_id("gap-parts")).not_to_contain_text("Driving thread, by class")
 
 
-def test_a_piece_of_a_chain_is_marked_while_the_gap_stays(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="timeline", w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")

@@ -26,7 +26,8 @@ def file_name(answer: Response) -> str:
 
 
 def refuse_view_scripts(page: Page) -> list[str]:
-    """Refuses the scripts of views, as after an upgrade while the page is open. Returns the names requested so far."""
+    """Refuses the scripts of views, as after an upgrade while the page is open. Returns a list to which each request
+    adds the script's name."""
     names: list[str] = []
 
     def refuse(route: Route) -> None:

@@ -35,7 +35,7 @@ class Gate:
     late: threading.Event = field(default_factory=threading.Event)
 
     def hold_back(self, store: WebStore) -> None:
-        """Adds the captures to a store that answers those of the first hosts at once."""
+        """Adds the captures to the store, with faults that hold back all but those of the first hosts."""
         training = Pod(hosts=HOSTS, cores=2, steps=4, ops=1, delays=(Delay(LATE, "input", 38 * MS),))
         for host, space in enumerate(pod.files(training)):
             path = f"{SESSION}/{pod.name_of(host)}.xplane.pb"
@@ -44,12 +44,12 @@ class Gate:
                 store.faults[path] = self._fault(host)
 
     def _fault(self, host: int) -> Callable[[Answer, Request], bool]:
-        opens = self.late if host == LATE else self.rest
+        release = self.late if host == LATE else self.rest
 
         def fault(answer: Answer, request: Request) -> bool:
             if request.method == "HEAD":  # the store answers with the sizes at once
                 return False
-            opens.wait()
+            release.wait()
             return host == REFUSED and answer.refuse(403)
 
         return fault
@@ -73,8 +73,9 @@ def gate() -> Iterator[Gate]:
 
 
 def test_the_page_after_the_first_hosts_after_most_and_after_all(
-    page: Page, gate: Gate, complaints: list[str]
+    page: Page, gate: Gate, origins: list[str]
 ) -> None:
+    origins.append(gate.address)
     xi = Xi(page, gate.address)
     note, verdict = page.get_by_test_id("diagnostic-partial"), page.get_by_test_id("verdict")
     hosts_verdict = page.get_by_test_id("hosts-verdict")
@@ -120,5 +121,3 @@ def test_the_page_after_the_first_hosts_after_most_and_after_all(
         re.compile(r"next_batch \(input\) takes 38\.\d\sms longer there\. The 126 ")
     )
     expect(page.get_by_test_id("finding-straggler").get_by_test_id("finding-gain")).to_be_visible()
-    # The page's server is another one than `origins` allows.
-    complaints[:] = [text for text in complaints if not text.startswith(gate.address)]

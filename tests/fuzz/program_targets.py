@@ -13,7 +13,7 @@ from fuzz.tree import encode, root
 
 from tb_xla_insights.analysis.propagation.hlo_scopes import Program
 from tb_xla_insights.xplane.hlo import read_module
-from tb_xla_insights.xplane.hlo_code import digest_program
+from tb_xla_insights.xplane.program_digests import digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 

@@ -33,6 +33,8 @@ test('many hosts share a column per step, few hosts have their own', () => {
   const hosts = hostsOfSteps(['a', 'b', 'c', 'd', 'e'].map((host) => [host, 2]));
   const numbers = hosts.map((_, step) => 7 + (step % 2));
   assert.deepEqual(columnsOf([...hosts.keys()], numbers, hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
-  assert.deepEqual(columnsOf([...hosts.keys()], numbers.map(() => null), hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
+  assert.deepEqual(columnsOf([...hosts.keys()], [...hosts.keys()], hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
   assert.deepEqual(columnsOf([0, 1, 2], numbers, hosts), [[0], [1], [2]]);
+  numbers[0] = 9;
+  assert.deepEqual(columnsOf([...hosts.keys()], numbers, hosts), [[2, 4, 6, 8], [1, 3, 5, 7, 9], [0]]);
 });

@@ -11,6 +11,7 @@ import {
   drawableOps,
   scales,
 } from '../../frontend/device/layout.js';
+import { reasonForNoPicture } from '../../frontend/device/roof-card.js';
 import { opRows } from '../../frontend/device/rows.js';
 import { MS, answerWith } from './device-answer.js';
 
@@ -45,3 +46,9 @@ test('areas of dots are proportional to time; smaller dots are drawn last', () =
 
 test('powers of ten are written out, small and large ones with an exponent', () =>
   assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decadeText), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
+
+test('ops with a count of 0 FLOPs are not said to lack counts', () => {
+  const reasonFor = (flops) => reasonForNoPicture({ chosen: { category: 'copy' } }, [{ flops, hbm_bytes: 1e6 }]);
+  assert.equal(reasonFor(0), 'None of these ops has both FLOPs and HBM traffic.');
+  assert.equal(reasonFor(null), 'These ops have no FLOP counts.');
+});

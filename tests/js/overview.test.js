@@ -40,7 +40,9 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
   const longest = { device: 'TPU:1', start_ps: 5e9, duration_ps: 3e9 };
   const { sel, fi } = stateOf('recompilation', 6e9, null, { recompilation: { count: 1, gaps: [longest] } });
   assert.deepEqual([sel, fi], ['gap:TPU:1@5', 'recompilation']);
-  assert.equal(stateOf('exposed_collectives', 6e9, 'TPU:0').sel, 'win:6+1');
+  for (const id of ['exposed_collectives', 'host_callback', 'straggler']) {
+    assert.equal(stateOf(id, 6e9, 'TPU:0').sel, 'win:6+1');
+  }
   assert.deepEqual(stateOf('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
   assert.equal(stateOf('annotations_not_propagated', 9e9).st, '2');
   assert.equal(stateOf('annotations_not_propagated', 13e9).st, '');

@@ -59,7 +59,7 @@ test('an error names the line that cannot be read', async () => {
   await assert.rejects(readPairs('model,first\na,0,758', noComparison), /^Error: Line 2 .* 3 cells under 2 headings/);
   await assert.rejects(readPairs('model,a,b\na,0,5', noComparison), /Line 2/);
   await assert.rejects(readPairs('model,first\na,0x10', noComparison), /^Error: Line 2 .* not a number/);
-  await assert.rejects(readPairs('model,first\na,1\na,2', noComparison), /^Error: Line 3 .* already/);
+  await assert.rejects(readPairs('model,first\na,1\na,2', noComparison), /^Error: Line 3 .* occurs twice in/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', noComparison), /Line 2/);
   await assert.rejects(readPairs('model,first\ra,1\rb,fast\r', noComparison), /^Error: Line 3 /);
   await assert.rejects(readPairs('model,first', noComparison), /empty/);

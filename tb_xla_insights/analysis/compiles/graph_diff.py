@@ -20,7 +20,7 @@ from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
-from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
+from tb_xla_insights.xplane.program_digests import ProgramDigests, digest_program
 from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 if TYPE_CHECKING:

@@ -46,20 +46,23 @@ def device_stalls(facts: Facts) -> Finding | None:
         return None
     busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
     ops = _stall_times(trace)
-    name = ops[0][0] if ops else "an asynchronous op"
+    total_ps = sum(time_ps for _, time_ps in ops)
+    is_copy = 2 * sum(time_ps for op, time_ps in ops if _is_copy(op)) > total_ps
+    # The longest of the ops to which the advice applies.
+    name, name_ps = next(((op, ps) for op, ps in ops if _is_copy(op) == is_copy), ("an asynchronous op", 0))
+    ops_text = name if 2 * name_ps > total_ps else f"ops such as {name}"
     windows = (
         Window(start, end, device.id)
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
     stall_ps, frequency = _stall_ps_of_runs(trace), _frequency(facts)
-    is_copy = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stall_ps, frequency)}, "
-        f"{share(cost / busy_ps)} of its busy time, mostly in {name}. Not counting these waits, the duty cycle is "
+        f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
         "on the device what is needed again soon."
@@ -76,6 +79,11 @@ def device_stalls(facts: Facts) -> Finding | None:
         frequency,
         Fix(device_ps=stall_ps),
     )
+
+
+def _is_copy(op: str) -> bool:
+    """Whether an op with this opcode waits for a copy between memories, not for another device."""
+    return op.startswith(("copy", "slice", "dynamic"))
 
 
 def _frequency(facts: Facts) -> Frequency | None:

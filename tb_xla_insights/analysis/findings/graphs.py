@@ -53,7 +53,7 @@ def early_sync(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
-    subject_and_verb, cut_location = describe_cuts(trace, paths)
+    subject_and_verb, subject, cut_location = describe_cuts(trace, paths)
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
@@ -89,7 +89,7 @@ def early_sync(facts: Facts) -> Finding | None:
         first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
                             f"{subject_and_verb} cut by {cause} {where}",
                         f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
-        f"a cut {where}" if count == 1 else f"{subject_and_verb.rpartition(' ')[0]} cut {times}by {cause} {where}",
+        f"a cut {where}" if count == 1 else f"{subject} cut {times}by {cause} {where}",
         detail,
         marker_advice if by_marker == count else read_advice,
         cost,
@@ -137,9 +137,11 @@ def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
 
 
 class CutText(NamedTuple):
-    """What is cut: the subject and verb of a title (`forward is`), and the location for advice."""
+    """What is cut: the subject and verb of a title (`forward is`, `The step is`), the subject within a sentence
+    (`forward`, `the step`), and the location for advice."""
 
     subject_and_verb: str
+    subject: str
     location: str
 
 
@@ -151,12 +153,13 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
         for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
     ]
     if len(cut_paths) > 2:
-        return CutText("Graphs are", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}")
+        return CutText(
+            "Graphs are", "graphs", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}"
+        )
     names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut_paths))
-    if names[0] == "the step":
-        names[0] = "The step"
-    verb = "is" if len(names) == 1 else "are"
-    return CutText(f"{' and '.join(names)} {verb}", " and ".join(cut_paths))
+    subject, verb = " and ".join(names), "is" if len(names) == 1 else "are"
+    title_subject = f"The{subject[3:]}" if names[0] == "the step" else subject
+    return CutText(f"{title_subject} {verb}", subject, " and ".join(cut_paths))
 
 
 def merging_fix(

@@ -112,8 +112,7 @@ def _jitted_functions(trace: Trace) -> list[str]:
 
 
 def _chained_launches(trace: Trace, is_single_op: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Launches of a single op directly before or after such a launch of another program or function in the same
-    step."""
+    """Launches of a single op, next to a launch of a single op of another program or function in the same step."""
     launches = find_launches(trace)
     programs = np.append(number_distinct(name for name, _ in launches.programs), -1)[launches.program]
     name = number_distinct(zip(programs.tolist(), _jitted_functions(trace), strict=True))
@@ -200,7 +199,7 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
     return facts.words.one_graph
 
 
-def _merging_fix(facts: Facts, launches: _SmallLaunches) -> Fix:
+def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them.
 
     At best, chained element-wise ops take no device time, because they are fused into the ops that produce or use their
@@ -210,8 +209,8 @@ def _merging_fix(facts: Facts, launches: _SmallLaunches) -> Fix:
     python = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING_CLASSES, "wait", *python),
-        before_launches=launches.small_by_work if python else launches.small,
-        merged_launches=launches.small,
-        unknown_launches=launches.chained,
+        before_launches=small_launches.small_by_work if python else small_launches.small,
+        merged_launches=small_launches.small,
+        unknown_launches=small_launches.chained,
         moved_classes=("sync_prepare", *python),
     )

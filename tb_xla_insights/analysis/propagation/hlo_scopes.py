@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_position
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 
 STATES = ("direct", "recovered", "bare", "none")
 DIRECT, RECOVERED, BARE, NONE = range(4)
-"""States of an op: its scope is in its own metadata, or recovered from the computations it calls or its neighbours; it
-or the instructions that it calls have only op names without a scope; nothing is known. (docs/definitions.md,
-"Propagation")"""
+"""States of an op. DIRECT: its own op name has a scope. RECOVERED: it has no op name, but the computations that it
+calls or its neighbours have a scope. BARE: its op name has no scope, or it has no op name, and those in the
+computations that it calls have no scope. NONE: nothing is known. (docs/definitions.md, "Propagation")"""
 
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
 """Instructions that do no work. They do not count in the scopes of the instruction that calls them."""
 
 _CONTAINERS = frozenset(("call", "while", "conditional"))
-"""Instructions that call other ops. Only the time that these leave is attributed to them."""
+"""Instructions that call other ops. Only their own time, without that of these ops, is attributed to them."""
 
 _WITHOUT_CALLS = _WEIGHTLESS | frozenset(
     (
@@ -48,8 +49,9 @@ _MOVES = frozenset(
 )  # fmt: skip
 """Instructions that the compiler adds to move data. They belong to the instructions that produce or use the data."""
 
-_MAX_NEIGHBOURS = 64
-"""The maximum number of instructions visited by a search among neighbours."""
+_MAX_NEIGHBOURS = 128
+"""The maximum number of operands and users followed by a search among neighbours. Without it, the searches from n
+copies into one tuple would take time quadratic in n."""
 
 _MAX_SCOPES = 64
 _MAX_COUNT = 1 << 40
@@ -57,7 +59,7 @@ _MAX_COUNT = 1 << 40
 Without them, n computations that call each other could take memory quadratic in n and reach counts of 2^n."""
 
 ScopeCounts = dict[str, int]
-"""The number of instructions by scope (with positions); the empty text counts instructions without a scope."""
+"""The number of instructions by scope, such as `step.1/forward.2`; the empty text counts those without a scope."""
 
 
 @dataclass(slots=True)
@@ -220,7 +222,7 @@ class Program:
         nest deeply."""
         if computation not in self._counts and computation in self._bodies:
             body = self._bodies[computation]
-            if not body.called:  # as in most fusions
+            if not body.callees:  # as in most fusions
                 self._counts[computation] = self._count_scopes(body)
         if computation in self._counts:
             return self._counts[computation]
@@ -238,7 +240,7 @@ class Program:
             unvisited = []
             if current not in in_progress:
                 in_progress.add(current)
-                unvisited = [inner for inner in body.called if inner not in self._counts]
+                unvisited = [inner for inner in body.callees if inner not in self._counts]
                 if any(inner in in_progress for inner in unvisited):
                     self.damaged = True
                     unvisited = [inner for inner in unvisited if inner not in in_progress]
@@ -276,14 +278,15 @@ class Program:
         if computation not in self._neighbours:
             self._neighbours[computation] = _Neighbours(self._computations[computation])
         neighbours = self._neighbours[computation]
-        visited, level = {id_}, [id_]
-        while level and len(visited) < _MAX_NEIGHBOURS:
-            candidates = [
-                neighbour
+        visited, level, max_candidates = {id_}, [id_], _MAX_NEIGHBOURS
+        while level and max_candidates:
+            adjacent = (
+                edges.get(instruction, ())
                 for edges in (neighbours.operands, neighbours.users)
                 for instruction in level
-                for neighbour in edges.get(instruction, ())
-            ]
+            )
+            candidates = list(islice(chain.from_iterable(adjacent), max_candidates))
+            max_candidates -= len(candidates)
             level = []
             for candidate in candidates:
                 if candidate in visited or candidate not in neighbours.position:
@@ -315,13 +318,14 @@ def _limit(counts: ScopeCounts) -> ScopeCounts:
 
 class _Body(NamedTuple):
     """The instructions of one computation as columns. Each field is read once, because reading takes most of the time;
-    a few long lists cause less garbage collection than many small objects."""
+    a few long lists cause less garbage collection than many small objects. `calls`: the ids of the computations that
+    each instruction calls; `callees`: those of all instructions in one list."""
 
     names: list[str]
     opcodes: list[str]
     op_names: list[str]
     calls: list[tuple[int, ...]]
-    called: list[int]
+    callees: list[int]
 
 
 def _body(computation: HloComputation) -> _Body:
@@ -333,7 +337,7 @@ def _body(computation: HloComputation) -> _Body:
         body.opcodes.append(opcode)
         body.op_names.append(instruction.metadata.op_name)
         body.calls.append(calls)
-        body.called.extend(calls)
+        body.callees.extend(calls)
     return body
 
 

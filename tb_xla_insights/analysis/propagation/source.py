@@ -44,8 +44,8 @@ class Frames:
         return list(islice(self._outward(frame_id), _MAX_STACK_DEPTH))
 
     def user_frame(self, frame_id: int) -> Frame | None:
-        """The innermost frame in the user's code, that is, outside of installed packages and the standard library; the
-        innermost frame if there is none."""
+        """The innermost frame in the user's code, that is, in a file (not `<string>`) outside of installed packages and
+        the standard library. If no frame is in the user's code, the innermost one; None without frames."""
         if frame_id not in self._user_frames:
             self._user_frames[frame_id] = self._find_user_frame(frame_id)
         return self._user_frames[frame_id]

@@ -41,7 +41,7 @@ def propagation_view(
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
     numbers), or else the step `default_step`, also an index (see `_find_step`). Raises InputError if the session has no
-    such step or device. `schema.propagation_route` documents the keys.
+    step with the index `step`, or if the step's host has no such device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
@@ -100,10 +100,12 @@ def _find_step(
     step_number: str | None,
     default_step: int | None,
 ) -> tuple[int, int | None]:
-    """A host, and the index of one of its steps: of the step with the index `step` over all hosts. Without an index, of
-    the first of these on the hosts with the device: the step with the number `step_number`; the step with the index
-    `default_step` over all hosts, if it launched something; the step of median duration among those that did, on the
-    first host that has any. The index is None if there is no such step."""
+    """The shown step: the index of its host, and its index among the host's steps (None: no step to show).
+
+    With `step`, an index over the steps of all hosts, that step; raises InputError if it does not exist. Else, on the
+    hosts with the device, the first that exists: the step with the number `step_number`; the step with the index
+    `default_step` over all hosts, if it launched something; on the first host with steps that launched something, the
+    one of median duration among these."""
     all_hosts = [
         (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
     ]

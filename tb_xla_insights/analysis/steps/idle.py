@@ -88,8 +88,8 @@ def devices_with_work(trace: Trace) -> list[int]:
 
 
 def work_per_core(trace: Trace) -> Int64 | None:
-    """Returns, per step, how long a device of the host worked during it: the mean over the devices that recorded work.
-    None without such devices or without steps."""
+    """Returns, per step, how long a device of the host worked during it, in picoseconds: the mean over the devices that
+    recorded work, rounded down. None without such devices or without steps."""
     devices = devices_with_work(trace)
     if not devices or not find_steps(trace):
         return None
@@ -100,7 +100,8 @@ def work_per_core(trace: Trace) -> Int64 | None:
 def step_idle_report(session: SessionTrace) -> StepIdle:
     """The report's `step_idle`: the mean step, and the devices' work and idle time in it.
 
-    `step_ps` and `median_ps` (the shorter one of two) are about `steps` whole steps, like everything else here.
+    `step_ps` is the mean duration of the `steps` whole steps and `median_ps` the median (of an even number the lower of
+    the middle two). Everything else here is about these steps too.
     `work_ps`, `stall_ps` (the part of `work_ps` in which an op only waits), `idle_ps` and its parts `by_class_ps` and
     `small_ps` (gaps under 10 µs) are means per step and core: every step has the same weight, and is divided by the
     devices of its own host. `work_ps + idle_ps = step_ps`, and the parts add up to `idle_ps`, exactly. `all_cores` and
@@ -129,8 +130,8 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
 def step_idle_from_rows(
     rows: Sequence[DeviceStepTimes], durations: Sequence[int], left_out: Sequence[LeftOut]
 ) -> StepIdle:
-    """Returns the report's `step_idle` from its `devices`, the durations of their hosts' steps, and the hosts left
-    out."""
+    """Returns the report's `step_idle` from its `devices`, the durations in picoseconds of their hosts' steps (of all
+    hosts' steps without devices), and the hosts left out."""
     return {
         "steps": len(durations),
         "cores": len(rows),

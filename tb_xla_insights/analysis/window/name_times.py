@@ -16,14 +16,15 @@ from tb_xla_insights.trace.model import Int32, Int64
 NO_CLASS = len(CLASSES)
 """The column of time without a class."""
 _OP_COLUMN = NO_CLASS + 1
-"""The column of the part of the time without a class that is in device ops, which run on a thread of the host."""
+"""Time without a class, in ops of a CPU, which run on threads of the host. Summed apart, then added to NO_CLASS."""
 
 
 @dataclass(frozen=True)
 class NameTimes:
-    """A row per name of the events that touch a window: the `name` (index into the strings), their `count`, their time
-    in the window, and the `longest` event (index into the thread's events; the first of several). `own_ps`: their own
-    time, a column per class and one without a class; `op_ps`: the part of the latter that is time of device ops."""
+    """A row per name of the events that touch a window: the `name` (index into the strings), their `count`, the sum of
+    their times in the window (nested events of one name count twice), and the event that is `longest` as a whole (index
+    into the thread's events; the first of several). `own_ps`: their own time in the window, a column per class and one
+    without a class; `op_ps`: the part of the latter that is time of device ops."""
 
     name: Int32
     count: Int64

@@ -63,8 +63,8 @@ class ReportMerger:
     """Builds one session's report from summaries of hosts, which are added one by one in any order.
 
     The report of a session with a single host is that of the host. Of several hosts the merger retains what the report
-    has rows for: steps, devices and findings of each host, tables by their keys, the longest gaps.
-    (docs/definitions.md, "Sessions of several hosts")
+    has rows for: steps, devices and findings of each host, tables by their keys, and the longest gaps (`all_gaps`: all
+    of them). (docs/definitions.md, "Sessions of several hosts")
     """
 
     def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
@@ -145,7 +145,7 @@ class ReportMerger:
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> HostReport:
         shifts, start_unix_ns, unknown_clocks = _time_base(hosts)
         sections = _on_session_time_base(hosts, shifts)
-        # Gaps refer to hosts by number: the shift in time and the offset of step indices of each.
+        # By host number, since gaps refer to hosts by it: the shift of times and the offset of step indices.
         offsets_of_host = {
             host.number: offsets
             for host, *offsets in zip(hosts, shifts, _step_offsets(sections), strict=True)
@@ -228,8 +228,8 @@ def _keys_for_comparison(document: HostReport) -> Row:
 
 
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
-    """How much later than the session's each host's time 0 is, in ps; the session's time 0, which is the earliest event
-    of any host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown,
+    """The shift in ps from each host's times to the session's; the session's time 0 in epoch nanoseconds: the earliest
+    time 0 of any host (0 if no host records one); and diagnostics about hosts whose time is unknown, whose shift is 0,
     as in `trace.build.build_session`."""
     bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first_unix_ns = earliest(bases) if bases else 0

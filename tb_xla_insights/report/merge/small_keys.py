@@ -59,18 +59,18 @@ def merge_devices(sections: Sections, duration_ps: int) -> list[Device]:
 def merge_step_idle(sections: Sections) -> StepIdle:
     """The report's `step_idle`. Only hosts with device work count; if any host has steps, only those with steps."""
     has_steps = any(section.steps for section in sections)
-    counted_sections = [
-        section
-        for section in sections
-        if section.rows["step_idle"]["devices"] and (section.steps or not has_steps)
-    ]
+
+    def is_counted(section: HostSection) -> bool:
+        return bool(section.rows["step_idle"]["devices"] and (section.steps or not has_steps))
+
+    counted_sections = [section for section in sections if is_counted(section)]
     left_out: list[LeftOut] = [
         {
             "host": section.host,
             "reason": "no_steps" if section.rows["step_idle"]["devices"] else "no_device_work",
         }
         for section in sections
-        if section not in counted_sections
+        if not is_counted(section)
     ]
     durations = [
         ps for section in counted_sections or sections for ps in section.rows["steps"].durations_ps().tolist()

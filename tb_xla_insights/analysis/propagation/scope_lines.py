@@ -1,4 +1,4 @@
-"""Stored rows of name scopes in files of 2020: the scopes that were open at each op of a device."""
+"""Lines of name scopes in captures of 2020: the scopes that were open at each op of a device."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tb_xla_insights.analysis.propagation.scopes import fits_limits, truncate_pa
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import Int32, Trace
 
-SCOPE_ROWS = ("TensorFlow Name Scope", "Framework Name Scope")
+SCOPE_LINES = ("TensorFlow Name Scope", "Framework Name Scope")
 
 
 def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     """Per op, the path of the innermost stored scope around it (index into the trace's strings), -1 without one. None
-    without such rows or without ops. Events of the row nest; each event's name is one segment of a path."""
-    line = next((device.lines[name] for name in SCOPE_ROWS if name in device.lines), None)
+    without such a line or without ops. Events of the line nest; each event's name is one segment of a path."""
+    line = next((device.lines[name] for name in SCOPE_LINES if name in device.lines), None)
     if line is None or not trace.lines[line].count or not len(device.ops):
         return None
     rows = trace.lines[line].rows
@@ -29,5 +29,5 @@ def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
         full = f"{outer}/{name}".lstrip("/")
         path[event] = full if fits_limits(full) else outer or truncate_path(full)
     events, index = np.unique(scope, return_inverse=True)
-    texts = [trace.intern(path[event]) if event >= 0 else -1 for event in events.tolist()]
-    return np.array(texts, np.int32)[index]
+    path_indices = [trace.intern(path[event]) if event >= 0 else -1 for event in events.tolist()]
+    return np.array(path_indices, np.int32)[index]
