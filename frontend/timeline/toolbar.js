@@ -233,7 +233,10 @@ export function createToolbar(on) {
 export const positionText = (index, total) =>
   total === 0 ? 'none' : index < 0 ? count(total) : `${count(index + 1)} of ${count(total)}`;
 
-/** A sentence if the answer leaves out events; else empty. @param {Pick<SearchAnswer, 'count'|'truncated'|'hits'>} answer */
+/**
+ * A sentence if the answer leaves out events; else empty.
+ * @param {Pick<SearchAnswer, 'count'|'truncated'|'hits'>} answer
+ */
 export const hitsNote = ({ count: total, truncated, hits }) =>
   truncated
     ? `Only the first ${count(hits.s.length)} of ${plural(total, 'event').replace('\u00a0', ' ')} can be reached; ` +
