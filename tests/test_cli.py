@@ -18,6 +18,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.reading import _progress_line
+from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -362,6 +363,14 @@ def test_the_python_interface_returns_the_same_report(logdir: Path, capsys: Caps
         session.window(5, 5)
     with pytest.raises(xi.InputError, match="no device x"):
         session.window(0, 5, "x")
+
+
+def test_of_many_devices_an_error_names_the_first() -> None:
+    devices = [f"w/TPU:{number}" for number in range(4096)]
+    message = str(NoDeviceError("run", "x", devices))
+    assert message.startswith("run: no device x; it has w/TPU:0, w/TPU:1, ")
+    assert message.endswith("w/TPU:15 and 4080 more")
+    assert str(NoDeviceError("run", "x", devices[:2])) == "run: no device x; it has w/TPU:0, w/TPU:1"
 
 
 def test_tables_become_data_frames(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

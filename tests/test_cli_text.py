@@ -194,6 +194,16 @@ def test_in_warm_up_every_graph_is_new() -> None:
     assert difference_text(row | new_graph | {"warm_up": True}) is None
 
 
+def test_of_many_lost_annotations_the_first_are_named() -> None:
+    document = report("torch_xla_slow_input")
+    backward = next(row for row in document["annotations"] if row["lost"] == "autograd thread")
+    rows = [backward | {"path": f"step/{part}/layer_{n}"} for part in "ab" for n in range(1500)]
+    text = printed(document | {"annotations": rows})
+    [line] = [line for line in text.splitlines() if line.startswith("Lost, ")]
+    assert line.startswith("Lost, autograd thread: layer_0, layer_1, ")
+    assert "layer_11, 1\u202f488 more. " in line
+
+
 def test_transfers() -> None:
     rows = section(text_of(CASE_STUDY), "Transfers")
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"

@@ -4,9 +4,9 @@ import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { columnUnit } from '../lib/totals.js';
-import { cutMiddle, MISSING, share, timeCell } from '../lib/format.js';
+import { cutMiddle, listedRows, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { differenceText, listedRows, ratioCell } from './cells.js';
+import { differenceText, ratioCell } from './cells.js';
 import { VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */

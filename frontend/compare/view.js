@@ -9,6 +9,7 @@ import {
   cutMiddle,
   digits,
   headlineTime,
+  listedRows,
   MISSING,
   plural,
   rate,
@@ -20,7 +21,7 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
-import { differenceText, listedRows, ratioCell } from './cells.js';
+import { differenceText, ratioCell } from './cells.js';
 import { deviceCards } from './device.js';
 import { failureCard, headingCard, sessionBadge } from './heading.js';
 import { lazyCard } from './lazy.js';

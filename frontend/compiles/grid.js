@@ -52,6 +52,13 @@ export function limitColumns(columns, rows, limit) {
 }
 
 /**
+ * The number of columns in which a graph was compiled or ran.
+ * @param {Pick<CompileGraph, 'steps'>} graph @param {number[][]} columns
+ */
+export const countColumns = ({ steps }, columns) =>
+  columns.filter((column) => column.some((step) => steps[String(step)])).length;
+
+/**
  * Groups compilations by graph and step index; -1 stands for no step.
  * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
  */
@@ -184,11 +191,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
           h(
             'td',
             { class: 'numeric' },
-            count(
-              hostsShareColumns
-                ? allColumns.filter((column) => column.some((step) => graph.steps[String(step)])).length
-                : Object.keys(graph.steps).length,
-            ),
+            count(countColumns(graph, allColumns)),
           ),
         );
       }),

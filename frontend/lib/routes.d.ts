@@ -1048,8 +1048,10 @@ export interface Executions {
   core_steps: number | null;
   /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
-  /** Idle time between programs that follow each other on a core; most time first. */
+  /** Idle time between programs that follow each other on a core; at most 50 pairs, most time first. */
   between: IdleBetweenPrograms[];
+  /** Number of pairs of programs that follow each other. */
+  between_count: number;
   /** How far the host runs ahead of the device; `null` where launches are not known. */
   lead: Lead | null;
   /** The hosts that the answer covers; absent once all hosts are read. */

@@ -72,6 +72,7 @@ def executions(
         "core_steps": sums["core_steps"],
         "fixed": sums["fixed"],
         "between": sums["between"],
+        "between_count": sums["between_count"],
         "lead": sums["lead"],
         "steps": step_numbers(steps),
         "step": step_index,
@@ -102,6 +103,7 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
         for name in _SUMMED_KEYS:
             sums[name] += row[name]
+    between = _idle_between(session, device_ids)
     launch_costs = (
         whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
     )
@@ -110,7 +112,8 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         "kinds": kinds,
         "core_steps": _core_steps(session, device_ids),
         "fixed": launch_costs["fixed"],
-        "between": _idle_between(session, device_ids),
+        "between": between[:_MAX_PROGRAM_PAIRS],
+        "between_count": len(between),
         "lead": launch_costs["lead"],
     }
 
@@ -153,7 +156,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBet
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
             "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
-        for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
+        for (before, after), idle in ordered
     ]
 
 

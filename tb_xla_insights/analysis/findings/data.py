@@ -7,11 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    Frequency,
+    Window,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.host.input_pipeline import (
     find_input_pipeline,
     infeed_ps_of_runs,
+    infeed_waits,
     input_pipeline_report,
 )
 from tb_xla_insights.analysis.host.transfers import transfers_report
@@ -20,6 +27,7 @@ from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
@@ -90,7 +98,7 @@ def input_bound(facts: Facts) -> Finding | None:
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
-        facts.gap_windows(taken_ps),
+        facts.gap_windows(taken_ps) if idle_ps >= infeed_ps else _infeed_windows(trace),
         frequency,
         fix,
         idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
@@ -112,28 +120,40 @@ def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
+def _infeed_windows(trace: Trace) -> list[Window]:
+    """The longest waits of devices in infeed."""
+    waits_by_device = [(device.id, infeed_waits(trace, index)) for index, device in enumerate(trace.devices)]
+    return longest_windows(
+        Window(start, end, id_)
+        for id_, waits in waits_by_device
+        for start, end in zip(waits.start_ps.tolist(), waits.end_ps.tolist(), strict=True)
+    )
+
+
 def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -> int:
     """The mean time in infeed per core, and per step as in `Facts.mean_per_core`."""
     is_per_step = frequency in ("every_step", "some_steps")
     return infeed_ps // max(1, facts.core_steps if is_per_step else len(facts.trace.devices))
 
 
-def _transfer_brief(to_device: Mapping[str, Any], sends: bool) -> str:
+def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool) -> str:
     if not sends:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
-    return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
-
-
-def _transfer_text(to_device: Mapping[str, Any]) -> str:
-    """`324.5 MB are sent (1.1 transfers)`, per step."""
-    number, size = to_device["per_step"], to_device["bytes_per_step"]
-    text = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
     return (
-        text
-        if number is None
-        else f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
+        f"{byte_size(size)} sent each step"
+        if size and is_per_step
+        else "the device waits for data to be sent"
     )
+
+
+def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, per step; without numbers, which are means, if it does not recur."""
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
+    if number is None or not is_per_step:
+        return "the host sends to it"
+    text = f"{byte_size(size)} are sent" if size else "the host sends to it"
+    return f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -147,11 +167,12 @@ def transfer_bound(facts: Facts) -> Finding | None:
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
-    activity = _transfer_text(to_device) if sends else "the host reads from it"
+    is_per_step = frequency in ("every_step", "some_steps")
+    activity = _transfer_text(to_device, is_per_step) if sends else "the host reads from it"
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
-        _transfer_brief(to_device, sends),
+        _transfer_brief(to_device, sends, is_per_step),
         f"{facts.idle_text(taken_ps, frequency)} while {activity}{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."
