@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from captures import session
 from launching import US, Tpu, demo
-from loops import STEP, findings, loop, us, with_work
+from loops import LAUNCH, STEP, findings, loop, us, with_work
 from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
@@ -150,6 +150,18 @@ def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() ->
     finding = findings(simulate(6, step)[0])["dispatch_overhead"]
     assert finding.title == "Nothing is queued while the host waits between launches"
     assert "more: host time while the device works" not in finding.detail
+
+
+def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
+    tpu = loop()
+    tpu.on_main("PjRtComputationClient::TransferToDevice", 2 * STEP + LAUNCH - 310, 300, total_size=10**6)
+    by_id = findings(tpu.trace())
+    finding = by_id["transfer_bound"]
+    assert finding.brief == "the device waits for data to be sent"
+    assert finding.detail == "The device idles 0.300\u202fms while the host sends to it."
+    assert by_id["annotations_not_propagated"].detail.startswith(
+        "The only annotation does not reach the device: "
+    )
 
 
 def test_compiled_phases_get_no_advice_to_compile() -> None:

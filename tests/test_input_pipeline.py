@@ -93,6 +93,9 @@ def test_a_fix_of_loading_removes_the_waits_in_infeed() -> None:
     finding = findings(training.trace())["input_bound"]
     assert (finding.recurs, finding.severity) == ("every_step", "critical")
     assert us(finding.step_if_fixed_ps) == STEP - 600
+    assert [(us(window.start_ps), us(window.end_ps)) for window in finding.windows] == [
+        (i * STEP + 120, i * STEP + 720) for i in range(4)
+    ]
     assert finding.detail == (
         "The device waits in infeed for 0.600\u202fms a step; at best a step's runs are 0.600\u202fms shorter too."
     )

@@ -7,11 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    Frequency,
+    Window,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.host.input_pipeline import (
     find_input_pipeline,
     infeed_ps_of_runs,
+    infeed_waits,
     input_pipeline_report,
 )
 from tb_xla_insights.analysis.host.transfers import transfers_report
@@ -20,6 +27,7 @@ from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
@@ -90,7 +98,7 @@ def input_bound(facts: Facts) -> Finding | None:
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
-        facts.gap_windows(taken_ps),
+        facts.gap_windows(taken_ps) if idle_ps >= infeed_ps else _infeed_windows(trace),
         frequency,
         fix,
         idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
@@ -110,6 +118,16 @@ def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     step_ps = step_without(facts.trace, fix) if frequency == "every_step" else None
     loaders = -(-removed_host_ps(facts.trace, fix) // step_ps) if step_ps else 1
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
+
+
+def _infeed_windows(trace: Trace) -> list[Window]:
+    """The longest waits of devices in infeed."""
+    waits_by_device = [(device.id, infeed_waits(trace, index)) for index, device in enumerate(trace.devices)]
+    return longest_windows(
+        Window(start, end, id_)
+        for id_, waits in waits_by_device
+        for start, end in zip(waits.start_ps.tolist(), waits.end_ps.tolist(), strict=True)
+    )
 
 
 def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -> int:

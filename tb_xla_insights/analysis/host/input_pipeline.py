@@ -98,7 +98,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     sent = transfers.row[transfers.direction == TO_DEVICE]
     batches = _batches(trace)
     gaps = find_gaps(trace)
-    infeed_ps = sum(_infeed_waits(trace, index).total_ps for index in range(len(trace.devices)))
+    infeed_ps = sum(infeed_waits(trace, index).total_ps for index in range(len(trace.devices)))
     starved_ps = int(gaps.by_class_ps[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         kind=_kind(trace, loaders, has_infeed=bool(infeed_ps), has_waits=bool(len(waits))),
@@ -118,12 +118,12 @@ def infeed_ps_of_runs(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     infeed_ps = np.zeros(len(runs), np.int64)
     for index in range(len(trace.devices)):
-        rows, waits = runs.of_device(index), _infeed_waits(trace, index)
+        rows, waits = runs.of_device(index), infeed_waits(trace, index)
         infeed_ps[rows] = covered_times(waits.start_ps, waits.end_ps, runs.start_ps[rows], runs.end_ps[rows])
     return infeed_ps
 
 
-def _infeed_waits(trace: Trace, index: int) -> Intervals:
+def infeed_waits(trace: Trace, index: int) -> Intervals:
     """Returns when a device is in infeed ops in gaps that are not starved: in starved gaps, the host's waiting is
     counted."""
     gaps = find_gaps(trace)
