@@ -19,11 +19,16 @@ class InputError(Exception):
         super().__init__(escape_text(message))
 
 
+_MAX_NAMED_DEVICES = 16
+
+
 class NoDeviceError(InputError):
-    """The session has no device of this id."""
+    """The session has no device of this id. The message names some of those that it has."""
 
     def __init__(self, path: str, device: str, devices: Sequence[str]) -> None:
-        available = f"it has {', '.join(devices)}" if devices else "it has none"
+        names = ", ".join(devices[:_MAX_NAMED_DEVICES])
+        more = len(devices) - _MAX_NAMED_DEVICES
+        available = f"it has {names}{f' and {more} more' if more > 0 else ''}" if devices else "it has none"
         super().__init__(f"{path}: no device {device}; {available}")
 
 

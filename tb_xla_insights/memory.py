@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 from pathlib import Path
 
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 """glibc's `M_TRIM_THRESHOLD`, `M_MMAP_MAX` and `M_ARENA_MAX`."""
 _DEFAULT_AVAILABLE_BYTES = 4 << 30
 """Assumed where the system does not report its available memory."""
+_DEFAULT_TOTAL_BYTES = 6 << 30
+"""Assumed where the system does not report its memory."""
 _CGROUP = Path("/sys/fs/cgroup")
 
 _retains_freed_memory = False
@@ -61,6 +64,17 @@ def available_bytes() -> int:
         reclaimable = _read_fields(_CGROUP / "memory.stat").get("inactive_file", 0)
         available = min(available, limit - used + reclaimable)
     return max(available, 0)
+
+
+def total_bytes() -> int:
+    """Memory of this machine, or of this container if that has a lower limit (Linux)."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not available on every system
+        total = _DEFAULT_TOTAL_BYTES
+    with contextlib.suppress(OSError, ValueError):  # without a limit the file reads "max", which is no number
+        total = min(total, int((_CGROUP / "memory.max").read_text()))
+    return total
 
 
 def _read_fields(path: Path) -> dict[str, int]:

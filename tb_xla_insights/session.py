@@ -28,8 +28,9 @@ Row = dict[str, Any]
 class Session:
     """One session. All times count from its start, in picoseconds.
 
-    A single host is held in memory from the beginning. For several hosts, each answer runs one task per host and keeps
-    no trace. `trace` holds all hosts in memory; windows and comparisons do so too if the hosts fit (`trace_if_small`).
+    A single host is held in memory from the beginning. For several hosts, or with a scheduler, each answer runs one
+    task per host and keeps no trace. `trace` holds all hosts in memory; windows and comparisons do so too if the hosts
+    fit (`trace_if_small`).
     """
 
     def __init__(self, hosts: SessionHosts) -> None:

@@ -28,7 +28,8 @@ class Table(Sequence[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        return f"Table({len(self)} rows: {', '.join(self.columns)})"
+        count = "1 row" if len(self) == 1 else f"{len(self)} rows"
+        return f"Table({count}: {', '.join(self.columns)})" if self._rows else "Table(0 rows)"
 
     def _repr_html_(self) -> str:
         """The table as notebooks show it."""

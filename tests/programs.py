@@ -35,14 +35,21 @@ class Step:
     markers: Sequence[int] = ()
 
 
-def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) -> SessionTrace:
+def training(
+    tmp_path: Path,
+    steps: Sequence[Step],
+    hlo: bytes | None = None,
+    around: tuple[str, int, int] | None = None,
+) -> SessionTrace:
     """The session of a training whose programs are `SyncTensorsGraph.1`; `hlo` is the proto of program 7, if the file
-    has one."""
+    has one. `around`: an annotation around the steps (name, start, length)."""
     space = Space()
     device = space.plane("/device:TPU:0")
     modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
     host = space.plane("/host:CPU").line("python", id=1)
     launch = 0
+    if around is not None:
+        host.event(*around)
     for number, step in enumerate(steps):
         now = number * STEP_PS
         markers = [now + start for start in step.markers] or [now + STEP_PS * 9 // 10]

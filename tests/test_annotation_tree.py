@@ -91,16 +91,22 @@ def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_p
     assert (row["executions"], row["device_ops"], row["programs"]) == (4, 12, ["7"])
 
 
-def test_annotations_of_a_cut_step_have_the_path_of_whole_steps() -> None:
-    events = [("Training_Step", 100, 100, {"_r": 1, "step_num": 1}), ("forward", 100, 50), ("inner", 110, 9)]
+@pytest.mark.parametrize("step", ["Training_Step", "train/step"])
+def test_annotations_of_a_cut_step_have_the_path_of_whole_steps(step: str) -> None:
+    events = [(step, 100, 100, {"_r": 1, "step_num": 1}), ("forward", 100, 50), ("inner", 110, 9)]
     cut = [("inner", 5, 9), ("forward", 210, 50), ("inner", 220, 9), ("other", 300, 5)]
     trace = capture(thread("python", *cut[:1], *events, *cut[1:]))
     assert {row.path: row.count for row in annotation_rows(trace)} == {
-        "Training_Step": 1,
-        "Training_Step/forward": 2,
-        "Training_Step/forward/inner": 3,
+        step: 1,
+        f"{step}/forward": 2,
+        f"{step}/forward/inner": 3,
         "other": 1,
     }
+
+
+def test_names_that_are_empty_or_only_slashes_have_rows() -> None:
+    trace = capture(thread("python", ("", 0, 20), ("/", 5, 9), ("/x", 30, 9)))
+    assert {row.path: row.count for row in annotation_rows(trace)} == {"": 1, "//": 1, "/x": 1}
 
 
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
@@ -276,8 +282,9 @@ def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> Non
     assert max(table, key=len) == innermost
     assert table[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
     assert [
-        (diagnostic.id, diagnostic.message.split()[0]) for diagnostic in propagation_diagnostics(loaded)
-    ] == [("deep_annotations", "3")]
+        (diagnostic.id, diagnostic.message.partition(",")[0])
+        for diagnostic in propagation_diagnostics(loaded)
+    ] == [("deep_annotations", "3 annotations nested more than 64 levels deep")]
     timeline = Timeline(loaded)
     assert timeline.annotation_at("h0.ann", MAX_LEVELS, MAX_LEVELS)["path"] is None
 

@@ -147,6 +147,21 @@ def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     )
 
 
+def test_several_ops_are_far_from_the_roofline() -> None:
+    """Without annotations, the ops of a category are a group of their own."""
+    ops = [op(f"dot.{number}", None, 250_000, 5_000_000, 25_000) for number in (1, 2)]
+    document = with_bottlenecks(report(*ops, op("add.1", None, 400_000, 1, 390_000, category="fusion")))
+    worst = document["findings"][1]
+    assert " The host itself needs " in worst["detail"]
+    two_hosts = [*document["steps"], document["steps"][0] | {"host": "other"}]
+    assert (
+        " The slowest host needs "
+        in with_bottlenecks(document | {"steps": two_hosts})["findings"][1]["detail"]
+    )
+    assert worst["title"] == "2 convolution ops are far from the roofline"
+    assert worst["detail"].startswith("They take 50.0\u202f% of the step")
+
+
 def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:
     worst = with_bottlenecks(report(ATTENTION, MLP, host_work_ps=900_000))["findings"][1]
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (900_000, 0.1, "warning")

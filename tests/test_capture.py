@@ -328,6 +328,23 @@ class TestRefusals:
         assert problem.is_retryable is is_retryable
 
 
+def test_ctrl_c_clears_the_progress_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits = iter([False])
+
+    def wait(*_: object) -> bool:
+        for has_ended in waits:
+            return has_ended
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SessionCapture, "run", lambda _: None)
+    monkeypatch.setattr(SessionCapture, "wait", wait)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["capture", "a:1", str(tmp_path)]) == 130
+    assert capsys.readouterr().err.endswith("Waiting for a:1\r\033[Kxla-insights: stopped\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["nowhere"], ["a:1", "--duration-ms", "0"], ["a:1", "--host-level", "4"], ["a:1", "--retries", "-1"]],

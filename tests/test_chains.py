@@ -14,6 +14,7 @@ from synthetic import case_study
 
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN, find_chains
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, find_gaps
+from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -121,6 +122,19 @@ def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
         if piece["name"] in (HANDED_OVER, NOT_BEGUN)
     )
     assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
+
+
+def test_long_names_of_concurrent_work_are_shortened() -> None:
+    """As those of the pieces are: a name would be repeated in each of many gaps."""
+    loop = loop_with_gap()
+    loop.on_main("x" * 2 * MAX_NAME_LENGTH, 166, 10)
+    names = {
+        activity["name"]
+        for chain in chains(loop.trace())
+        for piece in chain
+        for activity in piece["meanwhile"]
+    }
+    assert shorten_name("x" * 2 * MAX_NAME_LENGTH) in names
 
 
 def test_a_driving_thread_that_launches_without_an_executor() -> None:

@@ -18,6 +18,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.reading import _progress_line
+from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -160,6 +161,13 @@ def test_a_window_adds_up(logdir: Path, capsys: Capsys) -> None:
     classes = text[text.index("What vm did") : text.index("Threads")]
     shown = re.findall(r" (\d+\.\d{3}) ", classes)
     assert sum(int(time.replace(".", "")) for time in shown) == 10_500  # rounded parts add up too
+
+
+def test_a_window_without_events_has_no_empty_tables(logdir: Path, capsys: Capsys) -> None:
+    assert main(["window", str(logdir), "--session", OLD, "--start-ms", "5000", "--end-ms", "5001"]) == 0
+    text = capsys.readouterr().out
+    assert "What vm did" in text
+    assert not {"Threads", "Longest by own time"} & set(text.splitlines())
 
 
 def test_a_window_of_one_device(logdir: Path, capsys: Capsys) -> None:
@@ -357,6 +365,14 @@ def test_the_python_interface_returns_the_same_report(logdir: Path, capsys: Caps
         session.window(0, 5, "x")
 
 
+def test_of_many_devices_an_error_names_the_first() -> None:
+    devices = [f"w/TPU:{number}" for number in range(4096)]
+    message = str(NoDeviceError("run", "x", devices))
+    assert message.startswith("run: no device x; it has w/TPU:0, w/TPU:1, ")
+    assert message.endswith("w/TPU:15 and 4080 more")
+    assert str(NoDeviceError("run", "x", devices[:2])) == "run: no device x; it has w/TPU:0, w/TPU:1"
+
+
 def test_tables_become_data_frames(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = xi.load(str(logdir / "plugins/profile" / OLD))
     annotations = session.annotations()
@@ -373,6 +389,11 @@ def test_a_slice_of_a_table_is_a_table() -> None:
     assert isinstance(table[1:], xi.Table)
     assert (len(table), table[0], list(table[1:])) == (2, {"a": 1}, [{"a": 2}])
     assert xi.Table([]).columns == []
+    assert [repr(part) for part in (table, table[1:], table[2:])] == [
+        "Table(2 rows: a)",
+        "Table(1 row: a)",
+        "Table(0 rows)",
+    ]
 
 
 def test_the_module_runs_as_a_command() -> None:

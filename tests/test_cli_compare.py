@@ -64,7 +64,17 @@ def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capsys) -> None:
     assert document["a"]["session"]["name"] == name
 
 
-@pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["one"],
+        ["one", "two", "three"],
+        ["--pairs", "pairs.csv", "--fail-on", "worse"],
+        ["--pairs", "pairs.csv", "--samples-per-step", "8"],
+        ["--pairs", "pairs.csv", "--session-b", "name"],
+    ],
+)
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main(["compare", *arguments])

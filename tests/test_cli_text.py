@@ -120,6 +120,10 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     )
     assert "(median; from −1.000 ms to 5.000 ms over 1 000 runs)" in single_spaced(printed_text(out))
     assert "indistinguishable from zero (fitted to 7 runs)" in single_spaced(printed_text(out))
+    out = console()
+    one_run = {"lead": lead | {"runs": 1}, "fixed": None}
+    host_text.print_executions(out, report(CASE_STUDY)["programs"], one_run)
+    assert "over 1 run)" in single_spaced(printed_text(out))
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
@@ -188,6 +192,16 @@ def test_in_warm_up_every_graph_is_new() -> None:
     }
     assert difference_text(row | new_graph) == "No earlier graph is similar"
     assert difference_text(row | new_graph | {"warm_up": True}) is None
+
+
+def test_of_many_lost_annotations_the_first_are_named() -> None:
+    document = report("torch_xla_slow_input")
+    backward = next(row for row in document["annotations"] if row["lost"] == "autograd thread")
+    rows = [backward | {"path": f"step/{part}/layer_{n}"} for part in "ab" for n in range(1500)]
+    text = printed(document | {"annotations": rows})
+    [line] = [line for line in text.splitlines() if line.startswith("Lost, ")]
+    assert line.startswith("Lost, autograd thread: layer_0, layer_1, ")
+    assert "layer_11, 1\u202f488 more. " in line
 
 
 def test_transfers() -> None:

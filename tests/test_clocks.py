@@ -52,17 +52,22 @@ def test_run_begins_after_its_completion_callback() -> None:
     # The callback may run early, after the first output.
     assert describe_clock_contradiction(with_callback(100)) is None
     contradiction = describe_clock_contradiction(with_callback(1000))
-    assert contradiction == "1 of 1 runs end after the host was notified of their end, by up to 0.890\u202fms"
+    assert (
+        contradiction
+        == "Runs begin after the host was notified of their end (1 of 1), by up to 0.890\u202fms"
+    )
 
 
 def test_run_ends_after_the_call_that_waits_for_it() -> None:
     contradiction = describe_clock_contradiction(with_blocking_call(100))
-    assert contradiction == "1 of 1 runs end after the host was notified of their end, by up to 95.0\u202fµs"
+    assert (
+        contradiction == "Runs end after the call that waited for their end (1 of 1), by up to 95.0\u202fµs"
+    )
 
 
 def test_run_begins_before_it_was_enqueued() -> None:
     contradiction = describe_clock_contradiction(with_callback(-1000))
-    assert contradiction == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
+    assert contradiction == "Runs begin before they were enqueued (1 of 1), by up to 0.980\u202fms"
 
 
 @pytest.mark.parametrize("offset_s", [1.5, -1.5])

@@ -309,7 +309,7 @@ def test_the_view_is_small() -> None:
         )
     view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(tpu.trace()))
     assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
-    assert len(view["programs"]) == 200
+    assert (len(view["programs"]), view["row_counts"]["programs"]) == (200, 600 + 4)  # of B and A
     assert view["step"]["a"]
     assert view["step"]["a"]["number"] == 1208
     assert view["step"]["b"] is None

@@ -98,6 +98,20 @@ class TestDemos:
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
+    def test_sums_and_phases_of_the_view_are_those_of_the_whole_tables(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        traced = session(demo("synthetic_case_study_8_tpu_cores"))
+        whole = comparison_view(traced, traced)
+        rows = whole["device_work"]["annotations"]
+        monkeypatch.setattr("tb_xla_insights.compare.document._MAX_ROWS", 2)
+        cut = comparison_view(traced, traced)
+        assert cut["device_time"] == whole["device_time"]
+        assert cut["device_time"]["all"]["a_ps"] == sum(row["a_ps"] or 0 for row in rows)
+        assert cut["row_counts"] == whole["row_counts"]
+        assert cut["row_counts"]["device_annotations"] == len(rows) > 2
+        assert all(row["phase"] for row in cut["annotations"])
+
     def test_distinct_step_times_are_significant(self) -> None:
         """Six steps of 12 to 15 ms against six of 215 to 705 ms."""
         document = comparison_document(

@@ -16,6 +16,8 @@ from test_html import Page, plain
 
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
+from tb_xla_insights.cli.window_condensed import split_hosts as split_window_hosts
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.condensed import (
@@ -261,6 +263,55 @@ class TestPod:
             assert table.count("\n") < CONDENSED_FROM, title
         page = report_html(document)
         assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
+
+
+class TestWindowDevices:
+    """The table of a window's devices: 0 to 19 of host `w-0`, busy for 900 of 1000 ps unless stated otherwise."""
+
+    def print(self, busy_ps: dict[int, int]) -> str:
+        devices = [
+            {
+                "id": f"w-0/TPU:{core}",
+                "name": f"TPU:{core}",
+                "host": "w-0",
+                "busy_ps": busy_ps.get(core, 900),
+                "idle_ps": 1000 - busy_ps.get(core, 900),
+                "stall_ps": 0,
+                "modules": 1,
+                "ops": 1,
+                "top_ops": [],
+            }
+            for core in range(20)
+        ]
+        out = Console(file=io.StringIO(), width=200)
+        print_many_devices(out, devices, 1000, "ns")
+        assert isinstance(out.file, io.StringIO)
+        return out.file.getvalue()
+
+    def test_one_device_that_differs_from_all_others_of_its_host_is_named(self) -> None:
+        text = self.print({19: 100})
+        assert re.search(r"TPU:19 +w-0 +0\.100", text)
+        assert re.search(r"19 others, median +0\.900", text)
+
+    def test_devices_that_are_not_neighbours_are_no_range(self) -> None:
+        assert re.search(r"TPU:3 and 1 other +w-0 +0\.100", self.print({3: 100, 9: 100}))
+        assert re.search(r"TPU:3 and 2 others +w-0 +0\.100", self.print({3: 100, 9: 100, 10: 100}))
+        assert re.search(r"TPU:3 to TPU:5 +w-0 +0\.100", self.print({3: 100, 4: 100, 5: 100}))
+
+    def test_one_other_device(self) -> None:
+        text = self.print(dict.fromkeys(range(9), 100) | {9: 500})
+        assert re.search(r"1 other, median +0\.500", text)
+        assert "is busy for the least time" not in text
+
+
+def test_each_of_a_few_hosts_with_many_devices_has_a_table() -> None:
+    answer: Row = {"hosts": [{"host": "w-0", "by_class_ps": {"wait": 1000}}], "duration_ps": 1000}
+    assert split_window_hosts(answer) == (answer["hosts"], [])
+
+
+def test_threads_of_one_other_host_are_all_listed() -> None:
+    threads = [{"name": "pool", "role": "other", "host": "w-1", "busy_ps": busy} for busy in (1, 2, 3)]
+    assert condense_threads(threads, [{"host": "w-0"}]) == threads
 
 
 def traces_of_hosts(count: int) -> list[Trace]:

@@ -137,6 +137,9 @@ class TestBlocks:
             'op "xla_fallback" is not lowered, 9 times',
             "ops are not lowered at forward (/me/train.py:73), 9 times",
         ]
+        ranks = [f"[rank{rank}]:WARNING:pt-xla-profiler:" for rank in (0, 1)]
+        mixed = [rank + line for line in ("FRAME (count=2):", 'Unlowered Op: "a"') for rank in ranks]
+        assert parse_debug("\n".join(mixed)).advice == ['op "a" is not lowered, 4 times']
         once = 'pt-xla-profiler:FRAME (count=1):\npt-xla-profiler:Unlowered Op: "a"'
         assert parse_debug(once).advice == ['op "a" is not lowered, 1 time']
 

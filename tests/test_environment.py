@@ -129,7 +129,11 @@ def test_no_device_plane() -> None:
         "device, while steps run.",
     }
     (empty,) = diagnose(session(capture(XRT, Core())))
-    assert empty.message.startswith("The device plane /device:TPU:0 is empty: ")
+    assert empty.message.startswith("The device plane /device:TPU:0 is empty: the device recorded")
+    (empty,) = diagnose(session(capture(XRT, Core(), Core(), Core())))
+    assert empty.message.startswith(
+        "The device planes /device:TPU:0 and 2 more are empty: the devices recorded"
+    )
 
 
 def test_tensorflows_own_ops_on_a_cpu_are_not_an_xla_device() -> None:
@@ -203,7 +207,7 @@ def test_clocks_that_disagree(ahead: int, expected_ids: list[str]) -> None:
     assert [diagnostic.id for diagnostic in diagnostics] == expected_ids
     for diagnostic in diagnostics:
         assert diagnostic.message.startswith(
-            "1 of 1 runs begin before they were enqueued, by up to 1.97\u202fms: "
+            "Runs begin before they were enqueued (1 of 1), by up to 1.97\u202fms: "
         )
 
 
@@ -222,7 +226,9 @@ def test_low_host_level() -> None:
 def test_dropped_events() -> None:
     (diagnostic,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1200})))
     assert diagnostic.id == "dropped_events"
-    assert "1,200" in diagnostic.message
+    assert "1\u202f200 events:" in diagnostic.message
+    (diagnostic,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1})))
+    assert "1 event:" in diagnostic.message
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,18 @@ class TestExecutions:
             "runs": 2,
         }
 
+    def test_a_step_of_many_runs_has_the_first_and_their_number(
+        self, case_study: SessionTrace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        devices = [case_study.devices[1].id]
+        whole: Any = execution_views.executions(case_study, devices=[case_study.devices[0].id])
+        monkeypatch.setattr(execution_views, "_MAX_RUNS", 3)
+        monkeypatch.setattr(execution_views, "_MAX_PROGRAM_PAIRS", 0)
+        view: Any = execution_views.executions(case_study, 7)
+        assert (len(view["runs"]["device"]), view["run_count"]) == (3, 16)
+        cut: Any = execution_views.executions(case_study, devices=devices)
+        assert (len(cut["between"]), cut["between_count"]) == (0, len(whole["between"]))
+
     def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
         view: Any = execution_views.executions(case_study, 7)
         runs = view["runs"]

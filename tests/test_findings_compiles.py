@@ -76,6 +76,28 @@ class TestRecompilation:
         finding = findings(tpu.trace())["recompilation"]
         assert (finding.recurs, finding.gain, finding.severity) == ("once", 0.3475, "warning")
 
+    def test_several_compilations_without_steps_have_no_recurrence(self) -> None:
+        """Each program runs once, so that nothing shows steps."""
+        tpu = Tpu()
+        for i in range(6):
+            tpu.on_main("PjRtComputationClient::Compile", i * STEP + 200, 400)
+            program = f"train({i + 7})" if i % 2 else f"other_{i}(1)"
+            tpu.launch(i * STEP + 700, (i * STEP + 710, 5), (i * STEP + 720, 400), program=program)
+        finding = findings(tpu.trace())["recompilation"]
+        assert finding.title == "2 compilations after warm-up outside of steps"
+        assert finding.recurs is None
+
+    def test_steps_of_several_epochs_may_have_one_number(self) -> None:
+        """The steps 7, 8, 7 and 8; all but the first compile."""
+        tpu = loop()
+        for name, _, _, stats in tpu.main:
+            if name == "Training_Step":
+                stats["step_num"] = 7 + (stats["step_num"] - 5) % 2
+        for i in range(1, 4):
+            tpu.on_main("XLAGraphExecutor::Compile", i * STEP + LAUNCH - 410, 400, graph_hash=f"{i:08x}")
+        finding = findings(tpu.trace())["recompilation"]
+        assert (finding.brief, finding.evidence["steps"]) == ("a compile in steps 7, 8 and 8", [7, 8, 8])
+
 
 def recompilation_of(compiled: SessionTrace) -> Finding:
     return next(finding for finding in find_findings(compiled) if finding.id == "recompilation")

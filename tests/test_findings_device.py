@@ -39,6 +39,27 @@ def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> 
         assert finding.title == "The device is busy waiting in copy-done"
 
 
+@pytest.mark.parametrize(
+    ("op", "id_"), [("copy-done.2", "device_stalls"), ("all-reduce.2", "exposed_collectives")]
+)
+def test_time_that_is_lost_in_one_step_does_not_recur(op: str, id_: str) -> None:
+    tpu = loop()
+    _, start, _, _ = tpu.ops[0][-1]
+    tpu.ops[0][-1:] = [event("fusion.1", start / US, 100), event(op, start / US + 100, 400)]
+    finding = findings(tpu.trace())[id_]
+    assert finding.recurs == "once"
+    assert " 0.400\u202fms" in finding.detail
+    assert " a step" not in finding.detail
+
+
+def test_the_kind_of_ops_with_most_stalls_chooses_the_advice() -> None:
+    """200 us for copies, 190 and 110 for other devices."""
+    ops = (("copy-done.1", 500, 200), ("all-reduce-done.2", 700, 190), ("send-done.3", 890, 110))
+    finding = findings(step_on(core(("fusion.1", 0, 500), *ops)))["device_stalls"]
+    assert ", mostly in ops such as all-reduce-done. " in finding.detail
+    assert finding.advice.startswith("Overlap collectives ")
+
+
 @pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
 def test_exposed_collectives(time: float, severity: str | None) -> None:
     by_id = findings(step_on(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))

@@ -52,10 +52,16 @@ class TestGraphBreaks:
             extra = 3 * (len(programs) - 2 * len(programs) // 4)
             assert finding.detail.endswith(f" a step before the {extra} extra executions.")
 
-    def test_a_read_between_two_executions_is_reported_with_its_place(self) -> None:
+    @pytest.mark.parametrize(
+        ("steps", "executions", "read_executions"),
+        [(3, "3 extra executions", "3 of them"), (1, "extra execution", "it")],
+    )
+    def test_a_read_between_two_executions_is_reported_with_its_place(
+        self, steps: int, executions: str, read_executions: str
+    ) -> None:
         """The second of three graphs follows a read: the gap before it is the early execution's."""
         tpu = Tpu()
-        for i in range(3):
+        for i in range(steps):
             at = i * STEP
             tpu.step(at, STEP, 5 + i)
             tpu.on_main("forward", at + 90, 400)
@@ -69,8 +75,8 @@ class TestGraphBreaks:
         broken = by_id["graph_breaks"]
         assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.recurs) == (3, 0, "every_step")
         assert broken.detail.endswith(
-            " Idle time before the 3 extra executions, if any, counts with other findings;"
-            " a value is read before 3 of them in Training_Step/forward."
+            f" Idle time before the {executions}, if any, counts with other findings;"
+            f" a value is read before {read_executions} in Training_Step/forward."
         )
 
     def test_two_graphs_are_usual(self) -> None:

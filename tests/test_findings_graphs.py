@@ -53,6 +53,29 @@ class TestEarlySync:
         early_read, usual = findings(cut().trace()), findings(cut(read=False).trace())
         assert usual["tracing_bound"].cost_ps - early_read["tracing_bound"].cost_ps > 300 * 10**6
 
+    def test_a_cut_directly_in_the_step_is_lower_case_within_a_sentence(self) -> None:
+        tpu = loop()
+        for i in range(2):
+            tpu.launch(i * STEP + 280, (i * STEP + 285, 5), (i * STEP + 300, 50))
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 285, 100)
+        finding = findings(tpu.trace())["early_sync"]
+        assert finding.title == "The step is cut by a read in steps 5 and 6"
+        assert finding.brief == "the step cut by a read in steps 5 and 6"
+
+    @pytest.mark.parametrize(
+        ("cuts", "title"),
+        [
+            (1, "Graphs are cut by a read outside of steps"),
+            (2, "Graphs are cut twice by a read outside of steps"),
+        ],
+    )
+    def test_cuts_after_the_last_step_are_in_no_step(self, cuts: int, title: str) -> None:
+        tpu = loop()
+        for at in range(4 * STEP + 300, 4 * STEP + 300 + 200 * cuts, 200):
+            tpu.launch(at, (at + 10, 5), (at + 20, 50))
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 20, 100)
+        assert findings(tpu.trace())["early_sync"].title == title
+
     def test_a_step_marker_inside_an_annotation(self) -> None:
         tpu = loop(device=400)
         tpu.on_main("forward", STEP + 180, 450)
@@ -93,11 +116,31 @@ def with_reads(steps: int) -> Tpu:
     return tpu
 
 
+def loop_with_a_read_in_its_only_step() -> Tpu:
+    tpu = loop(steps=1)
+    tpu.on_main("PjRtComputationClient::TransferFromDevice", LAUNCH + 20, 40)
+    return tpu
+
+
 class TestSyncEveryStep:
     def test_reads_in_half_of_the_steps(self) -> None:
         finding = findings(with_reads(2).trace())["sync_every_step"]
         assert (finding.severity, finding.evidence["steps_with_reads"]) == ("info", 2)
         assert "early_sync" not in findings(with_reads(4).trace())
+
+    def test_reads_and_waits_that_differ_in_number_are_counted_separately(self) -> None:
+        """Two of four steps read, all wait: the title and the verdict state what every step does."""
+        tpu = with_reads(2)
+        for i in range(4):
+            tpu.on_main("PjRtFuture::Await", i * STEP + LAUNCH + 70, 40)
+        finding = findings(tpu.trace())["sync_every_step"]
+        assert finding.title == "Every step waits for the device, 50.0\u202f% read from it"
+        assert finding.brief.startswith("a wait for the device in every step")
+
+    def test_a_single_read_is_singular(self) -> None:
+        finding = findings(loop_with_a_read_in_its_only_step().trace())["sync_every_step"]
+        assert finding.detail.startswith("1 read in 1 of 1 step blocks the host for 40.0\u202fµs; ")
+        assert " in it" in finding.detail
 
     def test_reads_while_the_device_works_cost_nothing(self) -> None:
         tpu = loop()

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from captures import session
 from launching import US, Tpu, demo
-from loops import STEP, findings, loop, us, with_work
+from loops import LAUNCH, STEP, findings, loop, us, with_work
 from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
@@ -118,6 +119,49 @@ def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     assert detail
     assert float(detail[2]) >= 600 / 5 / 1000
     assert float(detail[1]) + float(detail[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
+
+
+def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
+    """The host runs ahead: of the last six steps no work was recorded."""
+    simulation = Simulation()
+    for number in range(12):
+        begin = simulation.now
+        simulation.host("forward", 400)
+        if number < 6:
+            simulation.launch(300, marker=True)
+        simulation.now += 6
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        simulation.now += 200
+    trace = simulation.tpu.trace()
+    assert len(find_steps(trace)) == 6
+    assert findings(trace)["tracing_bound"].detail.endswith(
+        " Building takes 0.400\u202fms a step in forward."
+    )
+
+
+def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:
+    """The runtime waits by itself after each launch."""
+
+    def step(simulation: Simulation, _: int) -> None:
+        simulation.host("forward", 50)
+        simulation.launch(300, marker=True)
+        simulation.host("TensorCollectionBarrier", 500)
+
+    finding = findings(simulate(6, step)[0])["dispatch_overhead"]
+    assert finding.title == "Nothing is queued while the host waits between launches"
+    assert "more: host time while the device works" not in finding.detail
+
+
+def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
+    tpu = loop()
+    tpu.on_main("PjRtComputationClient::TransferToDevice", 2 * STEP + LAUNCH - 310, 300, total_size=10**6)
+    by_id = findings(tpu.trace())
+    finding = by_id["transfer_bound"]
+    assert finding.brief == "the device waits for data to be sent"
+    assert finding.detail == "The device idles 0.300\u202fms while the host sends to it."
+    assert by_id["annotations_not_propagated"].detail.startswith(
+        "The only annotation does not reach the device: "
+    )
 
 
 def test_compiled_phases_get_no_advice_to_compile() -> None:

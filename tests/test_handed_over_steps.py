@@ -154,6 +154,12 @@ def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
     assert step_time_messages(loop(host=200, device=10, wait=True, between=20)) == []
 
 
+def test_host_activity_between_annotations_is_in_the_words_of_the_framework() -> None:
+    steps = [("train", start, 100, {"_r": 1}) for start in (0, 160)]
+    (message,) = step_time_messages(capture(thread("python", *steps, ("trace_to_jaxpr", 110, 40))))
+    assert "there the host mostly traces and lowers" in message
+
+
 def test_time_between_annotations_is_in_none_of_them() -> None:
     """Steps of several threads may overlap; a damaged capture may have steps that last no time."""
 

@@ -8,6 +8,7 @@ import pytest
 from captures import Core, capture, real_trace, session, thread
 from launching import Tpu, event
 from loops import LAUNCH, STEP, findings, loop, us
+from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
@@ -74,6 +75,45 @@ def test_infeed_ops_wait_for_data() -> None:
     report = input_pipeline_report(session(trace))
     assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
     assert findings(trace)["input_bound"].detail == "The device waits in infeed for 40.0\u202fµs."
+
+
+def test_a_fix_of_loading_removes_the_waits_in_infeed() -> None:
+    """In each step the device waits for 600 us in infeed, while the host waits for the run."""
+    training = Tpu()
+    for i in range(4):
+        start = i * STEP
+        training.step(start, STEP, 5 + i)
+        training.launch(start + 2, (start + 10, 5), (start + 20, 970), by="marker")
+        training.ops[0][-1:] = [
+            event("fusion.1", start + 20, 100),
+            event("infeed.1", start + 120, 600),
+            event("fusion.1", start + 720, 270),
+        ]
+        training.on_main("PjRtFuture::Await", start + 12, 985)
+    finding = findings(training.trace())["input_bound"]
+    assert (finding.recurs, finding.severity) == ("every_step", "critical")
+    assert us(finding.step_if_fixed_ps) == STEP - 600
+    assert [(us(window.start_ps), us(window.end_ps)) for window in finding.windows] == [
+        (i * STEP + 120, i * STEP + 720) for i in range(4)
+    ]
+    assert finding.detail == (
+        "The device waits in infeed for 0.600\u202fms a step; at best a step's runs are 0.600\u202fms shorter too."
+    )
+
+
+def test_loading_without_idle_time_states_no_idle_time() -> None:
+    """Loading while the device works delays the building of the graph after it."""
+
+    def step(simulation: Simulation, number: int) -> None:
+        simulation.host("forward", 20)
+        simulation.host("load_batch", 200 * (number > 0))
+        simulation.host("loss", 400)
+        simulation.launch(300, marker=True)
+
+    finding = findings(simulate(6, step)[0])["input_bound"]
+    assert finding.detail.startswith(
+        "No device idles while the host loads or waits for a batch (0.200\u202fms each); a fix gains 0.167\u202fms more"
+    )
 
 
 def test_infeed_while_the_host_loads_counts_once() -> None:

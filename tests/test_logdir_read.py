@@ -33,6 +33,7 @@ def session(tmp_path: Path) -> SessionFiles:
         ),
         (("w-1", "w-2"), ""),  # numbers may begin with 1
         (("w-0", "w-127"), ""),  # more would be missing than present
+        (("job-1", "job-1763931600000000"), ""),  # a time stamp: too many numbers to list
         (
             ("localhost_9012", "localhost_9014", "localhost_9015"),
             "",

@@ -174,6 +174,11 @@ def test_a_logdir_is_one_directory_and_precedes_a_spec(monkeypatch: pytest.Monke
     assert roots("file:///x,y", "a:/z") == [Root("/x,y")]
 
 
+def test_a_run_may_begin_with_dots(tmp_path: Path) -> None:
+    capture(tmp_path / "..run/plugins/profile/s")
+    assert names(Root(str(tmp_path))) == ["..run/s"]
+
+
 def test_names_begin_with_their_group(tmp_path: Path) -> None:
     capture(tmp_path / "x/plugins/profile/s")
     capture(tmp_path / "y/run/plugins/profile/s")

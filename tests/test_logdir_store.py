@@ -277,8 +277,11 @@ def test_reading_building_and_drawing_have_shares_of_the_progress(logdir: Path) 
     assert after(0)[2] < 1
 
 
-def test_the_default_budget_is_a_share_of_memory() -> None:
+def test_the_default_budget_is_a_share_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_budget() >= 512 << 20
+    monkeypatch.setattr("tb_xla_insights.memory._CGROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("1800000000\n")  # the limit of a container
+    assert default_budget() == 600_000_000
 
 
 def test_a_refresh_is_shared_and_not_repeated_within_a_second(
@@ -324,6 +327,9 @@ def test_an_empty_logdir_is_reported(tmp_path: Path) -> None:
     listing = Listing([Root(str(tmp_path))])
     assert listing.refresh(wait=None) == ()
     assert listing.message == f"No profile under this logdir: {tmp_path}."
+    two = Listing([Root(str(tmp_path), "a"), Root(str(tmp_path), "b")])
+    two.refresh(wait=None)
+    assert two.message == f"No profile under these logdirs: a:{tmp_path}, b:{tmp_path}."
     assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
 
 

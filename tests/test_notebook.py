@@ -17,6 +17,7 @@ from test_html import Page
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
+from tb_xla_insights.english import plural
 from tb_xla_insights.html.cells import table_cell
 from tb_xla_insights.html.page import report_html
 
@@ -72,7 +73,7 @@ def test_every_table_shows_its_first_rows(session: xi.Session, name: str) -> Non
         : len(head)
     ] == table.columns
     assert (f"The first 20 of {units.count(len(table))} rows." in parsed.text()) == (len(table) > 20)
-    assert repr(table) == f"Table({len(table)} rows: {', '.join(table.columns)})"
+    assert repr(table) == f"Table({plural(len(table), 'row')}: {', '.join(table.columns)})"
 
 
 def test_cells_are_in_the_units_of_the_page() -> None:

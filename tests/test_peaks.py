@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from captures import Core, capture
+from captures import session as session_of
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.device_work import session_work
 from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.errors import InputError
 
 MI300X = {
@@ -41,6 +44,9 @@ RECORDED_PEAKS = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per
         ("GPU:0", MI355X, ("AMD Instinct MI355X", 2516.6e12, 8000e9, "table")),
         ("GPU:0", H100, ("NVIDIA H100 80GB HBM3", 989e12, 3_352_320_000_000.0, "table")),
         ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+        # Without the memory or the clock, one of two models.
+        ("GPU:0", H100 | {"memory_size": 0}, ("NVIDIA H100 80GB HBM3", None, None, None)),
+        ("GPU:0", MI355X | {"clock_rate": 0}, ("GPU", None, None, None)),
     ],
 )
 def test_peaks_come_from_the_capture_or_the_table(
@@ -48,9 +54,23 @@ def test_peaks_come_from_the_capture_or_the_table(
 ) -> None:
     line = "Stream #1(Kernel)" if name.startswith("GPU") else "XLA Ops"
     trace = capture(Core(name=name, stats=stats, lines={line: [("dot", 0, 5)]}))
-    (peaks,) = peaks_of(trace)
+    (peaks,) = peaks_of(trace, [0])
     assert (peaks["kind"], peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == expected
     assert (peaks["cite"] is not None) == (peaks["source"] == "table")
+
+
+def test_a_device_keeps_its_peaks_beside_one_of_another_kind() -> None:
+    lines = {"XLA Ops": [("dot", 0, 5)]}
+    cores = [
+        Core(name=f"TPU:{number}", stats={"device_type_string": name}, lines=lines)
+        for number, name in enumerate(("TPU v4", "TPU v99"))
+    ]
+    trace = capture(*cores)
+    of_link = device_view(session_of(trace), "0.0")["peaks"]
+    of_report = session_work(session_of(trace), device=trace.devices[0].id)["device_work"]["peaks"]
+    for peaks in (of_link, of_report):
+        assert (peaks["flops_per_s"], [row["kind"] for row in peaks["devices"]]) == (275e12, ["TPU v4"])
+    assert device_view(session_of(trace), "all")["peaks"]["flops_per_s"] is None
 
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"

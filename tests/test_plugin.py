@@ -160,6 +160,18 @@ def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
     assert failed["hosts"][0]["state"] == "error"
 
 
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_requests_for_a_session_wait_for_the_imports(
+    client: Client, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    imports: list[str] = []
+    monkeypatch.setattr("tb_xla_insights.plugin.imports.import_modules", lambda: imports.append("imported"))
+    answer = (
+        post(client, "reload", session="x") if method == "post" else get(client, "data/session", session="x")
+    )
+    assert (answer.status_code, imports) == (404, ["imported"])
+
+
 def test_a_new_capture_is_read_on_reload(client: Client, logdir: Path) -> None:
     assert [host["name"] for host in open_session(client, OLD)["session"]["hosts"]] == ["vm"]
     write_session(logdir / "plugins/profile" / OLD, "another")

@@ -48,3 +48,16 @@ def test_waiting_for_a_host_that_waited_is_charged_to_the_cause_of_its_wait() ->
     _, _, waits, charged = charge_waits(Instances(zeros, zeros, present, begin, begin, end, []))
     assert waits.tolist() == [[50, 0, 0], [0, 1, 52]]
     assert charged.tolist() == [[1, -1, -1], [-1, 0, 1]]
+
+
+def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() -> None:
+    """Host 0 waits longest for 2, together with 1, and then for 3 without 1: what 1 waits for 0 is charged to 3."""
+    present = np.array(
+        [[True, True, True, False], [True, False, False, True], [True, True, False, False]],
+    )
+    begin = np.array([[0, 4, 10, 0], [10, 0, 0, 16], [20, 12, 0, 0]])
+    end = np.array([[10, 10, 10, 0], [16, 0, 0, 16], [20, 20, 0, 0]])
+    zeros = np.zeros(3, np.int32)
+    _, _, waits, charged = charge_waits(Instances(zeros, zeros, present, begin, begin, end, []))
+    assert waits.tolist() == [[10, 6, 0, 0], [6, 0, 0, 0], [0, 8, 0, 0]]
+    assert charged.tolist() == [[2, 2, -1, -1], [3, -1, -1, -1], [-1, 3, -1, -1]]

@@ -18,7 +18,12 @@ from tb_xla_insights.pod.advice import advice_text, late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
-from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding, straggler_row
+from tb_xla_insights.pod.straggler import (
+    exposed_without_waiting,
+    straggler_finding,
+    straggler_row,
+    waiting_hosts_text,
+)
 from tb_xla_insights.pod.verdict import verdict_text
 
 HOSTS, STEPS = 8, 12
@@ -334,3 +339,41 @@ def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     assert finding.step_if_fixed_ps == pytest.approx(steady.table.mean_step_ps, rel=0.03)
     assert straggler_finding(steady) is None
     assert steady.late_hosts.kind == "none"
+
+
+def test_the_verdict_says_who_waits_and_at_which_collectives() -> None:
+    """Of two hosts, or in a pair of eight, one waits; collectives of several kinds have no common name."""
+    two_hosts = compare_pod(CASES["two hosts"][0])
+    pairs = tuple((host, host + 4) for host in range(4))
+    in_pairs = compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
+    for comparison, waiting in ((two_hosts, 0), (in_pairs, 1)):
+        text = verdict_text(comparison).replace("\u202f", " ")
+        assert re.search(rf" {pod.name_of(waiting)} waits [\d.]+ m?s for it, [\d.]+ ms in a step\.$", text)
+        assert " of the all-reduces: " in text
+    shared = two_hosts.arrivals.shared
+    first, *rest = shared.instructions
+    mixed = replace(shared, instructions=[replace(first, kind="all-gather"), *rest])
+    comparison = replace(two_hosts, arrivals=replace(two_hosts.arrivals, shared=mixed))
+    assert " of the collectives: " in verdict_text(comparison)
+
+
+def test_equally_late_hosts_are_late_in_the_steps_of_any() -> None:
+    """Another one of them is last each time."""
+    comparison = compare_pod(CASES["every other host"][0])
+    steps = [np.arange(first, STEPS, 4) for first in range(4)]
+    comparison = replace(comparison, late_hosts=replace(comparison.late_hosts, steps=steps))
+    finding = straggler_finding(comparison)
+    assert finding is not None
+    assert " in 12 of 12 steps" in finding.detail
+    assert " in 12 of 12 steps" in verdict_text(comparison)
+    assert " its " not in finding.advice
+
+
+def test_cores_that_wait_are_counted_as_cores() -> None:
+    two, four = (
+        compare_pod(replace(POD, hosts=1, cores=cores, delays=(Delay(0, "device", 5 * MS, core=1),)))
+        for cores in (2, 4)
+    )
+    assert waiting_hosts_text(two) == "TPU:0"
+    assert waiting_hosts_text(four) == "the other cores"
+    assert "The other cores wait " in verdict_text(four)

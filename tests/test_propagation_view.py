@@ -107,6 +107,40 @@ def test_annotated_and_other_time_add_up_in_a_step_and_in_the_capture(loaded: Se
     assert 3 * root["mean_device_ps"] == root["device_ps"]
 
 
+def test_slashes_in_names_divide_no_annotation(tmp_path: Path) -> None:
+    phases = [("data", 100_000), ("net/forward", 200_000)]
+    step = Step(phases, [(RUN, [("dot.1", 40, "train/step.1/net/forward.2/aten__mm")])], name="train/step")
+    view = propagation_view(training(tmp_path, [step]))
+    assert [phase["name"] for phase in view["phases"]] == ["data", "net/forward"]
+    assert view["ribbons"] == [{"host": 1, "device": 0, "inverted": False}]
+    assert [(row["name"], row["depth"]) for row in view["tree"]] == [
+        ("train/step", 0),
+        ("data", 1),
+        ("net/forward", 1),
+    ]
+
+
+def test_phases_of_steps_inside_another_annotation(tmp_path: Path) -> None:
+    loop = ("train_loop", 0, 3 * STEP_PS)
+    scopes = [f"train_loop.1/Training_Step.2/{name}/aten__mm" for name in ("forward.3", "update.4")]
+    steps = [
+        Step(PHASES, [(RUN + n * STEP_PS, [("dot.1", 40, scopes[0]), ("dot.2", 20, scopes[1])])])
+        for n in range(3)
+    ]
+    view = propagation_view(training(tmp_path, steps, around=loop))
+    assert [phase["name"] for phase in view["phases"]] == ["data", "forward", "update"]
+    assert [ribbon["host"] for ribbon in view["ribbons"]] == [1, 2]
+
+
+def test_steps_that_launch_nothing_count_in_the_means(tmp_path: Path) -> None:
+    """As where gradients are accumulated: the first step only builds, the second one launches the work of both."""
+    steps = [Step(PHASES), Step(PHASES, [(RUN + STEP_PS, [("dot.1", 40, "")])])]
+    view = propagation_view(training(tmp_path, steps, program()))
+    assert view["means"] == {"steps": 2, "devices": 1}
+    (root,) = (row for row in view["tree"] if not row["depth"])
+    assert (root["mean_host_ps"], root["mean_device_ps"]) == (STEP_PS, 20)
+
+
 def test_an_op_of_several_scopes_in_one_phase_counts_once(tmp_path: Path) -> None:
     inner = [
         Instruction(n, f"add.{n}", "add", f"Training_Step.1/forward.2/layer.{n}/aten__add") for n in (1, 2, 3)

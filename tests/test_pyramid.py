@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights.timeline import kernels, pyramid
-from tb_xla_insights.timeline.pyramid import Lane, Slices, level_of_window
+from tb_xla_insights.timeline.pyramid import Lane, Slices, class_shares, level_of_window
 
 NAMES, CLASS_COUNT = 3, 2
 
@@ -313,3 +313,11 @@ def test_time_spread_over_buckets_adds_up(events: list[Event], count: int) -> No
                 if event.class_index == class_index
             )
             assert time[class_index, bucket] == expected
+
+
+def test_shares_of_a_session_of_days() -> None:
+    """Its length in picoseconds times the number of buckets exceeds 64 bits."""
+    duration = 12 * 24 * 3600 * 10**12
+    half = np.array([duration // 2], np.int64)
+    share = class_shares(half, half * 2, np.zeros(1, np.int8), 1, duration, 1000)
+    assert share[0].round(6).tolist() == [0] * 500 + [1] * 500

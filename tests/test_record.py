@@ -158,6 +158,21 @@ class TestOldSessions:
         assert json.loads((session / RECORD_FILE).read_text())["files"] == []
 
 
+def test_the_profiler_is_stopped_if_the_devices_work_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it would record until the process ends, and no other recording could start."""
+    profiler, stops = SilentProfiler(False), []
+    monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: profiler)
+    recording = record(tmp_path)
+    recording.start()
+    monkeypatch.setattr(profiler, "wait_for_devices", raising(FloatingPointError("out of memory")))
+    monkeypatch.setattr(profiler, "stop", lambda: stops.append(True))
+    with pytest.raises(FloatingPointError):
+        recording.stop()
+    assert stops == [True]
+
+
 def test_a_bucket_that_refuses_access_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: SilentProfiler(False))
     monkeypatch.setattr(

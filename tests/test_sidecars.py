@@ -420,11 +420,13 @@ def test_the_text_report_shows_sidecar_files(run_folder: Path, capsys: pytest.Ca
     (run_folder / "metrics_before.txt").write_text(metrics_text(10))
     (run_folder / "metrics_after.txt").write_text(metrics_text(12))
     (run_folder / "explained.log").write_text(EXPLAIN)
-    (run_folder / "e.txt").write_text("".join(block_text("aa", "Execution") for _ in range(9)))
+    (run_folder / "e.txt").write_text(
+        block_text("aa", "Compilation") + "".join(block_text("aa", "Execution") for _ in range(9))
+    )
     assert main(["report", str(run_folder)]) == 0
     output = capsys.readouterr().out
     assert "Metrics and trace (metrics_after.txt)" in output
     assert "disagree" in output
     assert "UncachedCompile 1 (0 in the capture)" in output
     assert "Unsupported Tensor.item() call at train.py:73 in forward" in output
-    assert "9 executions; 0 and 6 of them are in the capture" in output
+    assert "1 compilation and 9 executions; 0 and 6 of them are in the capture" in output

@@ -141,3 +141,11 @@ def test_a_file_removed_after_opening_is_read_as_it_was(
 )  # fmt: skip
 def test_errors_of_a_store_are_one_line_with_the_remedy(error: Exception, message: str) -> None:
     assert reason(error) == message
+
+
+def test_a_remote_directory_without_a_size_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As HDFS reports it."""
+    system = fsspec.filesystem("memory")
+    monkeypatch.setattr(type(system), "info", lambda *_: {"type": "directory", "size": None})
+    with pytest.raises(InputError, match=r"^memory://run: is a directory; specify a \.xplane\.pb file$"):
+        open_source("memory://run")

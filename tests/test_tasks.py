@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from host_tasks import count, die, die_once
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
-from tb_xla_insights.tasks.host import Task
-from tb_xla_insights.tasks.in_flight import run_in_threads
+from tb_xla_insights.tasks.host import Task, TaskResult
+from tb_xla_insights.tasks.in_flight import run_bounded, run_in_threads
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.model import Trace
@@ -167,6 +168,16 @@ def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> N
     )
     assert [result.host.name for result in answers] == list(NAMES)
     assert polls
+
+
+def test_stop_ends_tasks_whose_results_are_always_ready(hosts: list[HostCapture]) -> None:
+    def finished(_: object, host: HostCapture) -> Future[TaskResult[Any]]:
+        future: Future[TaskResult[Any]] = Future()
+        future.set_result(Failure(host, ""))
+        return future
+
+    answers = run_bounded(list(hosts), Task(count, load_catalog()), finished, 1, True, lambda: False)
+    assert [result.host.name for result in answers] == [NAMES[0]]
 
 
 def test_stop_does_not_wait_for_running_hosts(hosts: list[HostCapture]) -> None:

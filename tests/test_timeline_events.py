@@ -147,8 +147,21 @@ def test_a_flow_into_a_region_without_work_leads_to_its_start(tmp_path: Path) ->
     assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
 
 
+def test_of_many_flows_the_first_are_listed(tmp_path: Path) -> None:
+    capture = Space()
+    host = capture.plane("/host:CPU")
+    host.line("caller", id=1).event("launch", 0, 10, _pt=15, _p=1)
+    early, late = (host.line(name, id=number) for number, name in ((3, "early"), (2, "late")))
+    late.event("late kernel", 900, 1, _ct=15, _c=1)
+    for start in range(100, 400):
+        early.event("kernel", start, 1, _ct=15, _c=1)
+    flow = timeline_of(capture, tmp_path).event_at("h0.t0", 0)["flow"]
+    assert [partner["start_ps"] for partner in flow["to"]] == list(range(100, 356))
+    assert (flow["from"], flow["left_out"]) == ([], 45)
+
+
 def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
-    assert timeline.event_at("h0.d0.ops", 16 * MS)["flow"] == {"from": [], "to": []}
+    assert timeline.event_at("h0.d0.ops", 16 * MS)["flow"] == {"from": [], "to": [], "left_out": 0}
 
 
 def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> None:

@@ -87,6 +87,14 @@ def test_recorded_rows_of_name_scopes_are_unchanged() -> None:
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
+def test_an_empty_line_of_name_scopes_does_not_replace_the_scopes_of_ops() -> None:
+    ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
+    core = Core(ops, lines={"TensorFlow Name Scope": []})
+    timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
+    timeline.find_scopes()
+    assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
+
+
 def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise AssertionError("programs are read")

@@ -42,7 +42,10 @@ def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
 
 def test_gpu_without_plane_is_reported() -> None:
     calls = host(("loop_add_fusion", 0, 1), ("loop_add_fusion", 1, 2))
-    assert names(capture(calls, gpu(kernel(20, 5, 1)))) == ["GPU:1"]
+    trace = capture(calls, gpu(kernel(20, 5, 1)))
+    assert names(trace) == ["GPU:1"]
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
+    assert "made 1 launch on it" in diagnostic.message
 
 
 @pytest.mark.parametrize("ids", [(47_645, 47_646), (512, 768)])

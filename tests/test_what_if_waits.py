@@ -77,6 +77,20 @@ def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str
     assert "sync_every_step" not in by_id
 
 
+def test_a_read_while_the_device_works_only_delays_the_next_launch() -> None:
+    def step(simulation: Simulation, number: int) -> None:
+        simulation.host("forward", 400)
+        simulation.launch(300, marker=True)
+        simulation.host("loss", 20)
+        simulation.host(READ_EVENT, 200 * (number == 3))
+        simulation.host("loss", 20)
+
+    finding = findings(simulate(STEPS, step)[0])["sync_some_steps"]
+    assert finding.detail.endswith(
+        "blocks the host for 0.200\u202fms. It launches nothing meanwhile: that delays the next launch."
+    )
+
+
 @given(HOST, DEVICE, st.sampled_from([WAIT_EVENT, "PjRtFuture::Await"]))
 @few_examples
 def test_a_wait_for_the_device_in_every_step(host: int, device: int, name: str) -> None:

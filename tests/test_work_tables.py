@@ -93,6 +93,16 @@ def test_kernels_with_and_without_an_annotation() -> None:
     assert (row["annotation"], row["executions"]) == ("1 annotation or none", 2)
 
 
+def test_of_small_ops_alone_the_longest_are_listed() -> None:
+    op: dict[str, Any] = {
+        "category": "fusion", "kind": "work", "executions": 1, "self_ps": 5, "source": None, "flops": None,
+        "bound_by": None, "annotation": None,
+    }  # fmt: skip
+    ops = [op | {"op": f"fusion.{number}"} for number in range(3000)]
+    table = work_by_op(ops, {"total": op | {"self_ps": 5 * 3000}}, 3)
+    assert [plain(row["op"]) for row in table.rows] == ["fusion.0", "fusion.1", "2 998 others"]
+
+
 def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
     result = work_report(real_trace(shared_traces / "public/gpu_v100_tf"))
     table = work_by_op(result["ops"], result["device_work"], 12)

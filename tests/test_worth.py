@@ -110,6 +110,20 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     assert (steps, facts.frequency_of(steps)) == (set(), None)
 
 
+def test_idle_time_after_the_last_step_is_stated_in_total() -> None:
+    """The only step launches a run that begins after it, at the end of a gap of 740 us."""
+    tpu = Tpu()
+    tpu.step(1000, 100, 5)
+    tpu.launch(500, (510, 5), (520, 700), by="marker")
+    tpu.launch(1050, (1500, 400), (1960, 500), by="marker", enqueue=1900)
+    by_id = {finding.id: finding for finding in find_findings(session(tpu.trace()))}
+    assert by_id["dispatch_overhead"].detail.startswith(
+        "The device idles 0.400\u202fms while the host launches."
+    )
+    assert by_id["tracing_bound"].detail == "The device idles 0.340\u202fms while the host records nothing."
+    assert by_id["dispatch_overhead"].recurs is None
+
+
 def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
     """Steps that the host hands over; the first one reads. The replay's time is the same with and without the device
     work that only remains at worst, but the device idles less with it."""

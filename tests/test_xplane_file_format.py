@@ -120,3 +120,11 @@ def test_a_text_is_no_capture(text: str, tmp_path: Path) -> None:
     file.write_bytes(text.encode())
     with pytest.raises(InputError, match="not an XPlane file"):
         xi.load(str(file))
+
+
+def test_another_file_of_a_profile_is_no_capture(tmp_path: Path) -> None:
+    """`op_stats_v2.pb` has messages in the fields of planes, of errors and of warnings."""
+    file = tmp_path / "ALL_HOSTS.op_stats_v2.pb"
+    file.write_bytes(b"\x0a\x02\x08\x05\x12\x03abc\x1a\x03def")
+    with pytest.raises(InputError, match="not an XPlane file"):
+        xi.load(str(file))

@@ -3,15 +3,16 @@
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
-import { columnUnit, total } from '../lib/totals.js';
-import { cutMiddle, MISSING, share, timeCell } from '../lib/format.js';
+import { columnUnit } from '../lib/totals.js';
+import { cutMiddle, listedRows, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { differenceText, ratioCell } from './cells.js';
 import { VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */
 /** @typedef {import('../lib/routes').ComparedOp} ComparedOp */
-/** @typedef {import('../lib/routes').CompareAnswer['device_work']['annotations'][number]} AnnotationRow */
+/** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
+/** @typedef {CompareAnswer['device_work']['annotations'][number]} AnnotationRow */
 
 /** Which sessions have an op or annotation, as printed beside it. */
 const PRESENCE = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
@@ -60,28 +61,31 @@ function opNames({ ops_a, ops_b, count: [inA, inB], presence }) {
 
 /**
  * The share of a session's device time that has an annotation.
- * @param {AnnotationRow[]} rows
+ * @param {CompareAnswer['device_time']} time
  * @param {'a_ps'|'b_ps'} key of the session
- * @param {number} total_ps
  */
-const coverage = (rows, key, total_ps) =>
-  share(total_ps ? total(rows.filter(({ path }) => path != null), key) / total_ps : null);
+function coverage({ all, without_annotation }, key) {
+  const total_ps = all[key] ?? 0;
+  return share(total_ps ? 1 - (without_annotation[key] ?? 0) / total_ps : null);
+}
 
 /**
  * The cards of both tables; none without device time.
- * @param {import('../lib/routes').CompareAnswer['device_work']} work
+ * @param {CompareAnswer} comparison
  */
-export function deviceCards({ annotations, ops }) {
+export function deviceCards({ device_work: { annotations, ops }, device_time, row_counts }) {
   if (!annotations.length) return [];
   const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const annotationColumns = differenceColumns(annotations);
-  const [a, b] = [total(annotations, 'a_ps'), total(annotations, 'b_ps')];
+  const [a, b] = [device_time.all.a_ps ?? 0, device_time.all.b_ps ?? 0];
+  const byDifference = 'with the largest difference';
   return [
     tableCard(
       'Device time by annotation',
       {
-        note: `own time per step and core; covered by annotations: ${coverage(annotations, 'a_ps', a)} of A, ` +
-          `${coverage(annotations, 'b_ps', b)} of B`,
+        note: `own time per step and core; covered by annotations: ${coverage(device_time, 'a_ps')} of A, ` +
+          `${coverage(device_time, 'b_ps')} of B` +
+          listedRows(annotations, row_counts.device_annotations, byDifference),
         class: 'across list-card compact',
       },
       {
@@ -107,7 +111,10 @@ export function deviceCards({ annotations, ops }) {
     ),
     tableCard(
       'Device time by op',
-      { note: 'per step and core', class: 'across list-card compact' },
+      {
+        note: `per step and core${listedRows(ops, row_counts.device_ops, byDifference)}`,
+        class: 'across list-card compact',
+      },
       {
         testid: 'compare-ops',
         items: ops,

@@ -9,6 +9,7 @@ import {
   cutMiddle,
   digits,
   headlineTime,
+  listedRows,
   MISSING,
   plural,
   rate,
@@ -193,7 +194,7 @@ export function compareView(app) {
 
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
-    const { a, b, chance, step, gaps } = comparison;
+    const { a, b, chance, step, gaps, programs, compiles, row_counts } = comparison;
     const sentence = comparison.verdict.text;
     const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
@@ -274,7 +275,7 @@ export function compareView(app) {
         ),
         pairsCard(),
       ),
-      deviceCards(comparison.device_work),
+      deviceCards(comparison),
       h(
         'div',
         { class: 'side' },
@@ -288,18 +289,18 @@ export function compareView(app) {
         ),
         pairCard(
           'Executions',
-          'overhead of a run',
+          `overhead of a run${listedRows(programs, row_counts.programs, 'with most device time')}`,
           TABLES.overhead_differences,
-          comparison.programs.map((row) => ({ ...row, ...row.overhead })),
+          programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
           { isWide: true },
         ),
-        comparison.compiles.length > 0 &&
+        compiles.length > 0 &&
           pairCard(
             'Compilations',
-            'number in A and B',
+            `number in A and B${listedRows(compiles, row_counts.compiles, 'that take longest')}`,
             TABLES.compile_differences,
-            comparison.compiles,
+            compiles,
             ({ module, count }) => [code(module), ` ${count.join(' and ')}`],
             { isWide: true },
           ),

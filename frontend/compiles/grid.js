@@ -20,10 +20,10 @@ const MAX_HOSTS_APART = 4;
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
 
 /**
- * The step indices of each column. With many hosts, steps of equal number share a column; steps without a number count
- * from their host's first one.
+ * The step indices of each column. With many hosts, steps of equal number share a column, in the order of the numbers;
+ * steps without numbers, for which the answer has their indices, count from their host's first one.
  * @param {number[]} shown indices of steps
- * @param {(number|null)[]} numbers the number of each step
+ * @param {number[]} numbers the number of each step
  * @param {string[]} hosts the host of each step
  * @returns {number[][]}
  */
@@ -32,11 +32,10 @@ export function columnsOf(shown, numbers, hosts) {
     return shown.map((step) => [step]);
   }
   const firstSteps = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
-  return [
-    ...groupBy(shown, (/** @type {number} */ step) =>
-      String(numbers[step] ?? step - (firstSteps.get(hosts[step]) ?? 0)),
-    ).values(),
-  ];
+  const hasNumbers = numbers.some((number, step) => number !== step);
+  const numberOf = (/** @type {number} */ step) =>
+    hasNumbers ? numbers[step] : step - (firstSteps.get(hosts[step]) ?? 0);
+  return [...groupBy(shown, numberOf)].sort(([a], [b]) => a - b).map(([, column]) => column);
 }
 
 /**
@@ -51,6 +50,13 @@ export function limitColumns(columns, rows, limit) {
   const drawn = new Set(byPrecedence.slice(0, limit));
   return columns.filter((column) => drawn.has(column));
 }
+
+/**
+ * The number of columns in which a graph was compiled or ran.
+ * @param {Pick<CompileGraph, 'steps'>} graph @param {number[][]} columns
+ */
+export const countColumns = ({ steps }, columns) =>
+  columns.filter((column) => column.some((step) => steps[String(step)])).length;
 
 /**
  * Groups compilations by graph and step index; -1 stands for no step.
@@ -185,11 +191,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
           h(
             'td',
             { class: 'numeric' },
-            count(
-              hostsShareColumns
-                ? allColumns.filter((column) => column.some((step) => graph.steps[String(step)])).length
-                : Object.keys(graph.steps).length,
-            ),
+            count(countColumns(graph, allColumns)),
           ),
         );
       }),

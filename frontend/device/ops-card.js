@@ -3,7 +3,7 @@
 import { card } from '../lib/cards.js';
 import { exportButton } from '../lib/csv.js';
 import { h, labelledSelect } from '../lib/dom.js';
-import { count, plural } from '../lib/format.js';
+import { plural } from '../lib/format.js';
 import { BOUND_WORDS, CSV_HEADS, divisor } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -14,7 +14,7 @@ export function headingText(document) {
   const { total: { op_count, executions }, chosen, cores } = document;
   const isMean = chosen.steps === 'mean';
   return `${plural(op_count, 'row')}${isMean ? ' of all steps' : ''}, ` +
-    `${count(Math.round(executions / divisor(document)))} executions${isMean ? ' per step' : ''}` +
+    `${plural(Math.round(executions / divisor(document)), 'execution')}${isMean ? ' per step' : ''}` +
     `${cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
 }
 

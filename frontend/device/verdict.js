@@ -93,10 +93,11 @@ export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
   const total_ps = sums.self_ps / divisor(document);
   if (!sums.op_count) {
-    const { steps, category } = document.chosen;
+    const { cores, chosen: { steps, category } } = document;
+    const devices = cores > 1 ? 'these devices' : 'this device';
     return [
       `${category === null ? 'No op' : `No op of ${category}`} ` +
-      `${steps === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
+      `${steps === 'all' ? 'was recorded' : `of ${steps === 'mean' ? 'a whole' : 'this'} step ran`} on ${devices}.`,
     ];
   }
   const known_ps = verdict?.known_ps ?? 0;

@@ -9,17 +9,7 @@ import { msText, spanText } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
-import {
-  csvRows,
-  hasRates,
-  isNearRoof,
-  opRows,
-  passes,
-  peaksOfLink,
-  restRows,
-  tonesOf,
-  treeRows,
-} from './rows.js';
+import { csvRows, hasRates, isNearRoof, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
 import { devicesByKey, filterControls, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
 import { headingText, opsCard } from './ops-card.js';
@@ -91,7 +81,7 @@ export function deviceView(app) {
         : null;
     return {
       cores: dd ?? firstKey,
-      steps: st ?? null,
+      steps: st?.includes('-') ? null : st ?? null,
       category: linkedCategory(),
       peaks: peaksOfLink(pk) ? pk : null,
     };
@@ -262,6 +252,18 @@ export function deviceView(app) {
     }
   }
 
+  /** Whether a search, or an op in the link, may concern ops that are not loaded. */
+  function needsAllOps() {
+    const { op } = app.link.state;
+    return rest.length > 0 && (search.value !== '' || Boolean(op && !rows.some(({ id }) => id === op)));
+  }
+
+  /** Loads all ops if needed, then draws those that pass the filters. @param {boolean} [announce] */
+  async function drawFoundOps(announce = false) {
+    if (needsAllOps()) await loadAllOps();
+    drawFiltered(announce);
+  }
+
   /** All ops that pass the filters; null if those in `rest` cannot be loaded. */
   async function csvItems() {
     await loadAllOps();
@@ -314,12 +316,13 @@ export function deviceView(app) {
     });
     fill(element, filters, verdict, answer.total.op_count ? [treePlace, rooflinePlace, ops] : null);
     if (answer.total.op_count) drawFiltered();
+    if (needsAllOps()) void drawFoundOps();
     return /** @type {'ready'} */ ('ready');
   }
 
   search.addEventListener('input', () => {
     setFilter('op', search.value.trim(), 'replace');
-    void Promise.resolve(search.value ? loadAllOps() : null).then(() => drawFiltered(true));
+    void drawFoundOps(true);
   });
   bindSearchKeys(search, list, () => {
     setFilter('op', '');

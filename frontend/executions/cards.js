@@ -11,6 +11,7 @@ import {
   count,
   cutMiddle,
   digits,
+  listedRows,
   MISSING,
   plural,
   share,
@@ -91,14 +92,17 @@ export function causesCard({ executions }) {
  * @param {Executions} answer
  * @param {(state: import('../lib/link.js').LinkState) => void} open
  */
-export function betweenCard({ between }, open) {
+export function betweenCard({ between, between_count }, open) {
   if (!between.length) return null;
   const unit = columnUnit(between, 'mean_ps');
   const programText = (/** @type {string|null} */ program) =>
     innerWidth < WIDE_FROM_PX ? shortProgram(program) : cutMiddle(program ?? MISSING, 22);
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run', class: 'tight' },
+    {
+      note: `from each run to the next on the same core${listedRows(between, between_count, 'with most time')}`,
+      class: 'tight',
+    },
     {
       testid: 'between-table',
       items: between,

@@ -16,7 +16,7 @@ export const divisor = (basis, row, coreSteps) =>
 
 /**
  * A session in the table of executions, which may have two.
- * @typedef {object} Source
+ * @typedef {object} SessionCosts
  * @property {string} name of the session @property {ExecutionRow[]} rows
  * @property {number|null} coreSteps the divisor that makes its totals those of a step and core; null without steps
  */

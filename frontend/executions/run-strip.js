@@ -3,7 +3,7 @@
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
 import { fillColors } from '../lib/classes.js';
-import { digits, plural, timeText, unitFor } from '../lib/format.js';
+import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { causeLabel } from '../gaps/cause.js';
 import { rowsOf } from '../overview/step-data.js';
@@ -52,6 +52,12 @@ const extent = (runs) => [
   minimum(runs.map((run) => Math.min(callStart(run), run.start_ps))),
   maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, callStart(run) + run.host_ps))),
 ];
+
+/** What the strip leaves out of a step with very many runs. @param {Executions} answer */
+function limitText({ runs, run_count }) {
+  const listed = runs?.device.length ?? 0;
+  return listed < run_count ? `; the first ${count(listed)} of ${count(run_count)} runs of the step` : '';
+}
 
 /** @param {Executions} answer @param {number|null} step index */
 const stepText = ({ steps }, step) => (step == null ? '' : `step ${steps[step] ?? step}`);
@@ -104,7 +110,7 @@ export function createRunStrip(app, chooseStep) {
       card(
         'One step, execution by execution',
         {
-          note: runs.length ? 'same axis, from the step’s first execute call' : null,
+          note: runs.length ? `same axis, from the step’s first execute call${limitText(answer)}` : null,
           right: [
             devices.length > 1
               ? labelledSelect(
@@ -135,13 +141,19 @@ export function createRunStrip(app, chooseStep) {
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
             ? axis(sides.filter((side) => side.runs.length))
-            : h('p', { class: 'secondary' }, 'No execution belongs to this step.'),
+            : h('p', { class: 'secondary' }, noRunsText(answer)),
         ),
       ),
     );
   }
 
   return { element, draw };
+}
+
+/** Why no run is drawn. @param {Pick<Executions, 'step'|'runs'>} answer */
+export function noRunsText({ step, runs }) {
+  if (step === null) return 'The capture has no steps.';
+  return runs ? 'No execution belongs to this step.' : 'This step’s host is not in memory; choose it in the header.';
 }
 
 /**
@@ -158,6 +170,20 @@ export function stackSpans(spans, maxRows) {
     if (row < 0) row = Math.min(ends.length, maxRows - 1);
     ends[row] = Math.max(ends[row] ?? 0, end);
     return row;
+  });
+}
+
+/**
+ * The intervals in which no run is on the device: from the end of the latest one, `previous`, to the start of `run`.
+ * @template {Pick<Run, 'start_ps'|'duration_ps'>} R
+ * @param {R[]} runs by start; they may overlap
+ */
+export function idleBetween(runs) {
+  let previous = runs[0];
+  return runs.flatMap((run) => {
+    const [before, from] = [previous, previous.start_ps + previous.duration_ps];
+    if (run.start_ps + run.duration_ps > from) previous = run;
+    return run.start_ps > from ? [{ from, previous: before, run }] : [];
   });
 }
 
@@ -240,23 +266,18 @@ function lanes({ runs, between, open }, length, unit) {
       `${run.program} ${time}\u202f${unit.name} on the device`,
     );
   });
-  const idle = runs.slice(1).flatMap((run, index) => {
-    const previous = runs[index];
-    const from = previous.start_ps + previous.duration_ps;
-    if (run.start_ps <= from) return [];
+  const idle = idleBetween(runs).map(({ from, previous, run }) => {
     const time = timeText(run.start_ps - from);
     const { cause, queued } =
-      between.find(({ before, after }) => before === previous.program && after === run.program) ?? {};
-    return [
-      slice(
-        cause ? `tone k-${cause}` : 'rest',
-        from,
-        run.start_ps,
-        [time],
-        `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
-        cause ? fillColors(`c-${cause}`) : {},
-      ),
-    ];
+      between.find((pair) => pair.before === previous.program && pair.after === run.program) ?? {};
+    return slice(
+      cause ? `tone k-${cause}` : 'rest',
+      from,
+      run.start_ps,
+      [time],
+      `idle ${time}${cause ? `; mostly ${causeLabel(queued ? 'queued' : cause)} between these programs` : ''}`,
+      cause ? fillColors(`c-${cause}`) : {},
+    );
   });
   return [
     ...axisLane('host', host, maximum(rows.map((row) => row + 1), 1)),

@@ -3,6 +3,7 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
+import { linkedStepIndex, stepKey } from '../lib/link.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
@@ -44,7 +45,7 @@ export function executionsView(app) {
   let session;
   /** @type {Basis} */
   let basis = 'run';
-  /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
+  /** The open session, and the second one of the link. @type {import('./costs.js').SessionCosts[]} */
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let comparison = null;
@@ -55,7 +56,7 @@ export function executionsView(app) {
   let otherSession = null;
   const aside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
-    app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
+    app.link.set({ st: stepKey(answer.steps, step) }, 'push');
     void fetchStep(step);
   });
   /** The step drawn if the link names none. */
@@ -84,23 +85,18 @@ export function executionsView(app) {
 
   /** Draws the link's step, otherwise the usual one. */
   function drawLinkedStep() {
-    const step = app.link.state.st
-      ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st)
-      : usualStep;
+    const step = app.link.state.st ? linkedStepIndex(answer.steps, app.link.state.st) : usualStep;
     if (step >= 0) void fetchStep(step);
   }
 
   function draw() {
     const { executions } = answer;
     if (!executions.length) {
-      fill(
-        element,
-        emptyCard(
-          'Executions',
-          'No execution in this capture.',
-          'Capture while the device runs programs: at least one whole step.',
-        ),
-      );
+      const isSubset = app.selection().devices.length < session.devices.length;
+      const [text, advice] = isSubset
+        ? ['No execution on the chosen devices.', 'Choose others in the header.']
+        : ['No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'];
+      fill(element, emptyCard('Executions', text, advice));
       return 'empty';
     }
     const bases = BASES.filter(([name]) => name !== 'step' || answer.core_steps);
@@ -336,7 +332,7 @@ export function executionsView(app) {
     }
   }
 
-  /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
+  /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').SessionCosts} source */
   function groupText(kind, rows, { name, coreSteps }) {
     const perStep = sumCosts(rows).count / (coreSteps ?? 1);
     return [

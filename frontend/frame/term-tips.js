@@ -4,8 +4,11 @@ import { clamp } from '../lib/axis.js';
 import { h } from '../lib/dom.js';
 import { TERMS, termOf } from '../lib/terms.js';
 
-/** Elements whose whole text may be a term; `data-term` marks a term within a sentence. */
-const TERM_SELECTOR = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
+/**
+ * Elements whose whole text may be a term; `data-term` marks a term within a sentence. Severities are explained for
+ * findings: those of notes are no gains.
+ */
+const TERM_SELECTOR = '[data-term], th, td, h3, .tag:not(.diagnostic *), .legend > span, figcaption';
 /** Longer texts are not terms. */
 const MAX_LETTERS = 40;
 /** Distances of a tooltip from its term and from the edges of the window, px. */
@@ -22,9 +25,15 @@ export function createTermTips(container) {
   function findTerm(target) {
     const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(TERM_SELECTOR)) : null;
     const text = holder?.dataset.term ?? holder?.textContent ?? '';
-    const term = holder && text.length <= MAX_LETTERS ? termOf(text) : null;
+    const term = holder && text.length <= MAX_LETTERS ? termOf(text, columnHead(holder)) : null;
     return holder && term ? [holder, term] : null;
   }
+
+  /** The head of a cell's column; empty for other elements. @param {HTMLElement} element */
+  const columnHead = (element) =>
+    element instanceof HTMLTableCellElement && element.tagName === 'TD'
+      ? (element.closest('table')?.tHead?.rows[0]?.cells[element.cellIndex]?.textContent ?? '')
+      : '';
 
   function hide() {
     tip.classList.add('hidden');

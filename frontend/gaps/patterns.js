@@ -87,7 +87,8 @@ export function stepsText({ findings, step_idle, total_ps }, pattern) {
     : 'without these gaps, a step is shorter by at most that';
   return [
     pattern?.per_step_ps
-      ? `The first pattern takes ${headlineTime(pattern.per_step_ps)} per step and core, over whole steps; ${bound}. `
+      ? `The pattern with most time takes ${headlineTime(pattern.per_step_ps)} per step and core, over whole steps; ` +
+        `${bound}. `
       : '',
     step_idle
       ? `Overview counts whole steps: ${headlineTime(step_idle.idle_ps - step_idle.edges_ps)} of the ` +

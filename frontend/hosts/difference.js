@@ -75,6 +75,9 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
   if (median_host === null) {
     return withTestId(card(title, options, h('p', null, 'No steps to compare.')));
   }
+  if (!range && !row.steps) {
+    return withTestId(card(title, options, h('p', { class: 'secondary' }, `${row.name} has no steps.`)));
+  }
   const medianRow = rows[median_host];
   const [hostTimes, medianTimes] = range
     ? [stepTimes && meanOf(stepTimes, range), meanOf(document.step_class_us[median_host] ?? [], range)]
@@ -218,7 +221,8 @@ export function differenceSentence(document, row, medianRow, range, items, compu
       (verdict.median_cause_us ?? 0) * PS_PER_US,
     );
     text.push(
-      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} steps, ` +
+      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} ` +
+        `${steps.number.length === 1 ? 'step' : 'steps'}, ` +
         `${medianText} on ${medianRow.short}.`,
     );
   } else if (isLonger) {

@@ -92,8 +92,8 @@ export function createHeatCard(on) {
     const layout = heatRows(namedHosts, thinHosts);
     const waits = waitTexts(rows);
     const stepCount = coversAllHosts && input.range ? input.range[1] - input.range[0] + 1 : steps.number.length;
-    const lastText = (/** @type {number} */ host) =>
-      `last in ${count(rows[host].last_steps)} of ${count(stepCount)} steps`;
+    const stepsText = `${count(stepCount)} ${stepCount === 1 ? 'step' : 'steps'}`;
+    const lastText = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${stepsText}`;
     const stepText = (/** @type {number} */ host) =>
       rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * PS_PER_US, 1)}`;
     const thinLastSteps = total(thinHosts, (/** @type {number} */ host) => rows[host].last_steps);
@@ -120,7 +120,7 @@ export function createHeatCard(on) {
           plural(thinHosts.length, namedHosts.length ? 'other host' : 'host'),
           ...(showsArrival && thinLastSteps
             ? [
-                `last in ${count(thinLastSteps)} of ${count(stepCount)} steps`,
+                `last in ${count(thinLastSteps)} of ${stepsText}`,
                 thinLate_us ? `≤\u202f${timeText(thinLate_us * PS_PER_US, 1)} late` : '',
               ]
             : []),

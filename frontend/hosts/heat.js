@@ -17,6 +17,13 @@ import { maximum, minimum } from '../lib/totals.js';
 /** @typedef {import('./layout.js').HeatRow} HeatRow */
 
 /**
+ * The host whose value a cell shows: of several in a thin row, the one with the largest value.
+ * @param {Pick<HeatRow, 'hosts'>} row @param {number} step @param {Picture['valueOf']} valueOf
+ */
+export const shownHost = ({ hosts }, step, valueOf) =>
+  hosts.reduce((best, host) => ((valueOf(host, step) ?? -1) > (valueOf(best, step) ?? -1) ? host : best));
+
+/**
  * @param {object} on
  * @param {(host: number, step: number) => void} on.cell @param {(host: number) => void} on.host
  * @param {(from: number, to: number) => void} on.steps selects steps, both ends included, for all hosts
@@ -93,10 +100,11 @@ export function createHeat(on) {
     const box = element.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const column = columnAt(x, columnCount, box.width);
-    const row = picture ? rowAt(picture.rows, y) : -1;
+    const step = column < 0 ? -1 : first + column;
+    const row = picture?.rows[rowAt(picture.rows, y)];
     return {
-      step: column < 0 ? -1 : first + column,
-      host: picture?.rows[row]?.hosts[0] ?? -1,
+      step,
+      host: row && picture ? shownHost(row, step, picture.valueOf) : -1,
       isOnLabel: x < LEFT || x > box.width - RIGHT,
     };
   }

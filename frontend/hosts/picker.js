@@ -47,6 +47,8 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
   let active = 0;
   /** @type {HostsAnswer|null} */
   let ranking = null;
+  /** Indices in the ranking, by name. @type {Map<string, number>} */
+  let rankedIndices = new Map();
   const search = h('input', {
     type: 'search',
     'aria-label': 'Find hosts',
@@ -92,7 +94,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
    * @param {number} host
    */
   const rankedValue = (column, host) =>
-    ranking ? (column(ranking.hosts)[ranking.hosts.name.indexOf(names[host])] ?? null) : null;
+    ranking ? (column(ranking.hosts)[rankedIndices.get(names[host]) ?? -1] ?? null) : null;
   const lastOf = (/** @type {number} */ host) => rankedValue(({ last_count }) => last_count, host);
   const waitOf = (/** @type {number} */ host) => rankedValue(({ others_wait_us }) => others_wait_us, host);
 
@@ -313,6 +315,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
   dialog.showModal();
   get('hosts', { session }).then((document) => {
     ranking = document;
+    rankedIndices = new Map(document.hosts.name.map((name, index) => [name, index]));
     const ranked = document.order.map((index) => names.indexOf(document.hosts.name[index]));
     order = [...new Set([...ranked.filter((host) => host >= 0), ...order])];
     if (!isEdited) selectInitial();

@@ -25,9 +25,10 @@ export function waitTexts(rows) {
   const times = rows.map(({ others_wait_us }) => (others_wait_us ?? 0) * PS_PER_US);
   const unit = briefUnitFor(total(times, Number));
   const rounded = roundParts(times, unit.ps / 1000);
+  const roundedOf = new Map(rows.map((row, index) => [row, rounded[index]]));
   const hasWaits = rows.some(({ others_wait_us }) => others_wait_us !== null);
   /** @param {HostRow[]} group */
-  const sum = (group) => (hasWaits ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
+  const sum = (group) => (hasWaits ? digits(total(group, (row) => roundedOf.get(row)) / 1000, 3) : MISSING);
   return { unit, hasWaits, sum };
 }
 
@@ -63,12 +64,13 @@ export function hostsTable(
     ),
     MIN_DIFFERENCE_US,
   );
-  const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => !last_count);
+  const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => last_count === 0);
   const folds = neverLast.length > 1;
-  const items = folds && !isExpanded ? rows.filter((row) => !neverLast.includes(row)) : rows;
+  const items = folds && !isExpanded ? rows.filter(({ last_count }) => last_count !== 0) : rows;
   const shares = roundShares(allRows.map(({ last_count }) => last_count ?? 0));
+  const roundedShares = new Map(allRows.map((row, index) => [row, shares[index]]));
   /** @param {HostRow} row */
-  const shareOf = (row) => (row.share === null ? null : shares[allRows.indexOf(row)]);
+  const shareOf = (row) => (row.share === null ? null : (roundedShares.get(row) ?? null));
   const hasClocks = allRows.some(({ offset_us }) => offset_us !== null);
   // A single host has nothing to differ from.
   const hasDifferences = allRows.length > 1 && allRows.some(({ differences }) => differences.length);
@@ -129,14 +131,10 @@ export function hostsTable(
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = isFiltered ? rows : allRows;
-  const rangeText = (/** @type {(row: HostRow) => number} */ valueOf) =>
-    new Set(listed.map(valueOf)).size === 1
-      ? count(valueOf(listed[0]))
-      : `${count(minimum(listed.map(valueOf)))} – ${count(maximum(listed.map(valueOf)))}`;
   const sums = listed.length
     ? {
         host: `${isFiltered ? `${count(rows.length)} of ` : ''}${plural(allRows.length, 'host')}`,
-        steps: rangeText((row) => row.steps),
+        steps: stepCounts(listed),
         step: medianStep(listed),
         last: hasWaits ? count(total(listed, 'last_count')) : MISSING,
         share:
@@ -162,7 +160,7 @@ export function hostsTable(
     label: 'Hosts side by side', testid: 'hosts-table', items, columns, foot, select, open, ...order,
     selected: ({ index }) => index === selectedHost, rowTestid: ({ index }) => `host-row-${index}`,
   });
-  if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, rangeText, sum);
+  if (folds) addFoldedRow(view.element, columns, neverLast, isExpanded, toggle, sum);
   // The note spans the columns without a sum.
   const noteIndex = columns.findIndex(({ key }) => key === BARS_KEY);
   const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
@@ -200,6 +198,13 @@ export function dutyOf(rows) {
   return span ? share(total(rows, ({ duty, span_us }) => (duty ?? 0) * span_us) / span) : MISSING;
 }
 
+/** `12`, `11 – 12`: the numbers of steps of some hosts. @param {HostRow[]} rows at least one */
+export function stepCounts(rows) {
+  const counts = rows.map(({ steps }) => steps);
+  const [least, most] = [minimum(counts), maximum(counts)];
+  return least === most ? count(least) : `${count(least)} – ${count(most)}`;
+}
+
 /** The median of the hosts' median steps, ms. @param {HostRow[]} rows */
 function medianStep(rows) {
   const times = rows.flatMap(({ step_us }) => step_us ?? []).sort((a, b) => a - b);
@@ -213,9 +218,9 @@ function medianStep(rows) {
  * @param {HostRow[]} neverLast
  * @param {boolean} isExpanded
  * @param {() => void} toggle
- * @param {(valueOf: (row: HostRow) => number) => string} rangeText @param {(rows: HostRow[]) => string} sum
+ * @param {(rows: HostRow[]) => string} sum
  */
-function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rangeText, sum) {
+function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, sum) {
   const largestResidual = maximum(neverLast.map(({ residual_us }) => residual_us ?? 0));
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
@@ -227,7 +232,7 @@ function addFoldedRow(tableElement, columns, neverLast, isExpanded, toggle, rang
       toggle,
       { class: 'fold', 'aria-expanded': String(isExpanded) },
     ),
-    steps: rangeText((row) => row.steps),
+    steps: stepCounts(neverLast),
     step: medianStep(neverLast),
     last: '0',
     share: share(0),

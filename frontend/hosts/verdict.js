@@ -53,9 +53,11 @@ export function rangeVerdict(document, rows, range) {
       ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
       : '';
   const waits_ps = (latest.others_wait_us ?? 0) * PS_PER_US;
-  const meanWait_ps = waits_ps / (rows.length - 1) / stepsIn(range, 0).length;
+  const others = rows.filter((row) => row !== latest);
+  const meanWait_ps = waits_ps / others.length / stepsIn(range, 0).length;
+  const waits = others.length === 1 ? `${others[0].name} waits` : 'The others wait';
   return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
-    `The others wait ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)} each in a step.`;
+    `${waits} ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)}${others.length === 1 ? '' : ' each'} in a step.`;
 }
 
 /**

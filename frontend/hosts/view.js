@@ -6,6 +6,7 @@ import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
+import { stepArgument } from '../lib/link.js';
 import { findHosts, hostsText } from '../lib/host-names.js';
 import { countColumn, linkedOrder, sortableTable, bindSearchKeys, timeColumn } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
@@ -67,7 +68,10 @@ export function hostsView(app) {
   /** A host's time by class in each step, µs; null until it is loaded. @param {number} host */
   const stepTimes = (host) => answer.step_class_us[host] ?? stepsByHost.get(host)?.step_class_us ?? null;
   /** The link's steps: one, selected by a cell, or a range for all hosts. */
-  const selectedRange = () => stepsOfLink(answer.steps, app.link.state.st);
+  function selectedRange() {
+    const { st } = app.link.state;
+    return stepsOfLink(answer.steps, st) ?? stepsOfLink(answer.steps, stepArgument(st));
+  }
   /** Whether the selected steps are a range, which the table and the verdict cover for all hosts. */
   const coversAllHosts = () => Boolean(app.link.state.st?.includes('-'));
   /** The index of the selected host: the link's, or the verdict's. */
@@ -196,7 +200,7 @@ export function hostsView(app) {
   function drawList(announce = false) {
     const filters = filtersValue(app.link.state.f);
     const [last, className, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
-    const matches = findHosts(text, answer.hosts.name);
+    const matches = new Set(findHosts(text, answer.hosts.name));
     const isFiltered = Boolean(text || last || className);
     const range = selectedRange();
     const ranking =
@@ -207,8 +211,8 @@ export function hostsView(app) {
       .map((host) => rows[host])
       .filter(
         (row) =>
-          matches.includes(row.index) &&
-          (!last || Boolean(row.last_count) === (last === '1')) &&
+          matches.has(row.index) &&
+          (!last || (row.last_count !== null && row.last_count > 0 === (last === '1'))) &&
           (!className || row.difference_class === className),
       );
     const { element: table } = hostsTable(

@@ -3,7 +3,7 @@
 const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
 
 /**
- * The text with escapes (`\\u202e`) in place of control characters, direction marks and other invisible characters, so
+ * The text with escapes (`\u202e`) in place of control characters, direction marks and other invisible characters, so
  * that a name from a capture neither hides nor reorders the text beside it.
  * @param {string} text
  */

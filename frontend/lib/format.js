@@ -141,3 +141,10 @@ export function cutMiddle(text, maxLetters = 48) {
   const tail = Math.floor((maxLetters - 1) / 3);
   return text.slice(0, maxLetters - 1 - tail) + '…' + text.slice(-tail);
 }
+
+/**
+ * `; the 200 of 312 with most device time`, the end of a table's note; empty if all its rows are listed.
+ * @param {unknown[]} items the listed rows @param {number} rowCount of all rows @param {string} which are listed
+ */
+export const listedRows = ({ length }, rowCount, which) =>
+  length < rowCount ? `; the ${count(length)} of ${count(rowCount)} ${which}` : '';

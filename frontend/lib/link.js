@@ -64,6 +64,34 @@ export function formatHash(hash, state) {
 }
 
 /**
+ * The link's step in the form of the routes: without the index that the page appends to a number of several steps.
+ * Undefined for a range, which no route takes.
+ * @param {string|undefined} st
+ */
+export const stepArgument = (st) => (st?.includes('-') ? undefined : st?.replace(/\.\d+$/, ''));
+
+/**
+ * A step's key in links: its number, followed by its index if several steps share the number.
+ * @param {number[]} numbers of all steps @param {number} step index
+ */
+export function stepKey(numbers, step) {
+  const number = numbers[step];
+  return numbers.indexOf(number) === numbers.lastIndexOf(number) ? String(number) : `${number}.${step}`;
+}
+
+/**
+ * The index of the link's step: of `1210.7` the index 7 if that step has this number, else the first step 1210.
+ * @param {number[]} numbers of all steps
+ * @param {string|undefined} st
+ * @returns {number} -1 if there is no such step
+ */
+export function linkedStepIndex(numbers, st) {
+  const [number, index] = (st ?? '').split('.');
+  const isNumber = (/** @type {number|undefined} */ candidate) => String(candidate) === number;
+  return index && isNumber(numbers[Number(index)]) ? Number(index) : numbers.findIndex(isNumber);
+}
+
+/**
  * Decimal ms of a time: rounded to ns, or exact. `715080172721` → `715.080173`.
  * @param {number} ps
  * @param {boolean} [exact]

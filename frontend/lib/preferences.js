@@ -9,9 +9,9 @@ const memory = new Map();
 /** @param {string} key @returns {string|null} */
 export function readPref(key) {
   try {
-    return localStorage.getItem(`xla_insights.${key}`) ?? memory.get(key) ?? null;
+    return memory.get(key) ?? localStorage.getItem(`xla_insights.${key}`);
   } catch {
-    return memory.get(key) ?? null;
+    return null;
   }
 }
 

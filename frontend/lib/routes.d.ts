@@ -254,7 +254,7 @@ export interface ChosenHostsReady {
 export interface ChosenWork {
   /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
   cores: string;
-  /** A step's number, `mean` (of all whole steps) or `all` (the session). */
+  /** A step, `mean` (of all whole steps) or `all` (the session). A step is given by its number, `7`; if several steps of the host have it, also by the index in the report's `steps`, `7.12`; without numbers by the index alone. */
   steps: string;
   /** The category of the ops; `null` for any. */
   category: string | null;
@@ -386,6 +386,10 @@ export interface CompareAnswer {
   pairs?: Pairs;
   /** Steps of both. */
   steps: ListedSteps;
+  /** Sums of `device_work.annotations` before it is cut. */
+  device_time: DeviceTime;
+  /** Lengths of the tables before they are cut. */
+  row_counts: RowCounts;
   /** The default step of both. */
   step: DefaultSteps;
 }
@@ -858,6 +862,14 @@ export interface DeviceSummaries {
   duty_cycle: number[];
 }
 
+/** Time of all device ops per step and core, with those of rows that are not listed. */
+export interface DeviceTime {
+  /** All ops; 0 if a session has no steps. */
+  all: TimePair;
+  /** Ops without an annotation. */
+  without_annotation: TimePair;
+}
+
 /** Sums over devices. */
 export interface DeviceTotals {
   /** Spans. */
@@ -946,12 +958,14 @@ export interface EventDetails {
   occurrences: Occurrences;
 }
 
-/** The events that flows link with an event, at most 256 on each side. */
+/** The events that flows link with an event, on each side the first 256 by start. */
 export interface EventFlow {
   /** The events that hand work over to it. */
   from: EventSummary[];
   /** The events that take its work up. */
   to: EventSummary[];
+  /** The number of events beyond these, on both sides. */
+  left_out: number;
 }
 
 /** An event, for lists. */
@@ -1034,8 +1048,10 @@ export interface Executions {
   core_steps: number | null;
   /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
-  /** Idle time between programs that follow each other on a core; most time first. */
+  /** Idle time between programs that follow each other on a core; at most 50 pairs, most time first. */
   between: IdleBetweenPrograms[];
+  /** Number of pairs of programs that follow each other. */
+  between_count: number;
   /** How far the host runs ahead of the device; `null` where launches are not known. */
   lead: Lead | null;
   /** The hosts that the answer covers; absent once all hosts are read. */
@@ -1044,13 +1060,15 @@ export interface Executions {
   steps: number[];
   /** Index of the step of `runs`; `null` without steps. */
   step: number | null;
-  /** The runs of one step; `null` if its host is not in memory. */
+  /** The runs of one step, at most the first 2000; `null` if its host is not in memory. */
   runs: RunColumns | null;
+  /** Number of runs of that step; 0 if `runs` is `null`. */
+  run_count: number;
 }
 
 /** The gaps that a finding explains. */
 export interface ExplainedGaps {
-  /** Number of gaps; a gap on several cores counts once. */
+  /** Number of gaps among those that `data/gaps` lists; a gap on several cores counts once. */
   count: number;
   /** At most 20 of them: the longest of those that the finding explains most, then the others by the time that it explains. */
   gaps: GapPosition[];
@@ -1192,7 +1210,7 @@ export interface GapAnswer {
   larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
-  /** Number of cores that have the same gap. */
+  /** Number of cores that have the same gap; 1 if `data/gaps` does not list it. */
   cores: number;
   /** Mean duration of the gap on these cores. */
   mean_ps: number;
@@ -1542,7 +1560,7 @@ export interface HostsAnswer {
   collectives: number;
   /** The share of the recorded collectives that is compared; below 1 in long captures. */
   sampled_share: number;
-  /** The kind of most of them: `all-reduce`; `null` without any. */
+  /** Their kind: `all-reduce`; `null` if there are several kinds, or no collectives. */
   kind: string | null;
   /** The classes of host time that occur, then `device`: the devices' own work in a step. */
   classes: (ClassName | "device")[];
@@ -2544,6 +2562,20 @@ export interface Routes {
   capture_progress: PageCapture | NoCapture;
   /** The capture that is cancelled. */
   capture_cancel: PageCapture | NoCapture;
+}
+
+/** Numbers of rows, with those that are not listed. */
+export interface RowCounts {
+  /** Rows of `device_work.annotations`; those with the largest differences are listed. */
+  device_annotations: number;
+  /** Rows of `device_work.ops`; those with the largest differences are listed. */
+  device_ops: number;
+  /** Rows of `annotations`; phases are listed first. */
+  annotations: number;
+  /** Rows of `programs`; those with most device time are listed. */
+  programs: number;
+  /** Rows of `compiles`; the longest are listed. */
+  compiles: number;
 }
 
 /** The runs of one step by start, a column per property. */

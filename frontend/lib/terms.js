@@ -41,8 +41,8 @@ export const TERMS = {
   'usual step': 'The mean step, excluding what happened only once.',
   'what remains': 'The step without all of the mistakes above.',
   once: 'It occurred in one step of this capture. Its whole cost is shown, and it is never critical.',
-  critical: 'Gains 30 % or more.',
-  warning: 'Gains 10 % or more, or 30 % where it happened once.',
+  critical: 'Gains 30 % or more, and did not happen only once.',
+  warning: 'Gains 10 % or more, but less than 30 % unless it happened only once.',
   info: 'Gains less than 10 %.',
   Mistakes: 'Places in the program that can be changed.',
   Limits: 'The program’s nature: what is slow without any mistake.',
@@ -60,11 +60,16 @@ export const TERMS = {
 
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
 
+/** Columns whose words have meanings of their own: a device op's bound `wait` is not the host's class. */
+const COLUMNS_OF_OTHER_WORDS = /^(Bound by|Join)\b/;
+
 /**
  * The term that a text names, ignoring case, a unit (`Stall, ms`) and a sort arrow; null if the text is not a term.
  * @param {string} text
+ * @param {string} [head] of the text's column; in columns of other words, the term is that of the head
  */
-export function termOf(text) {
+export function termOf(text, head = '') {
+  if (COLUMNS_OF_OTHER_WORDS.test(head)) return termOf(head);
   const plain = text.replace(/[▾▴\s]+$/u, '').trim().toLowerCase();
   return BY_TEXT.get(plain) ?? BY_TEXT.get(plain.split(/[,(]| a step/)[0].trim()) ?? null;
 }

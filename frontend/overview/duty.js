@@ -27,6 +27,8 @@ const DEFINITIONS = {
 
 /** From this many devices on, a distribution is drawn. */
 const MIN_DISTRIBUTION_DEVICES = 17;
+/** Text of a card whose devices are all on other hosts than the chosen ones. */
+export const NO_SELECTED_DEVICE = 'The chosen hosts have no device.';
 /** Number of rows of the lowest devices below a distribution. */
 const MAX_LOWEST_ROWS = 3;
 /** Number of bars of a distribution. */
@@ -97,6 +99,7 @@ export function dutyCard(devices, session, app) {
     return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
   const selected = app.selectedDevices(devices);
+  if (!selected.length) return card('Duty cycle', {}, h('p', null, NO_SELECTED_DEVICE));
   const { name, menu, body } = createDefinitionMenu((definition) => {
     const rows = rowsOf(selected, definition);
     return [

@@ -13,7 +13,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/panel-parts.js';
-import { dutyLine } from './duty.js';
+import { NO_SELECTED_DEVICE, dutyLine } from './duty.js';
 import { idleParts } from './step-idle.js';
 
 /** @typedef {import('../lib/routes').ClassName} ClassName */
@@ -34,6 +34,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
     );
   }
   const devices = app.selectedDevices(allDevices);
+  if (!devices.length) return card('Idle time by cause', {}, h('p', null, NO_SELECTED_DEVICE));
   const items = idleParts(app.selectedDevices(times));
   const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
     `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;

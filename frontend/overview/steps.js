@@ -81,7 +81,9 @@ export function createSteps(app) {
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const classesIn = (/** @type {Step[]} */ items) =>
     CLASSES.filter((name) => items.some(({ host_ps }) => host_ps[name]));
-  const selectedStep = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
+  /** The link's step; a number alone, as other views write it, is that of the shown host. */
+  const selectedStep = () =>
+    [keyOf, nameOf].flatMap((textOf) => steps.find((step) => textOf(step) === app.link.state.st) ?? [])[0] ?? null;
   /** Suffix of a step's name in sessions with several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>

@@ -15,9 +15,9 @@ import { isInside } from './tree.js';
 const { source: sourceDefinition, op: opDefinition, state: stateDefinition, device_ps } = TABLES.unannotated_ops;
 const { parts: partsDefinition } = TABLES.shared_ops;
 
-/** The note on rows that the server left out. @param {number} omitted */
-export const omittedNote = (omitted) =>
-  omitted ? h('p', { class: 'small muted' }, `and ${count(omitted)} more with less time`) : null;
+/** The note on rows that the server left out. @param {number} omitted @param {string} [ofWhat] */
+export const omittedNote = (omitted, ofWhat = '') =>
+  omitted ? h('p', { class: 'small muted' }, `and ${count(omitted)} more${ofWhat} with less time`) : null;
 
 /**
  * Ops by their device time, the longest first.
@@ -85,7 +85,7 @@ export function linesCard({ lines, left_out }, selectedPath, pathLink, showAll) 
     'Lines of Python',
     { class: 'ops', note },
     opsTable('Lines of Python', 'source-table', items, lineColumn(), pathColumn(pathLink), countColumn('Ops', 'ops')),
-    omittedNote(left_out.lines),
+    omittedNote(left_out.lines, selectedPath ? ', of any annotation,' : ''),
   );
 }
 

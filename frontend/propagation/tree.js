@@ -212,7 +212,7 @@ export function treeTable(
     },
     ArrowLeft({ ariaExpanded, dataset: { path = '' } }) {
       if (ariaExpanded === 'true') toggle(path);
-      else focus(rows.findIndex(({ dataset }) => dataset.path === path.slice(0, path.lastIndexOf('/'))));
+      else focus(rows.findLastIndex(({ dataset }) => dataset.path && isInside(path, dataset.path)));
     },
     ' ': ({ dataset: { path = '' } }) => select(path),
     Enter({ dataset }) {

@@ -6,6 +6,7 @@ import { chip, legend } from '../lib/classes.js';
 import { card, deviceName, hostCountText, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
+import { stepArgument } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
@@ -67,9 +68,9 @@ export function propagationView(app) {
   const pendingQuery = () => app.link.state.sel !== shownSelection && selectionQuery(app.link.state.sel);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const selected = app.selectedDevices(devices);
-    const firstSelected = selected.length < devices.length ? selected[0].id : null;
+    const firstSelected = selected.length < devices.length ? selected[0]?.id : null;
     return {
-      step_number: app.link.state.st,
+      step_number: stepArgument(app.link.state.st),
       ...(pendingQuery() || { device: filtersValue(app.link.state.f).get('device') ?? firstSelected }),
     };
   };
@@ -116,8 +117,9 @@ export function propagationView(app) {
     const timelineRow = session.rows.find(
       ({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host),
     );
-    const isInTimeline =
-      row.host_interval && timelineRow && row.path.split('/')[0] === answer.step?.name && row.depth < timelineRow.lanes;
+    const stepPath = answer.step?.name ?? '';
+    const isInStep = row.path === stepPath || isInside(row.path, stepPath);
+    const isInTimeline = row.host_interval && timelineRow && isInStep && row.depth < timelineRow.lanes;
     linkSelection(interval, isInTimeline ? timelineRow.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
@@ -336,7 +338,8 @@ export function propagationView(app) {
 
   /** Reloads if another view has selected an annotation, a scope, a window or a step. */
   const followLink = data.whenDrawn(() => {
-    const { sel, st } = app.link.state;
+    const { sel } = app.link.state;
+    const st = stepArgument(app.link.state.st);
     const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
     if (pendingQuery() || windowChanged || (st && st !== stepOf(answer))) data.reload();
   });

@@ -18,7 +18,7 @@ import { maximum, minimum } from '../lib/totals.js';
  * @typedef {object} Alignment
  * @property {Map<string, Segment[]>} rows segments by row, in order of their start
  * @property {Map<string, number[]>} edges starts and ends of steps by host, ps
- * @property {number} steps number of steps with device work
+ * @property {number} steps number of steps whose device work is known; of long sessions, the server sends the first
  */
 
 /**
@@ -208,7 +208,7 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
         const row = alignment && [...alignment.rows].find(([, segments]) => segments.length)?.[0];
         const remark =
           alignment && answer.steps.count > alignment.steps
-            ? ` Device work was recorded for ${count(alignment.steps)} of ${plural(answer.steps.count, 'step')}.`
+            ? ` The device work of ${count(alignment.steps)} of ${plural(answer.steps.count, 'step')} is drawn.`
             : '';
         live.announceNow(
           alignment && row

@@ -1,7 +1,7 @@
 /** The actions of the panel's links and buttons. */
 
 import { findingLinkState } from '../overview/findings.js';
-import { patternText } from '../gaps/group.js';
+import { patternText, stepOf } from '../gaps/group.js';
 import { windowLinkState } from '../lib/cards.js';
 import { filtersText } from '../lib/filters.js';
 import { inLaneOrder } from './lanes.js';
@@ -89,6 +89,8 @@ export function createPanelActions(app, model, parts) {
         withOverview(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
           const at = index.indexOf(gap.step ?? -1);
           if (at >= 0) app.open(windowLinkState(start_ps[at], start_ps[at] + duration_ps[at]));
+          // Of long sessions, the server sends the first steps only.
+          else app.addNote({ id: 'step', message: `The page has not loaded the times of step ${stepOf(gap)}.` });
         }),
       // The panel's answer completes selections from links and clicks.
       gapLoaded(gap) {

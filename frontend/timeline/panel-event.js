@@ -122,10 +122,11 @@ function flows({ flow }, act) {
     ...flow.from.map((event) => ({ event, direction: 'from' })),
     ...flow.to.map((event) => ({ event, direction: 'to' })),
   ];
+  const leftOut = flow.left_out ? ` of ${count(items.length + flow.left_out)}` : '';
   return h(
     'div',
     { 'data-testid': 'flow-partners' },
-    h('h3', null, items.length ? `Flow partners, ${count(items.length)}` : 'Flow partners'),
+    h('h3', null, items.length ? `Flow partners, ${count(items.length)}${leftOut}` : 'Flow partners'),
     items.length
       ? table({
           label: 'Flow partners',

@@ -82,9 +82,11 @@ export function createToolbar(on) {
 
   function show() {
     const total = answer?.count ?? 0;
-    searchCount.textContent = answer ? positionText(hitIndex, total) : '';
-    const message = answer ? (hitIndex < 0 ? `${plural(total, 'event')} found.` : `${hitIndex + 1} of ${total}.`) : '';
-    on.showHits(answer?.hits.s ?? [], text, message);
+    const position = answer ? positionText(hitIndex, total) : '';
+    searchCount.textContent = position;
+    searchCount.title = answer ? hitsNote(answer) : '';
+    const found = answer ? `${hitIndex < 0 ? `${plural(total, 'event')} found` : position}.` : '';
+    on.showHits(answer?.hits.s ?? [], text, `${found} ${searchCount.title}`.trim());
   }
 
   async function fetchHits() {
@@ -93,6 +95,9 @@ export function createToolbar(on) {
       hitIndex = -1;
       show();
     } catch (error) {
+      // The hits of an earlier text are not those of this one.
+      answer = null;
+      show();
       on.error(/** @type {Error} */ (error));
     }
   }
@@ -225,5 +230,15 @@ export function createToolbar(on) {
 }
 
 /** `3 of 60`, `60`, `none` @param {number} index -1: not at any item @param {number} total */
-const positionText = (index, total) =>
+export const positionText = (index, total) =>
   total === 0 ? 'none' : index < 0 ? count(total) : `${count(index + 1)} of ${count(total)}`;
+
+/**
+ * A sentence if the answer leaves out events; else empty.
+ * @param {Pick<SearchAnswer, 'count'|'truncated'|'hits'>} answer
+ */
+export const hitsNote = ({ count: total, truncated, hits }) =>
+  truncated
+    ? `Only the first ${count(hits.s.length)} of ${plural(total, 'event').replace('\u00a0', ' ')} can be reached; ` +
+      'search for a longer text for the others.'
+    : '';

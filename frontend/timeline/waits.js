@@ -2,6 +2,7 @@
 
 import { get, createLatestChannel } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
+import { groupBy } from '../lib/totals.js';
 import { fetchSpan, resolution } from './scale.js';
 import { laneAt } from './scene.js';
 
@@ -80,9 +81,7 @@ export function waitArrows(bars, device) {
   const lateBars = bars.filter(({ lane, last_host }) => lane.row.host === last_host);
   const from = lateBars.find((bar) => bar.device === device) ?? lateBars[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
-  const firstWaits = waiting.filter(
-    ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
-  );
+  const firstWaits = [...groupBy(waiting, ({ lane }) => lane.row.host).values()].map(([first]) => first);
   const endpoint = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
     row: row.id,
     depth,

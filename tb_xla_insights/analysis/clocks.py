@@ -1,7 +1,8 @@
 """Contradictions between the clocks of a host and its devices: effects before their causes, or recordings far apart.
 
-A run cannot begin before it was enqueued, and the host cannot be notified of its end before it began. Differences below
-`CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
+A run cannot begin before it was enqueued, the host cannot be notified of its end before it began, and a call that waits
+for its end cannot return before it. Differences up to `CLOCK_SLACK_PS` are within the clocks' error.
+(docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time
+from tb_xla_insights.units import brief_time, count
 
 MAX_RECORDING_DISTANCE_PS = 10**12
 """If the host's and the devices' recordings are further apart, they do not cover the same time. A shorter distance may
@@ -38,12 +39,12 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
     before_enqueue_ps = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
     for error_ps, contradiction in (
         (before_enqueue_ps, "begin before they were enqueued"),
-        (_after_completion_ps(trace), "end after the host was notified of their end"),
+        (_after_completion_ps(trace), "begin after the host was notified of their end"),
+        (_after_blocking_call_ps(trace), "end after the call that waited for their end"),
     ):
-        if count := int((error_ps > CLOCK_SLACK_PS).sum()):
-            return (
-                f"{count:,} of {len(runs):,} runs {contradiction}, by up to {brief_time(int(error_ps.max()))}"
-            )
+        if run_count := int((error_ps > CLOCK_SLACK_PS).sum()):
+            share_text = f"{count(run_count)} of {count(len(runs))}"
+            return f"Runs {contradiction} ({share_text}), by up to {brief_time(int(error_ps.max()))}"
     distance_ps = _recording_distance_ps(trace) if whole else 0
     if distance_ps > MAX_RECORDING_DISTANCE_PS:
         return f"The events of the host and those of the devices are {brief_time(distance_ps)} apart"
@@ -51,8 +52,8 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
 
 
 def _after_completion_ps(trace: Trace) -> Int64:
-    """Returns, for the runs whose completion the host recorded, how long that was before the run's start (for
-    `CompleteCallbacks`) or its end (for `RunExecutable`). Correct clocks give negative values."""
+    """Returns, for the runs whose completion the host recorded, how long the run's start is after that: negative if
+    clocks are correct. The start counts, because the callback may run before the run's end, after its first output."""
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several runs, the first one counts
     enqueue_rows = runs.enqueue_row[order]
@@ -63,16 +64,22 @@ def _after_completion_ps(trace: Trace) -> Int64:
     if len(enqueue_rows):
         has_run = (producer >= 0) & (enqueue_rows[index] == producer)
     after_ps: Int64 = runs.start_ps[order][index[has_run]] - trace.start_ps[completions[has_run]]
-    is_blocking = _has_name(trace, _BLOCKING_EVENT)
+    return after_ps
+
+
+def _after_blocking_call_ps(trace: Trace) -> Int64:
+    """Returns, for the runs that a call waited for, how long the run's end is after the call's: negative if clocks are
+    correct."""
+    runs, is_blocking = find_launches(trace).runs, _has_name(trace, _BLOCKING_EVENT)
     if not is_blocking.any():
-        return after_ps
+        return np.zeros(0, np.int64)
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
     blocking_row = runs.enqueue_row[joined]
     while (is_below := (blocking_row >= 0) & ~is_blocking[trace.metadata_index[blocking_row]]).any():
         blocking_row[is_below] = trace.parent[blocking_row[is_below]]
     is_found = blocking_row >= 0
-    end_after_ps = runs.end_ps[joined[is_found]] - trace.end_ps[blocking_row[is_found]]
-    return np.concatenate((after_ps, end_after_ps))
+    after_ps: Int64 = runs.end_ps[joined[is_found]] - trace.end_ps[blocking_row[is_found]]
+    return after_ps
 
 
 def _recording_distance_ps(trace: Trace) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from tb_xla_insights.analysis.clocks import describe_clock_contradiction
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.frameworks import WORDS
+from tb_xla_insights.analysis.frameworks import WORDS, host_activities
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -22,11 +22,12 @@ from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
-from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time, share
+from tb_xla_insights.units import brief_time, count, share
 
 _STEP_SOURCE_TEXTS = {
     "steps_line": "the device's Steps line",
@@ -79,8 +80,8 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         yield Diagnostic("no_device_plane", "info", f"{text} If an accelerator {accelerator}.")
     for name, launches in gpus_without_work(trace):
         text = (
-            f"{name} recorded no kernels, although the host made {launches:,} launches on it: it is left out of all "
-            "figures."
+            f"{name} recorded no kernels, although the host made {plural(launches, 'launch', 'launches')} on it: "
+            "it is left out of all figures."
         )
         yield Diagnostic(
             "device_without_work", "warning", f"{text} Capture again; one profiler at a time can trace a GPU."
@@ -104,7 +105,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
             )
             text = f"No steps: no {sources} or repeated module is recorded. To get them, {advice}"
         yield Diagnostic("no_steps", "info" if steps else "warning", text)
-    if difference := _step_time_difference(trace):
+    if difference := _step_time_difference(trace, framework):
         yield Diagnostic("step_times", "info", difference)
     yield from _join_diagnostics(trace)
     if names := describe_unknown_names(trace):
@@ -120,11 +121,11 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "dropped_events",
             "warning",
-            f"The profiler dropped {dropped:,} events: its buffer was full. Capture a shorter time.",
+            f"The profiler dropped {plural(dropped, 'event')}: its buffer was full. Capture a shorter time.",
         )
 
 
-def _step_time_difference(trace: Trace) -> str | None:
+def _step_time_difference(trace: Trace, framework: str) -> str | None:
     """Returns a message if steps last longer or shorter than their annotations, or part of the loop is between
     annotations; else None."""
     steps = annotated_steps(trace)
@@ -147,7 +148,7 @@ def _step_time_difference(trace: Trace) -> str | None:
     return (
         f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
         "the last, are between the annotations of steps and belong to no step; there the host mostly "
-        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count this time, annotate the whole body of the loop."
+        f"{host_activities(framework)[CLASSES[top_class]]}. To count this time, annotate the whole body of the loop."
     )
 
 
@@ -160,11 +161,13 @@ def _no_device(trace: Trace) -> str:
             "capture again."
         )
     if device_planes:
-        others = f" and {len(device_planes) - 1} more" if len(device_planes) > 1 else ""
-        return (
-            f"The device plane {device_planes[0]}{others} is empty: the device recorded no work. "
-            "Capture while steps run, with --device-level 1."
+        others = len(device_planes) - 1
+        planes = (
+            f"planes {device_planes[0]} and {count(others)} more are empty: the devices"
+            if others
+            else f"plane {device_planes[0]} is empty: the device"
         )
+        return f"The device {planes} recorded no work. Capture while steps run, with --device-level 1."
     return (
         "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
         "steps run."

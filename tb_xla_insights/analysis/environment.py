@@ -69,7 +69,7 @@ def environment_label(framework: Framework, runtime: Runtime, accelerator: str, 
         None if runtime == "unknown" else runtime.upper(),
         _devices_text(device_count, accelerator),
     ]
-    return " · ".join(part for part in parts if part) or "Unknown framework"
+    return " · ".join(part for part in parts if part)
 
 
 def framework_of(session: SessionTrace) -> Framework:

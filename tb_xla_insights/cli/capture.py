@@ -26,7 +26,7 @@ _OPTIONS = {
     "duration_ms": "duration of the trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
     "python_level": "record every Python call: 1 on, 0 off",
-    "retries": "number of retries if no server listens yet or the trace is empty",
+    "retries": "number of retries if no server listens yet, another profile is in progress or the trace is empty",
 }
 
 
@@ -85,13 +85,15 @@ def run(options: Any) -> int:
 def _follow(capture: SessionCapture) -> None:
     """Prints the progress to stderr: one line that is rewritten on a terminal, otherwise a line per change."""
     is_terminal, last_line = sys.stderr.isatty(), ""
-    while not capture.wait(_PROGRESS_INTERVAL_S):
-        line = _progress_line(capture, is_terminal)
-        if line != last_line:
-            (printing.rewrite_note if is_terminal else printing.print_note)(line)
-            last_line = line
-    if is_terminal:
-        printing.rewrite_note("")
+    try:
+        while not capture.wait(_PROGRESS_INTERVAL_S):
+            line = _progress_line(capture, is_terminal)
+            if line != last_line:
+                (printing.rewrite_note if is_terminal else printing.print_note)(line)
+                last_line = line
+    finally:
+        if is_terminal:
+            printing.rewrite_note("")
 
 
 def _progress_line(capture: SessionCapture, with_elapsed: bool) -> str:

@@ -72,8 +72,8 @@ def _worse_share(text: str) -> float:
 def run(options: Any) -> int:
     if (options.a is None) != (options.b is None) or not (options.a or options.pairs):
         options.parser.error("give two sessions A and B, or --pairs FILE, or both")
-    if options.fail_on is not None and not options.a:
-        options.parser.error("--fail-on needs two sessions: give A and B")
+    if not options.a and (option := _option_of_sessions(options)):
+        options.parser.error(f"{option} needs two sessions: give A and B")
     document: dict[str, Any] = {}
     if options.a:
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
@@ -93,6 +93,17 @@ def run(options: Any) -> int:
 
             print_comparison(printing.console(), document)
     return int(options.fail_on is not None and _is_worse(document, options.fail_on))
+
+
+def _option_of_sessions(options: Any) -> str | None:
+    """An option that applies to the sessions A and B only, if one is given."""
+    given = {
+        "--fail-on": options.fail_on is not None,
+        "--samples-per-step": options.samples_per_step != (None, None),
+        "--session-a": options.session_a is not None,
+        "--session-b": options.session_b is not None,
+    }
+    return next((option for option, is_given in given.items() if is_given), None)
 
 
 def _is_worse(document: dict[str, Any], share: float) -> bool:

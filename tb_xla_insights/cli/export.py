@@ -65,7 +65,7 @@ def _export_chrome(session: Any, path: Path) -> str:
             count = write_chrome_of_hosts(session, file) if trace is None else write_chrome(trace, file)
         if session.hosts.is_streamed:
             reading.print_warnings(session)
-    return f"{path}: {count} events"
+    return f"{path}: {count} {'event' if count == 1 else 'events'}"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import elements
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
 from tb_xla_insights.units import NARROW_SPACE
@@ -57,7 +58,7 @@ def _lead_notes(lead: Document | None) -> list[str]:
     median, low, high = (
         f"{units.time_in(lead[key], unit)}{NARROW_SPACE}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
-    span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
+    span = f"from {low} to {high} over {plural(lead['runs'], 'run')}"
     if lead["median_ps"] >= 0:
         return [
             f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."

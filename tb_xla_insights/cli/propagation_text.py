@@ -63,12 +63,14 @@ def _parts_text(row: Document) -> str:
 
 
 def _print_lost(out: Console, rows: Sequence[Document]) -> None:
-    """Prints a line per reason: the annotations lost for it, and the remedy."""
+    """Prints a line per reason: the names of annotations lost for it, and the remedy."""
     from tb_xla_insights.analysis.propagation.lost import ADVICE
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
-        names = [_leaf(row["path"]) for row in rows if row["lost"] == reason]
-        elements.print_paragraph(out, f"Lost, {reason}: {', '.join(names)}. {ADVICE[reason]}")
+        names = list(dict.fromkeys(_leaf(row["path"]) for row in rows if row["lost"] == reason))
+        more = len(names) - elements.MAX_ROWS
+        listed = [*names[: elements.MAX_ROWS], *([f"{units.count(more)} more"] if more > 0 else [])]
+        elements.print_paragraph(out, f"Lost, {reason}: {', '.join(listed)}. {ADVICE[reason]}")
     if any(row["lost"] for row in rows):
         out.print()
 

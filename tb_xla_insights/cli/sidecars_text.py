@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.sidecars import PRESERVED_COUNTERS
 from tb_xla_insights.cli import elements
+from tb_xla_insights.english import plural
 from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ def print_sidecars(out: Console, document: Document) -> None:
         debug = metrics["debug"]
         elements.print_paragraph(
             out,
-            f"Debug log: {units.count(debug['compilations'])} compilations and {units.count(debug['executions'])} "
-            f"executions; {units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} "
-            "of them are in the capture.",
+            f"Debug log: {plural(debug['compilations'], 'compilation')} and "
+            f"{plural(debug['executions'], 'execution')}; "
+            f"{units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} of them are in the "
+            "capture.",
         )
     for advice in metrics["advice"]:
         elements.print_paragraph(out, f"PyTorch/XLA says: {advice}")

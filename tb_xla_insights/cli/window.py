@@ -113,6 +113,8 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
 
 
 def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
+    if not threads:
+        return
     definition = elements.without_single_host(WINDOW_THREADS, threads)
     cells = {"by_class_ps": _class_times, "top": _event_times}
     out.print(elements.table(definition, threads, cells, time_units={"busy_ps": unit}))
@@ -190,6 +192,8 @@ def _op_names(row: Mapping[str, Any]) -> str:
 
 
 def _print_events(out: Console, top: list[NameTime], unit: str) -> None:
+    if not top:
+        return
     cells = {"name": lambda event: units.cut_middle(event["name"])}
     time_units = dict.fromkeys(("total_ps", "self_ps"), unit)
     out.print(elements.table(WINDOW_EVENTS, top, cells, time_units=time_units))

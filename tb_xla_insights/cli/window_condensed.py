@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import elements
-from tb_xla_insights.english import mean_text
+from tb_xla_insights.english import mean_text, plural
 from tb_xla_insights.report.condensed import CONDENSED_FROM, name_range
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
@@ -33,12 +33,10 @@ def needs_condensing(answer: Row) -> bool:
 
 
 def split_outliers(
-    rows: Sequence[Row], times: Callable[[Row], Sequence[int]], duration_ps: int
+    rows: Sequence[Row], times_of_rows: Sequence[Sequence[int]], medians: Sequence[int], duration_ps: int
 ) -> tuple[list[Row], list[Row]]:
-    """The outliers, whose times differ from the median of all rows by more than WARNING_SHARE of the window in some
-    column, the farthest first and at most MAX_NAMED; and the other rows in their order."""
-    times_of_rows = [times(row) for row in rows]
-    medians = [median_low(column) for column in zip(*times_of_rows, strict=True)]
+    """The outliers, whose times differ from the medians by more than WARNING_SHARE of the window in some column, the
+    farthest first and at most MAX_NAMED; and the other rows in their order."""
     deviations = [
         max((abs(time - median) for time, median in zip(row_times, medians, strict=True)), default=0)
         for row_times in times_of_rows
@@ -51,12 +49,17 @@ def split_outliers(
 
 
 def split_hosts(answer: Row) -> tuple[list[Row], list[Row]]:
-    """The hosts whose times by class are outliers, and the others."""
-    return split_outliers(
-        answer["hosts"],
-        lambda host: [host["by_class_ps"].get(name, 0) for name in CLASSES],
-        answer["duration_ps"],
-    )
+    """The hosts whose times by class are outliers, and the others; of a few hosts (MAX_LISTED_HOSTS) all and none."""
+    hosts = answer["hosts"]
+    if len(hosts) <= MAX_LISTED_HOSTS:
+        return list(hosts), []
+    times = [[host["by_class_ps"].get(name, 0) for name in CLASSES] for host in hosts]
+    return split_outliers(hosts, times, _medians(times), answer["duration_ps"])
+
+
+def _medians(rows: Sequence[Sequence[int]]) -> list[int]:
+    """The lower median of each column."""
+    return [median_low(column) for column in zip(*rows, strict=True)]
 
 
 def print_other_hosts(
@@ -86,8 +89,8 @@ def print_other_hosts(
 
 
 def condense_threads(threads: Sequence[Row], named_hosts: Sequence[Row]) -> list[Row]:
-    """The threads of the named hosts; of the other hosts, for each name and role, the thread with the median busy time
-    in place of all."""
+    """The threads of the named hosts, and those whose name and role only one other host has; for each other name and
+    role, the thread with the median busy time in place of all."""
     host_names = {row["host"] for row in named_hosts}
     groups: dict[tuple[str, str], list[Row]] = {}
     for thread in threads:
@@ -95,17 +98,18 @@ def condense_threads(threads: Sequence[Row], named_hosts: Sequence[Row]) -> list
             groups.setdefault((thread["name"], thread["role"]), []).append(thread)
     condensed_threads = [thread for thread in threads if thread["host"] in host_names]
     for group in groups.values():
-        median = sorted(group, key=lambda row: row["busy_ps"])[(len(group) - 1) // 2]
         hosts = len({row["host"] for row in group})
-        condensed_threads.append(
-            {**median, "host": f"median of {units.count(hosts)}" if hosts > 1 else median["host"]}
-        )
+        if hosts == 1:
+            condensed_threads += group
+            continue
+        median = sorted(group, key=lambda row: row["busy_ps"])[(len(group) - 1) // 2]
+        condensed_threads.append({**median, "host": f"median of {units.count(hosts)}"})
     return condensed_threads
 
 
 def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, unit: str) -> None:
-    """Prints outlier devices, with equal devices of a host as one row; the median and the extremes of the others; and
-    the ops of each row, per core."""
+    """Prints outliers among the devices, with equal devices of a host as one row; the median and the extremes of the
+    others; and the ops of each row, per core."""
     groups: dict[tuple[str, int, int], list[Row]] = {}
     for device in devices:
         percentages = (round(100 * device[key] / duration_ps) for key in ("busy_ps", "stall_ps"))
@@ -121,16 +125,17 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
         _merged_row(group, group_name(group), group[0]["host"]) | {"devices": group}
         for group in groups.values()
     ]
-    outliers, other_rows = split_outliers(merged, lambda row: [row["busy_ps"], row["stall_ps"]], duration_ps)
+    medians = _medians(_busy_and_stall(devices))
+    outliers, other_rows = split_outliers(merged, _busy_and_stall(merged), medians, duration_ps)
     other_devices = [device for row in other_rows for device in row["devices"]]
     rows = [*outliers]
     if other_devices:
-        label = f"{units.count(len(other_devices))} {'others' if outliers else 'devices'}, median"
+        label = f"{plural(len(other_devices), 'other' if outliers else 'device')}, median"
         rows.append(_merged_row(other_devices, label, "") | {"devices": other_devices})
     time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
     out.print(elements.table(WINDOW_DEVICES, rows, time_units=time_units))
-    if len(other_devices) > 1:
-        busy = [device["busy_ps"] for device in other_devices]
+    busy = [device["busy_ps"] for device in other_devices]
+    if len(set(busy)) > 1:
         low, high = (other_devices[busy.index(extreme)] for extreme in (min(busy), max(busy)))
         elements.print_paragraph(
             out,
@@ -139,6 +144,10 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
         )
         out.print()
     _print_ops(out, rows)
+
+
+def _busy_and_stall(rows: Sequence[Row]) -> list[tuple[int, int]]:
+    return [(row["busy_ps"], row["stall_ps"]) for row in rows]
 
 
 def _print_ops(out: Console, rows: Sequence[Row]) -> None:
@@ -169,7 +178,7 @@ class _MeanOp:
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[_MeanOp]:
-    """The ops of some devices, those with most time first."""
+    """The ops of some devices, those with most time first. Counts those in each device's list of the longest ops."""
     sums: dict[str, list[int]] = {}
     for device in devices:
         for row in device["top_ops"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.compare.device import compare_device_work
@@ -13,7 +14,7 @@ from tb_xla_insights.compare.matching import (
     match_programs,
     match_steps,
 )
-from tb_xla_insights.compare.measures import class_rows, measure_rows
+from tb_xla_insights.compare.measures import class_rows, measure_rows, time_pair
 from tb_xla_insights.compare.sentences import chance_text, compare_verdict, headline_row
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
@@ -24,6 +25,7 @@ from tb_xla_insights.trace.model import SessionTrace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.compare_route import CompareAnswer
+    from tb_xla_insights.schema.differences import TimePair
     from tb_xla_insights.schema.executions_route import Executions
 
 SCHEMA_VERSION = 1
@@ -82,15 +84,33 @@ def _program_order(view: Executions) -> list[str]:
 
 def comparison_view(a: SessionTrace, b: SessionTrace) -> CompareAnswer:
     """Returns `data/compare`: the document with the default step of both on one axis (`step`). Its long tables are cut
-    to _MAX_ROWS rows; `count` is the full length of `steps`."""
+    to _MAX_ROWS rows; `count` in `steps` and `row_counts` are their full lengths, `device_time` has the sums of
+    `device_work`. Phases come before other annotations."""
     document = compare(a, b)
     steps, work = document["steps"], document["device_work"]
+    annotations = sorted(document["annotations"], key=lambda row: not row["phase"])
     return {
         **document,
+        "device_time": {
+            "all": _sum_of_times(work["annotations"]),
+            "without_annotation": _sum_of_times(row for row in work["annotations"] if row["path"] is None),
+        },
+        "row_counts": {
+            "device_annotations": len(work["annotations"]),
+            "device_ops": len(work["ops"]),
+            "annotations": len(annotations),
+            "programs": len(document["programs"]),
+            "compiles": len(document["compiles"]),
+        },
         "step": {"a": default_step_view(a), "b": default_step_view(b)},
         "steps": {**steps, "rows": steps["rows"][:_MAX_ROWS], "count": len(steps["rows"])},
         "device_work": {"annotations": work["annotations"][:_MAX_ROWS], "ops": work["ops"][:_MAX_ROWS]},
-        "annotations": document["annotations"][:_MAX_ROWS],
+        "annotations": annotations[:_MAX_ROWS],
         "programs": document["programs"][:_MAX_ROWS],
         "compiles": document["compiles"][:_MAX_ROWS],
     }
+
+
+def _sum_of_times(rows: Iterable[TimePair]) -> TimePair:
+    times = [(row["a_ps"] or 0, row["b_ps"] or 0) for row in rows]
+    return time_pair(sum(a for a, _ in times), sum(b for _, b in times))

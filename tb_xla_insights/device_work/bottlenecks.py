@@ -72,6 +72,11 @@ class OpGroup:
         return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
 
     @property
+    def is_plural(self) -> bool:
+        """Whether the name is that of several ops."""
+        return not self.path and len(self.rows) > 1
+
+    @property
     def share_text(self) -> str:
         """`36.4 % of the step`."""
         return f"{share(self.step_share)} of {self.base_text}"
@@ -154,7 +159,8 @@ def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
         )
         at_roof = f" at the roofline: {change}."
         name = worst["evidence"]["name"]
-        without_second = f"{first}. With {'it' if name == groups[0].name else name}{at_roof}"
+        pronoun = "them" if groups[0].is_plural else "it"
+        without_second = f"{first}. With {pronoun if name == groups[0].name else name}{at_roof}"
         return [f"{first}{second}. With {name}{at_roof}", without_second, first + "."]
     return [first + second + ".", first + "."]
 
@@ -274,17 +280,20 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     peaks, environment = document["device_work"]["peaks"], document["environment"]
     advice = advice_for(rows, [time_above_roof(row) for row in rows], peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
-    limit = f"The host itself needs {host_time} a step"
+    is_single_host = len({step["host"] for step in document["steps"]}) == 1
+    limit = f"The {'host itself' if is_single_host else 'slowest host'} needs {host_time} a step"
     if fixed_ps > by_devices_ps:
         limit += f", although the device's work would allow {devices_time}"
-    title = f"{worst.name} is far from the roofline"
-    short_title = f"{'An annotation is' if worst.path else 'Ops are'} far from the roofline"
+    takes = "They take" if worst.is_plural else "It takes"
+    title = f"{worst.name} {'are' if worst.is_plural else 'is'} far from the roofline"
+    short_name = "An annotation is" if worst.path else "Ops are" if worst.is_plural else "An op is"
+    short_title = f"{short_name} far from the roofline"
     return {
         "id": BELOW_ROOFLINE,
         "severity": severity,
         "title": first_fitting_title(title, short_title),
         "brief": title,
-        "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
+        "detail": f"{takes} {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
         f"{limit}.",
         "advice": advice or _op_advice(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.above_roof_ps),

@@ -43,7 +43,7 @@ _FULL_RANGE = 0, _UNLIMITED
 
 class Gpu(NamedTuple):
     """A GPU as captures describe it: vendor, compute capability, number of cores, and half-open ranges of its memory in
-    bytes and its clock in kHz; and its name and peak."""
+    bytes and its clock in kHz, which are 0 if they are not recorded; and its name and peak."""
 
     vendor: str
     capability: tuple[int, int]
@@ -61,12 +61,12 @@ class Gpu(NamedTuple):
 GPUS = (
     Gpu("Nvidia", (7, 0), 80, _FULL_RANGE, _FULL_RANGE, "V100", Peak(125e12, 900e9, _NVIDIA + "v100/")),
     Gpu("Nvidia", (8, 0), 108, _FULL_RANGE, _FULL_RANGE, "A100", Peak(312e12, None, _NVIDIA + "a100/")),
-    Gpu("Nvidia", (9, 0), 132, (0, 90 * _GB), _FULL_RANGE, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
+    Gpu("Nvidia", (9, 0), 132, (1, 90 * _GB), _FULL_RANGE, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
     Gpu("Nvidia", (9, 0), 132, (120 * _GB, _UNLIMITED), _FULL_RANGE, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
-    Gpu("AMD", (9, 4), 304, (0, 220 * _GB), _FULL_RANGE, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
+    Gpu("AMD", (9, 4), 304, (1, 220 * _GB), _FULL_RANGE, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
     Gpu("AMD", (9, 4), 304, (220 * _GB, _UNLIMITED), _FULL_RANGE,
         "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
-    Gpu("AMD", (9, 5), 256, _FULL_RANGE, (0, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
+    Gpu("AMD", (9, 5), 256, _FULL_RANGE, (1, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
     Gpu("AMD", (9, 5), 256, _FULL_RANGE, (2_300_000, _UNLIMITED),
         "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
 )  # fmt: skip
@@ -86,11 +86,11 @@ def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
     return flops, nbytes
 
 
-def peaks_of(trace: Trace) -> list[Row]:
-    """Returns a row per kind of device and its peaks: `kind` (its name), `count` (of devices), `flops_per_s` and
-    `bytes_per_s` (each None if not known), `source` (`capture`, `table` or None) and `cite` (the vendor's page if from
-    the table, else None)."""
-    return merge_peaks(_peak_row(trace, device) for device in trace.devices)
+def peaks_of(trace: Trace, devices: Iterable[int]) -> list[Row]:
+    """Returns a row per kind of device and its peaks, of `devices` (indices): `kind` (its name), `count` (of devices),
+    `flops_per_s` and `bytes_per_s` (each None if not known), `source` (`capture`, `table` or None) and `cite` (the
+    vendor's page if from the table, else None)."""
+    return merge_peaks(_peak_row(trace, trace.devices[device]) for device in devices)
 
 
 def merge_peaks(rows: Iterable[Mapping[str, Any]]) -> list[Row]:

@@ -64,7 +64,8 @@ def _add_host(
     rows = op_rows(trace, _select_ops(trace, step, device), _select_ops(trace, step, device, in_steps=True))
     steps = step_sums(trace, device)
     steps = steps if step is None else steps[step : step + 1]
-    merger.add(host_index, rows, {"steps": steps, "peaks": {"devices": peaks_of(trace)}})
+    peaks = peaks_of(trace, range(len(trace.devices)) if device is None else [device])
+    merger.add(host_index, rows, {"steps": steps, "peaks": {"devices": peaks}})
 
 
 def _select_ops(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 Bound = Literal["compute", "memory", "link", "wait", "neither", "unknown"]
@@ -62,7 +62,7 @@ def main_bound(bound_ps: Mapping[str, int], total_ps: int) -> str:
     return largest if 2 * bound_ps.get(largest, 0) > total_ps else "mixed" if total_ps else "unknown"
 
 
-def common_roof(devices: Iterable[Mapping[str, Any]]) -> Roof:
+def common_roof(devices: Sequence[Mapping[str, Any]]) -> Roof:
     """Returns the roof that all devices share; no peak where they differ."""
     flops, nbytes = ({row[name] for row in devices} for name in ("flops_per_s", "bytes_per_s"))
     return Roof(*(peaks.pop() if len(peaks) == 1 else None for peaks in (flops, nbytes)))

@@ -25,7 +25,7 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
-    is known). `kind`: one of op_kinds.KINDS. `flops_source`: the source of the FLOPs. `count`: number of its events;
+    is known). `kind`: one of op_kinds.KINDS. `flops_source`: see Amounts. `count`: number of its events;
     `executions`: number of its executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work),
     `flops_known_ps` and `bytes_known_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`,
     `model_flops`, `bytes`, `hbm_bytes` (None: not known).

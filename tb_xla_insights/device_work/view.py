@@ -112,7 +112,7 @@ def _work_of_selection(selection: Selection) -> _Work:
         counts = execution_counts(trace, host_ops.ops).tolist()
         for category, count in zip(op_categories(trace), counts, strict=True):
             executions[category] += count
-        devices += peaks_of(trace)
+        devices += peaks_of(trace, host_ops.devices)
         kinds |= {row.path: row.kind for row in capture_rows(trace)}
     has_extents = selection.step not in (ALL, MEAN) and len(selection.hosts) == 1
     return _Work(rows.rows(), devices, kinds, occurrences, executions, has_extents)

@@ -1,8 +1,8 @@
 """Writes a session as Chrome's trace events, for Perfetto and chrome://tracing.
 
 Each host and each device is a process. Its tracks are those of the timeline: steps, annotations, host time by class and
-threads; program runs, ops and other lines of a device, and its gaps. Internal threads, which the timeline hides, are
-left out.
+threads; program runs, ops and other lines of a device, and its gaps. Events that threads do not show in the timeline
+(see `timeline.rows`) are left out.
 """
 
 from __future__ import annotations

@@ -38,15 +38,16 @@ class RemoteFile(Source):
             info = call_with_timeout(self._info)
             self._identity = _identity(info)
             cached = _cache.get((url, self._identity[1]))
+            is_directory = info.get("type") == "directory"
             # If the store does not report the size, the whole file is fetched.
             content = None
-            if not cached and info.get("size") is None:
+            if not cached and info.get("size") is None and not is_directory:
                 content = self._fetch_whole(on_bytes, should_stop)
         except StoppedError as error:
             raise InputError(STOPPED_MESSAGE.format(url)) from error
         except Exception as error:  # each file system raises its own exceptions
             raise InputError(f"{url}: {reason(error)}") from error
-        if info.get("type") == "directory":
+        if is_directory:
             raise InputError(f"{url}: is a directory; specify a .xplane.pb file")
         self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
         self.fingerprint = f"{self.size}-{self._identity[1]}"

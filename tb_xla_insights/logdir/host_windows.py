@@ -28,22 +28,22 @@ def read_host_windows(
     options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
     windows: dict[int, HostWindow] = {}
     all_devices: list[str] = []
-    late_hosts: list[HostCapture] = []
+    hosts_to_reread: list[HostCapture] = []
     with hosts.map_with_shifts(partial(unshifted_window_task, **options)) as results:
         for (devices, unshifted), host in results:
             all_devices += devices
             if device is not None and device not in devices:
                 continue
             if host.shift_ps > _MAX_START_SPREAD_PS:
-                late_hosts.append(host)
+                hosts_to_reread.append(host)
                 continue
             if not isinstance(unshifted, HostWindow):
                 unshifted = host_window(unshifted, start_ps - host.shift_ps, end_ps - host.shift_ps)
             windows[host.number] = unshifted.in_session(host.number, host.shift_ps)
     if device is not None and device not in all_devices:
         raise NoDeviceError(hosts.files.path, device, all_devices)
-    if late_hosts:
-        for result in hosts.reread(partial(window_task, **options), late_hosts):
+    if hosts_to_reread:
+        for result in hosts.reread(partial(window_task, **options), hosts_to_reread):
             windows[result.host.number] = result.value.in_session(result.host.number, 0)
     return [windows[number] for number in sorted(windows)]
 

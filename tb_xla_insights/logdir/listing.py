@@ -32,7 +32,7 @@ class Listing:
 
     @property
     def sessions(self) -> tuple[SessionFiles, ...]:
-        """The sessions of the last refresh, newest first; none before the first has ended."""
+        """The sessions of the last refresh that did not fail, newest first; none before it."""
         return self._session_list.sessions
 
     @property
@@ -49,7 +49,7 @@ class Listing:
             return "No logdir: start TensorBoard with --logdir PATH."
         if self._refreshed_at is None:
             return f"Looking for profiles under {self.roots_text}."
-        return f"No profile under this logdir: {self.roots_text}."
+        return f"No profile under {'this logdir' if len(self._roots) == 1 else 'these logdirs'}: {self.roots_text}."
 
     def refresh(self, wait: float | None = 0, max_age: float = 1.0) -> tuple[SessionFiles, ...]:
         """Starts a refresh unless one runs or ended less than `max_age` seconds ago.

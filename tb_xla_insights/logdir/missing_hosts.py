@@ -22,9 +22,10 @@ def missing_hosts(names: Sequence[str]) -> list[Diagnostic]:
     affixes = {(match[1], match[3]) for match in matches if match}
     if None in matches or len(affixes) != 1 or min(digits) > 1:
         return []
-    numbers = sorted(set(range(min(digits), max(digits))) - set(digits))
-    if not numbers or len(numbers) >= len(digits):
+    missing_count = max(digits) - min(digits) + 1 - len(digits)
+    if not 0 < missing_count < len(digits):  # a name may end with a time stamp: too many numbers to list
         return []
+    numbers = sorted(set(range(min(digits), max(digits))) - set(digits))
     [(prefix, suffix)] = affixes
     width = min(map(len, digits.values()))
     missing = [f"{prefix}{number:0{width}}{suffix}" for number in numbers]

@@ -207,7 +207,7 @@ def _session_name(root: Root, directory: str) -> str:
     base = paths.absolute(root.path)
     run_directory, session = posixpath.split(paths.absolute(directory))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
-    is_inside = run != "." and not run.startswith("..")
+    is_inside = run.split("/")[0] not in (".", "..")
     return "/".join(filter(None, (root.group, run if is_inside else "", session)))
 
 

@@ -4,7 +4,6 @@ short."""
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 import zlib
@@ -24,7 +23,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
-from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.memory import release_freed_memory, total_bytes
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.route_parts import HostCounts
@@ -301,9 +300,5 @@ class Store:
 
 
 def default_budget() -> int:
-    """A third of the machine's memory, at least half a GiB."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not available on every system
-        memory = 6 << 30
-    return max(memory // 3, 512 << 20)
+    """A third of the memory of the machine or container, at least half a GiB."""
+    return max(total_bytes() // 3, 512 << 20)

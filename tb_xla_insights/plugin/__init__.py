@@ -26,7 +26,7 @@ class XlaInsights(base_plugin.TBLoader):
             type=int,
             default=0,
             help="Memory for sessions in MB, beyond which the least recently used one is released "
-            "(default: a third of the machine's).",
+            "(default: a third of the machine's or container's).",
         )
         group.add_argument(
             "--xla_insights_scheduler",

@@ -84,7 +84,7 @@ class Captures:
         return {**progress, "session": self._session if has_ended else None}
 
     def cancel(self, arguments: Arguments) -> CaptureAnswer:
-        """Cancels the capture and discards its data."""
+        """Cancels the capture: servers that still trace write no file; files that others have written stay."""
         if self._capture is not None:
             self._capture.cancel()
         return self.progress(arguments)

@@ -56,7 +56,10 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
                 f"/data/{name}": get(f"data/{name}", after_imports(handler), hosts)
                 for name, handler in gets.items()
             },
-            **{f"/data/{name}": post(f"data/{name}", handler, hosts) for name, handler in posts.items()},
+            **{
+                f"/data/{name}": post(f"data/{name}", after_imports(handler), hosts)
+                for name, handler in posts.items()
+            },
             **{
                 f"/data/{name}": post(f"data/{name}", handler, hosts, refusal_of_captures)
                 for name, handler in captures.posts().items()

@@ -13,8 +13,8 @@ MAX_CAUSES = 2
 """Causes that a text names at most."""
 
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: compare its storage, network and shard of the data with another host's, "
-    "and let the loader prefetch more.",
+    "input": "Feed {host} as fast as the rest: compare the storage, the network and the shard of the data with another "
+    "host's, and let the loader prefetch more.",
     "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
     "compilation cache out of reach.",
     "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "
@@ -87,7 +87,11 @@ def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequen
 
 def late_names(comparison: HostComparison) -> list[str]:
     """Returns the names of the late hosts or cores, the worst first."""
-    parties = comparison.late_hosts.parties
+    return party_names(comparison, comparison.late_hosts.parties)
+
+
+def party_names(comparison: HostComparison, parties: Sequence[int]) -> list[str]:
+    """Returns the names of hosts; in a session of one host, the ids of its cores without the host: `TPU:2`."""
     if comparison.core_arrivals:
         cores = comparison.hosts[0].collectives.cores
         return [cores[party].rsplit("/", 1)[-1] for party in parties]

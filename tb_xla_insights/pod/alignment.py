@@ -41,6 +41,8 @@ _MAX_RUNS_OFF = 40
 """How many runs the epoch may be wrong by."""
 
 _MAX_COMPONENTS = 16
+"""How many hosts are compared with all remaining ones, to find those that they share collectives with. Hosts that
+remain after these searches count as hosts without shared collectives."""
 
 _STEP_NUMBER_SHIFT = 20
 """Step positions hold the step number above this many bits, and the run's index within the step below."""

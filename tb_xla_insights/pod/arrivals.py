@@ -199,7 +199,7 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
 
     A wait is charged to the last party. If that party, since all parties met, itself lost at least half as much time by
     waiting in collectives in which the now waiting party takes no part, the charge is passed on to the party that the
-    last party's longest wait was charged to. No party is charged if the last one spent at least half as much time in
+    longest of these waits was charged to. No party is charged if the last one spent at least half as much time in
     point-to-point collectives: stages of a pipeline arrive one after the other by design.
     """
     present = instances.present
@@ -234,10 +234,11 @@ def _pass_on_charges(
         last = int(last_party[row])
         earlier = np.array(rows_with_wait[last], np.intp)
         if len(earlier):
-            lost_ps = waits[earlier, last]
-            lost_without_party_ps = (lost_ps[:, None] * ~present[earlier]).sum(axis=0)
-            is_passed_on = (waits[row] > 0) & (2 * lost_without_party_ps >= waits[row])
-            charged_party[row, is_passed_on] = charged_party[earlier[lost_ps.argmax()], last]
+            # Per earlier wait and party, how long it was if the party took no part in it.
+            lost_ps = waits[earlier, last][:, None] * ~present[earlier]
+            is_passed_on = (waits[row] > 0) & (2 * lost_ps.sum(axis=0) >= waits[row])
+            longest = earlier[lost_ps.argmax(axis=0)]
+            charged_party[row, is_passed_on] = charged_party[longest[is_passed_on], last]
         is_meeting_of_all = present[row][all_parties].all()
         for party in np.flatnonzero(present[row]).tolist():
             if is_meeting_of_all:

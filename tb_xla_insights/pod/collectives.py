@@ -104,10 +104,10 @@ def _shared_runs(trace: Trace) -> tuple[_Runs, Int32]:
     names, program = np.unique(program_names, return_inverse=True)
     program = program[runs.program] if len(runs) else np.zeros(0, np.intp)
     number = runs.launch.astype(np.int64)
-    for core in range(len(trace.devices)):
-        for index in range(len(names)):
-            unjoined = np.flatnonzero((runs.device == core) & (program == index) & (runs.launch < 0))
-            number[unjoined] = -1 - (index + len(names) * np.arange(len(unjoined)))
+    unjoined = np.flatnonzero(runs.launch < 0)
+    unjoined = unjoined[np.lexsort((program[unjoined], runs.device[unjoined]))]
+    index_on_core = occurrence_index(runs.device[unjoined], program[unjoined])
+    number[unjoined] = -1 - (program[unjoined] + len(names) * index_on_core)
     # One launch may run several programs; each is a separate run.
     _, first, run_of_device_run = np.unique(
         np.stack((number, program)) if len(runs) else np.zeros((2, 0), np.int64), axis=1, return_index=True,

@@ -75,12 +75,12 @@ class HostComparison:
         )
 
     @property
-    def main_kind(self) -> str | None:
-        """The most frequent kind of the compared collectives, None without any."""
+    def common_kind(self) -> str | None:
+        """The kind of all compared collectives; None if there are several kinds, or no collectives."""
         arrivals = self.party_arrivals
         instructions = arrivals.shared.instructions
-        kinds = Counter(instructions[index].kind for index in arrivals.instances.instruction.tolist())
-        return kinds.most_common(1)[0][0] if kinds else None
+        kinds = {instructions[index].kind for index in np.unique(arrivals.instances.instruction).tolist()}
+        return kinds.pop() if len(kinds) == 1 else None
 
     @property
     def sampled_share(self) -> float:
@@ -88,6 +88,13 @@ class HostComparison:
         recorded_rows = sum(host.collectives.recorded_count for host in self.hosts)
         rows = sum(len(host.collectives) for host in self.hosts)
         return rows / recorded_rows * self.party_arrivals.instances.share if recorded_rows else 1.0
+
+    @property
+    def late_step_count(self) -> int:
+        """The number of steps in which the first late party is late; of equally late parties, in which any of them is:
+        all are late then, and another one is last each time."""
+        steps = self.late_hosts.steps
+        return len(np.unique(np.concatenate(steps))) if self.late_hosts.are_equally_late else len(steps[0])
 
     def late_ps(self, position: int) -> int:
         """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fit
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.english import join_words
-from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names
+from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names, party_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
@@ -92,16 +92,25 @@ def _title(comparison: HostComparison) -> str:
 
 def waiting_hosts_text(comparison: HostComparison) -> str:
     """Returns who waits for the late hosts: `the others`; if some of those hardly wait, the number of those that do
-    wait, or the name of the only one."""
-    if comparison.core_arrivals or comparison.late_hosts.kind != "late":
-        return "the other cores" if comparison.core_arrivals else "the others"
+    wait; if a single one waits, its name."""
+    parties = "cores" if comparison.core_arrivals else "hosts"
+    all_others = "the other cores" if comparison.core_arrivals else "the others"
+    if comparison.late_hosts.kind != "late":
+        return all_others
+    waiting = waiting_parties(comparison)
+    if len(waiting) == 1:
+        return party_names(comparison, waiting)[0]
+    is_all = len(waiting) + len(comparison.late_hosts.parties) == len(comparison.party_arrivals.parties)
+    return all_others if is_all or not waiting else f"{count(len(waiting))} other {parties}"
+
+
+def waiting_parties(comparison: HostComparison) -> list[int]:
+    """Returns the parties that wait for the late ones, without the late ones and without those that hardly wait."""
     arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
     waits = np.where(np.isin(arrivals.charged_party, late_parties), arrivals.waits_ps, 0).sum(axis=0)
     waits[late_parties] = 0
-    waiting = np.flatnonzero((waits > 0) & (waits >= _MIN_WAIT_SHARE * waits.max())).tolist()
-    if not waiting or len(waiting) + len(late_parties) == len(arrivals.parties):
-        return "the others"
-    return comparison.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
+    waiting: list[int] = np.flatnonzero((waits > 0) & (waits >= _MIN_WAIT_SHARE * waits.max())).tolist()
+    return waiting
 
 
 def _core_name(core: str) -> str:
@@ -144,7 +153,7 @@ def _cause_words(cause: Cause) -> list[str]:
 
 def _detail(comparison: HostComparison) -> str:
     late_hosts, arrivals = comparison.late_hosts, comparison.party_arrivals
-    names, kinds = late_names(comparison), f"{comparison.main_kind or 'collective'}s"
+    names, kinds = late_names(comparison), f"{comparison.common_kind or 'collective'}s"
     if not names:
         party_word = "core" if comparison.core_arrivals else "host"
         text = f"A {party_word} waits {brief_time(late_hosts.waits_ps)} a step for the last one"
@@ -156,10 +165,10 @@ def _detail(comparison: HostComparison) -> str:
             else ""
         )
         return f"{text}, and none is last at more than {highest} of the {kinds}{reason}."
-    party, steps = late_hosts.parties[0], late_hosts.steps[0]
+    party = late_hosts.parties[0]
     last = share(int(arrivals.last_count[party]) / int(arrivals.shared_count[party]))
     lateness = brief_time(comparison.late_ps(0))
-    frequency = f"in {len(steps)} of {arrivals.step_count} steps"
+    frequency = f"in {comparison.late_step_count} of {arrivals.step_count} steps"
     if len(names) == 1:
         verb = "arrived" if comparison.frequency == "once" else "arrives"
         head = f"{names[0]} {verb} {lateness} late {frequency}, last at {last} of the {kinds}"

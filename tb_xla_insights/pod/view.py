@@ -53,7 +53,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
         },
         "collectives": len(arrivals.instances),
         "sampled_share": comparison.sampled_share,
-        "kind": comparison.main_kind,
+        "kind": comparison.common_kind,
         "classes": [COLUMNS[column] for column in columns],
         "verdict": _verdict(comparison, hosts_total or len(rows)),
         "figures": {

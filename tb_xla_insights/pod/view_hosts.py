@@ -83,7 +83,8 @@ def _lateness(
     steps, late_ps = np.flatnonzero(most_charged == host), max_late[:, host]
     return _Lateness(
         steps=len(steps),
-        late_us=int(np.median(late_ps[steps])) // PS_PER_US if len(steps) else None,
+        # At least 0: a host without a collective in a step may be charged for an earlier one.
+        late_us=max(int(np.median(late_ps[steps])), 0) // PS_PER_US if len(steps) else None,
         is_clock_uncertain=bool(clocks.is_known[host])
         and int(clocks.residual_ps[host]) > max(int(late_ps.max(initial=0)), 0),
         worst_step=int(late_ps.argmax()) if len(late_ps) and late_ps.max() >= 0 else -1,

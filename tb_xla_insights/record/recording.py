@@ -101,10 +101,13 @@ class Recorder:
 
     def stop(self) -> str:
         """Writes the session and returns its directory. Raises InputError if the profiler wrote nothing, or if the
-        logdir cannot be listed or written to."""
+        logdir cannot be listed or written to; and the framework's error if the devices' work failed. The profiler is
+        stopped in any case."""
         try:
-            self._tracer.wait_for_devices()
-            self._end()
+            try:
+                self._tracer.wait_for_devices()
+            finally:
+                self._end()
         finally:
             text = self._debug.stop() if self._debug else ""
         stopped = time.time_ns()

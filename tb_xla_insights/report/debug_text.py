@@ -76,7 +76,7 @@ def parse_debug(text: str, file: str = "") -> DebugText:
     number = 0
     for number, line in enumerate(text.splitlines(), 1):
         if "pt-xla-profiler" in line and (advice_match := _ADVICE.search(line)):
-            advice.add(advice_match[1].strip())
+            advice.add(TIME_STAMP.sub("", line[: advice_match.start()]), advice_match[1].strip())
         match = _LINE.match(line) if " Analysis: " in line else None
         if match is None or match["post"]:
             continue
@@ -104,26 +104,27 @@ class _Advice:
 
     lines: dict[str, str] = field(default_factory=dict)
     unlowered: Counter[str] = field(default_factory=Counter)
-    pending_count: int = 0
-    """The count whose op or frame has not been read yet."""
+    pending_counts: dict[str, int] = field(default_factory=dict)
+    """By prefix, the count whose op or frame has not been read yet."""
 
-    def add(self, line: str) -> None:
+    def add(self, prefix: str, line: str) -> None:
+        """Adds a line of the process that has this prefix."""
+        is_pending = prefix in self.pending_counts
         if count := _UNLOWERED.match(line):
-            self.pending_count = int(count[1])
+            self.pending_counts[prefix] = int(count[1])
         elif not line:
-            self.pending_count = 0
-        elif self.pending_count and line.startswith("Unlowered Op:"):
-            self._add_unlowered(f"op {line.partition(':')[2].strip()} is not lowered")
-        elif self.pending_count and _FRAME.fullmatch(line) and not _LIBRARY.search(line):
-            self._add_unlowered(f"ops are not lowered at {line}")
+            self.pending_counts.pop(prefix, None)
+        elif is_pending and line.startswith("Unlowered Op:"):
+            self._add_unlowered(prefix, f"op {line.partition(':')[2].strip()} is not lowered")
+        elif is_pending and _FRAME.fullmatch(line) and not _LIBRARY.search(line):
+            self._add_unlowered(prefix, f"ops are not lowered at {line}")
         elif "too frequent" in line:
             self.lines[line.partition(" too frequent")[0]] = line
         elif "not lowered" in line:
             self.lines[line] = line
 
-    def _add_unlowered(self, text: str) -> None:
-        self.unlowered[text] += self.pending_count
-        self.pending_count = 0
+    def _add_unlowered(self, prefix: str, text: str) -> None:
+        self.unlowered[text] += self.pending_counts.pop(prefix)
 
     @property
     def texts(self) -> list[str]:

@@ -47,8 +47,8 @@ def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
 ) -> Executions:
     """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text), their sums
-    by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the runs
-    of one step.
+    by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the first
+    _MAX_RUNS runs of one step with their number.
 
     `step` is an index into the report's `steps` (None: the one of `default_step`). `devices` (ids) restricts everything
     to the runs on these devices. `core_steps` turns sums over device runs into means per step and core:
@@ -65,16 +65,19 @@ def executions(
     )
     sums = _cached_executions(session, device_ids)
     step_index = default_step(report) if step is None else step
+    runs, run_count = (None, 0) if step_index is None else _runs_of_step(session, step_index, device_ids)
     return {
         "executions": sums["executions"],
         "kinds": sums["kinds"],
         "core_steps": sums["core_steps"],
         "fixed": sums["fixed"],
         "between": sums["between"],
+        "between_count": sums["between_count"],
         "lead": sums["lead"],
         "steps": step_numbers(steps),
         "step": step_index,
-        "runs": None if step_index is None else _runs_of_step(session, step_index, device_ids),
+        "runs": runs,
+        "run_count": run_count,
     }
 
 
@@ -100,6 +103,7 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
         for name in _SUMMED_KEYS:
             sums[name] += row[name]
+    between = _idle_between(session, device_ids)
     launch_costs = (
         whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
     )
@@ -108,7 +112,8 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         "kinds": kinds,
         "core_steps": _core_steps(session, device_ids),
         "fixed": launch_costs["fixed"],
-        "between": _idle_between(session, device_ids),
+        "between": between[:_MAX_PROGRAM_PAIRS],
+        "between_count": len(between),
         "lead": launch_costs["lead"],
     }
 
@@ -151,25 +156,26 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBet
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
             "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }
-        for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
+        for (before, after), idle in ordered
     ]
 
 
-def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> RunColumns | None:
+def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> tuple[RunColumns | None, int]:
+    """The runs of a step and their number; None and 0 if its host is not in memory."""
     for trace, offset in traces_with_step_offsets(session):
         if 0 <= step - offset < len(find_steps(trace)):
             return _run_columns(trace, step - offset, device_ids)
-    return None
+    return None, 0
 
 
-def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
-    """The runs that one step of a host launched, in order of time, as columns."""
+def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> tuple[RunColumns, int]:
+    """The first _MAX_RUNS runs that one step of a host launched, in order of time, as columns; and their number."""
     launches, times = find_launches(trace), find_run_times(trace)
     runs = launches.runs
-    rows = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, device_ids))
-    rows = rows[np.argsort(runs.start_ps[rows], kind="stable")][:_MAX_RUNS]
+    all_rows = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, device_ids))
+    rows = all_rows[np.argsort(runs.start_ps[all_rows], kind="stable")][:_MAX_RUNS]
     calls = launches.row[runs.launch[rows]]
-    return {
+    columns: RunColumns = {
         "device": [trace.devices[device].id for device in runs.device[rows].tolist()],
         "start_ps": runs.start_ps[rows].tolist(),
         "duration_ps": (runs.end_ps - runs.start_ps)[rows].tolist(),
@@ -182,3 +188,4 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
         "overhead_ps": times.overhead_ps[rows].tolist(),
         "lead_ps": times.lead_ps[rows].tolist(),
     }
+    return columns, len(all_rows)

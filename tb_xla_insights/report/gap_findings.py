@@ -73,8 +73,8 @@ def why_gap(gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report:
 
 
 def explained_gaps(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
-    """The gaps that each finding explains: their number (`count`; one gap on several cores counts once), and the first
-    _MAX_LISTED_GAPS of them as `device`, `start_ps` and `duration_ps`.
+    """The gaps that each finding explains: their number among `gaps` (`count`; one gap on several cores counts once),
+    and the first _MAX_LISTED_GAPS of them as `device`, `start_ps` and `duration_ps`.
 
     The gaps in which the finding explains nearly its maximum (_SIMILAR_SHARE) come first, the longest before others;
     then the rest by the time explained. `gaps` are those of `gap_views.gaps`, with `by_finding_ps`."""

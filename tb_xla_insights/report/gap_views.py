@@ -164,7 +164,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
     - `sentence`: its causes; on a host with several cores also whether all were idle. `larger_limit`: how
       much more the largest limit gains than the mistake that the sentence names, if it comes before the mistakes.
-    - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
+    - `cores`: the number of cores with the same gap (1 if `data/gaps` does not list it); `mean_ps`: its mean length on
+      these.
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
     - `gap_of_other_host`: the gap of the same step on the host with the index `other_host` (see `_gap_of_host`); None
       if no other host is requested, or it has no such gap.

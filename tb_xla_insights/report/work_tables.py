@@ -29,7 +29,7 @@ _PEAK_SOURCES = {
 _MAX_UNLISTED_SHARE = 0.02
 """The largest share of the time in annotations without a row."""
 _MIN_OP_SHARE = 0.0005
-"""Ops with a smaller share of the time form one row."""
+"""Ops with a smaller share of the time form one row, unless all ops have one."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     total_ps = work["total"]["self_ps"]
     ordered = _longest_first(_merge_kernels(ops))
     large_count = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
-    rows = _limit_rows(ordered, max_rows if large_count == len(ordered) else min(max_rows, large_count + 1))
+    some_are_small = 0 < large_count < len(ordered)
+    rows = _limit_rows(ordered, min(max_rows, large_count + 1) if some_are_small else max_rows)
     annotations_by_leaf: dict[str, set[str]] = {}
     for row in rows:
         annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.compare import ComparedSteps, ComparisonWithoutSteps
-from tb_xla_insights.schema.differences import ClassKey
+from tb_xla_insights.schema.differences import ClassKey, TimePair
 
 
 class StepInterval(TypedDict):
@@ -78,10 +78,38 @@ class ListedSteps(ComparedSteps):
     """Number of pairs."""
 
 
+class DeviceTime(TypedDict):
+    """Time of all device ops per step and core, with those of rows that are not listed."""
+
+    all: TimePair
+    """All ops; 0 if a session has no steps."""
+    without_annotation: TimePair
+    """Ops without an annotation."""
+
+
+class RowCounts(TypedDict):
+    """Numbers of rows, with those that are not listed."""
+
+    device_annotations: int
+    """Rows of `device_work.annotations`; those with the largest differences are listed."""
+    device_ops: int
+    """Rows of `device_work.ops`; those with the largest differences are listed."""
+    annotations: int
+    """Rows of `annotations`; phases are listed first."""
+    programs: int
+    """Rows of `programs`; those with most device time are listed."""
+    compiles: int
+    """Rows of `compiles`; the longest are listed."""
+
+
 class CompareAnswer(ComparisonWithoutSteps):
     """`data/compare`: two sessions side by side; long tables are cut."""
 
     steps: ListedSteps
     """Steps of both."""
+    device_time: DeviceTime
+    """Sums of `device_work.annotations` before it is cut."""
+    row_counts: RowCounts
+    """Lengths of the tables before they are cut."""
     step: DefaultSteps
     """The default step of both."""

@@ -56,7 +56,9 @@ class ExecutionSums(TypedDict):
     fixed: FixedCost | None
     """Fixed cost of an execution; `null` where there are fewer than three runs to fit."""
     between: list[IdleBetweenPrograms]
-    """Idle time between programs that follow each other on a core; most time first."""
+    """Idle time between programs that follow each other on a core; at most 50 pairs, most time first."""
+    between_count: int
+    """Number of pairs of programs that follow each other."""
     lead: Lead | None
     """How far the host runs ahead of the device; `null` where launches are not known."""
 
@@ -69,4 +71,6 @@ class Executions(ExecutionSums, PartialAnswer):
     step: int | None
     """Index of the step of `runs`; `null` without steps."""
     runs: RunColumns | None
-    """The runs of one step; `null` if its host is not in memory."""
+    """The runs of one step, at most the first 2000; `null` if its host is not in memory."""
+    run_count: int
+    """Number of runs of that step; 0 if `runs` is `null`."""

@@ -151,7 +151,7 @@ class GapAnswer(GapInterval):
     gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int
-    """Number of cores that have the same gap."""
+    """Number of cores that have the same gap; 1 if `data/gaps` does not list it."""
     mean_ps: float
     """Mean duration of the gap on these cores."""
     pattern: int

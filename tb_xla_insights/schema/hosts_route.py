@@ -163,7 +163,7 @@ class HostsAnswer(PartialAnswer):
     sampled_share: float
     """The share of the recorded collectives that is compared; below 1 in long captures."""
     kind: str | None
-    """The kind of most of them: `all-reduce`; `null` without any."""
+    """Their kind: `all-reduce`; `null` if there are several kinds, or no collectives."""
     classes: list[ClassName | Literal["device"]]
     """The classes of host time that occur, then `device`: the devices' own work in a step."""
     verdict: HostsVerdict

@@ -146,7 +146,7 @@ class ExplainedGaps(TypedDict):
     """The gaps that a finding explains."""
 
     count: int
-    """Number of gaps; a gap on several cores counts once."""
+    """Number of gaps among those that `data/gaps` lists; a gap on several cores counts once."""
     gaps: list[GapPosition]
     """At most 20 of them: the longest of those that the finding explains most, then the others by the time that it
     explains."""

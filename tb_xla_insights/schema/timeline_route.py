@@ -121,10 +121,12 @@ FlowSources = TypedDict("FlowSources", {"from": list[EventSummary]})
 
 
 class EventFlow(FlowSources):
-    """The events that flows link with an event, at most 256 on each side."""
+    """The events that flows link with an event, on each side the first 256 by start."""
 
     to: list[EventSummary]
     """The events that take its work up."""
+    left_out: int
+    """The number of events beyond these, on both sides."""
 
 
 class Occurrences(TypedDict):

@@ -39,6 +39,8 @@ def run_bounded(
             result = running.pop(host).result()
             pending.remove(host)
             yield result
+        if not should_continue():  # also if a result is always ready
+            return
 
 
 def run_in_threads(

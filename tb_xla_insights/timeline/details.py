@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -211,17 +211,19 @@ class Details:
         return [] if op is None else op_facts(row_event.track.trace, op.device, op.index)
 
     def _flow(self, event: int) -> EventFlow:
-        if event < 0:
-            return {"from": [], "to": []}
+        sources, targets = (
+            (self._links.sources(event), self._links.targets(event)) if event >= 0 else ([], [])
+        )
         return {
-            "from": self._partners(self._links.sources(event)),
-            "to": self._partners(self._links.targets(event)),
+            "from": self._partners(sources),
+            "to": self._partners(targets),
+            "left_out": sum(max(0, len(events) - _MAX_PARTNERS) for events in (sources, targets)),
         }
 
-    def _partners(self, events: Iterable[int]) -> list[EventSummary]:
-        row_events = [
-            row_event for event in list(events)[:_MAX_PARTNERS] for row_event in _optional(self.find(event))
-        ]
+    def _partners(self, events: Sequence[int]) -> list[EventSummary]:
+        """The first _MAX_PARTNERS of some events by start."""
+        first = sorted(events, key=lambda event: int(self._host.trace.start_ps[event]))[:_MAX_PARTNERS]
+        row_events = [row_event for event in first for row_event in _optional(self.find(event))]
         row_events.sort(key=lambda row_event: row_event.start_ps)
         return [self.summary(row_event) for row_event in row_events]
 

@@ -154,6 +154,9 @@ def class_shares(
 ) -> NDArray[np.float64]:
     """The share of each class in each of the session's buckets, shape (class_count, buckets). Intervals must not
     overlap."""
+    # Hosts with different clocks make a session of days, whose products with the buckets would overflow 64 bits.
+    shift = max(0, (duration_ps * buckets).bit_length() - 62)
+    start, end, duration_ps = start >> shift, end >> shift, duration_ps >> shift
     time = kernels.class_times(start, end, class_index, class_count, duration_ps, buckets)
     edges = np.array([duration_ps * i // buckets for i in range(buckets + 1)], np.int64)
     return np.asarray(time / np.maximum(np.diff(edges), 1))

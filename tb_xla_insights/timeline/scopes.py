@@ -126,7 +126,8 @@ def scope_tracks(host_number: int, trace: Trace, duration_ps: int) -> list[Scope
     """The rows of scopes of one host's devices, without devices that store their own or whose ops have no scopes."""
     tracks = []
     for number, device in enumerate(trace.devices):
-        if not any(name in device.lines for name in SCOPE_LINES) and len(device.ops):
+        lines = [trace.lines[device.lines[name]] for name in SCOPE_LINES if name in device.lines]
+        if len(device.ops) and not any(line.count for line in lines):
             track = _track(host_number, trace, number, duration_ps)
             if track is not None:
                 tracks.append(track)

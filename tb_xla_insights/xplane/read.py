@@ -140,15 +140,18 @@ class _Reader:
             raise InputError(f"{source.path}: the file is empty; copy it again or capture again")
         fields_of_file: _FieldRanges = {number: [] for number in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
-        if not fields_of_file[1]:
-            message = (
-                "byte 0: not an XPlane file (it contains no plane); specify a .xplane.pb file of a profile"
-            )
-            raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         ranges = [
             self._plane_ranges(number, start, start + length)
             for number, (start, length) in enumerate(fields_of_file[1])
         ]
+        # Other files of a profile, such as `op_stats_v2.pb`, have intact messages in field 1, but without the name and
+        # the lines of a plane.
+        is_plane = any(plane_ranges[2] or plane_ranges[3] for plane_ranges in ranges)
+        if not ranges or not (is_plane or self.diagnostics):
+            message = (
+                "byte 0: not an XPlane file (it contains no plane); specify a .xplane.pb file of a profile"
+            )
+            raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         lines = [
             [Line(start, start + length) for start, length in plane_ranges[3]] for plane_ranges in ranges
         ]

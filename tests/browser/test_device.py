@@ -196,6 +196,9 @@ def test_ops_that_the_first_answer_omits_are_requested(shared_xi: Xi, case_study
     shared_xi.page.keyboard.type(last)
     shared_xi.idle()
     assert last in ops_listed(shared_xi)
+    shared_xi.open(case_study, v="device", dd="0.0", st="all", f=f"op:{last}")
+    shared_xi.idle()
+    assert last in ops_listed(shared_xi)
 
 
 def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:

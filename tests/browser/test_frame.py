@@ -204,6 +204,14 @@ def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_stud
     expect(tip).to_be_hidden()
 
 
+def test_the_severity_of_a_note_is_not_explained_as_that_of_a_finding(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="timeline", w="99999999+1")
+    page.get_by_test_id("diagnostic-stale").locator(".tag").hover()
+    expect(page.get_by_test_id("term-tip")).to_be_hidden()
+
+
 def test_without_tensorboard_the_theme_follows_the_system(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     background = "getComputedStyle(document.body).backgroundColor"

@@ -162,12 +162,18 @@ class TestOverview:
         late = [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()]
         bars.nth(3).click()
         expect(page.locator(".step-note")).to_contain_text(f"Step 1207 on {LATE}")
+        step = xi.link()["st"]
         select.select_option(MEDIAN)
         expect(bars).to_have_count(12)
         assert [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()] != late
         page.get_by_role("button", name="Table").click()
         table = page.get_by_test_id("steps-table")
         assert set(column(table, "Host").all_text_contents()) == {MEDIAN}
+        xi.open(pod, v="executions", st=step)
+        expect(page.get_by_test_id("execution-step")).to_have_text(f"step 1207 on {LATE}")
+        xi.open(pod, v="device", st=step)
+        expect(page.get_by_test_id("device-step")).to_have_value("1207")
+        expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
     def test_waiting_for_hosts_is_part_of_busy_time(self, xi: Xi, pod: str) -> None:
         xi.open(pod, v="overview")
@@ -237,3 +243,23 @@ def test_the_first_hosts_are_shown_while_others_are_read(xi: Xi, page: Page, pod
     xi.ready()
     assert heads(xi) == [(LATE, "slowest"), (MEDIAN, "median")]
     expect(note).to_have_count(0)
+
+
+def test_chosen_hosts_may_have_no_device(xi: Xi, page: Page, pod: str) -> None:
+    def without_devices_of_host(route: Route) -> None:
+        answer = route.fetch().json()
+        columns = answer.get("devices", {"host": []})  # absent while the session is read
+        kept = [index for index, host in enumerate(columns["host"]) if host != LATE]
+        for name, values in columns.items():
+            if isinstance(values, list):
+                columns[name] = [values[index] for index in kept]
+        route.fulfill(json=answer)
+
+    page.route("**/data/session?**", without_devices_of_host)
+    xi.open(pod, v="propagation", h="5")
+    expect(page.get_by_test_id("annotation-tree")).to_be_visible()
+    xi.open(pod, v="overview", h="5")
+    expect(page.locator("main").get_by_text("The chosen hosts have no device.")).to_have_count(2)
+    xi.open(pod, wait=False, v="executions", h="5")
+    expect(page.locator("main")).to_contain_text("No execution on the chosen devices.")
+    page.unroute("**/data/session?**")

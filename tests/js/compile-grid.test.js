@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { groupByCell, compiledFirst, columnsOf, limitColumns, hostsOfSteps } from '../../frontend/compiles/grid.js';
+import {
+  columnsOf, compiledFirst, countColumns, groupByCell, hostsOfSteps, limitColumns,
+} from '../../frontend/compiles/grid.js';
 
 test('graphs with compilations come first, otherwise in their order', () => {
   const graphs = [['a', 0], ['b', 2], ['c', 0], ['d', 1]].map(([graph, compiles]) => ({ graph, compiles }));
@@ -33,6 +35,14 @@ test('many hosts share a column per step, few hosts have their own', () => {
   const hosts = hostsOfSteps(['a', 'b', 'c', 'd', 'e'].map((host) => [host, 2]));
   const numbers = hosts.map((_, step) => 7 + (step % 2));
   assert.deepEqual(columnsOf([...hosts.keys()], numbers, hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
-  assert.deepEqual(columnsOf([...hosts.keys()], numbers.map(() => null), hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
+  assert.deepEqual(columnsOf([...hosts.keys()], [...hosts.keys()], hosts), [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]);
   assert.deepEqual(columnsOf([0, 1, 2], numbers, hosts), [[0], [1], [2]]);
+  numbers[0] = 9;
+  assert.deepEqual(columnsOf([...hosts.keys()], numbers, hosts), [[2, 4, 6, 8], [1, 3, 5, 7, 9], [0]]);
+});
+
+test('the steps of a graph are those of the shown hosts', () => {
+  const graph = { steps: { 0: 'compiled', 1: 'run', 4: 'run' } };
+  assert.equal(countColumns(graph, [[-1], [0], [1], [2]]), 2);
+  assert.equal(countColumns(graph, [[0, 4], [1, 5]]), 2);
 });

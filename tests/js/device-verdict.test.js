@@ -46,7 +46,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   );
   assert.equal(
     verdictOf({ ...moves, total: { ...moves.total, op_count: 0 } }),
-    'No op of copy of this step ran on this device.',
+    'No op of copy of a whole step ran on this device.',
   );
   const waits = answerWith();
   waits.ops.bound_by = OPS.map(() => 'wait');

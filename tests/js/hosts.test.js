@@ -27,7 +27,8 @@ import {
   rowAt,
 } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
-import { dutyOf } from '../../frontend/hosts/table.js';
+import { shownHost } from '../../frontend/hosts/heat.js';
+import { dutyOf, stepCounts } from '../../frontend/hosts/table.js';
 import { differenceSentence } from '../../frontend/hosts/difference.js';
 
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
@@ -133,6 +134,8 @@ test('a range of steps has its own verdict', () => {
     text,
     /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
   );
+  const twoHosts = rangeVerdict({ ...EXAMPLE, median_host: 0 }, [rows[3], rows[5]], [2, 5]).replaceAll('\u202f', ' ');
+  assert.match(twoHosts, /\. t1v-n-7f-w-3 waits [\d.]+ m?s for it, [\d.]+ ms in a step\.$/);
   const is_last_host_late = EXAMPLE.steps.is_last_host_late.map(() => false);
   const withoutLateHosts = { ...EXAMPLE, steps: { ...EXAMPLE.steps, is_last_host_late } };
   const verdictText = rangeVerdict(withoutLateHosts, rows, [2, 5]);
@@ -229,4 +232,17 @@ test('a longer class is named as the reason for waits only if the host arrives l
     / This makes w-0 1\.00\u202fms late on average; the host makes up the rest by waiting less for its device\.$/,
   );
   assert.match(textOf(0), /still does not arrive later/);
+});
+
+test('a cell of several hosts is that of the host with the largest value', () => {
+  const values = [[null, 3], [5, 1], [2, 3]];
+  const valueOf = (/** @type {number} */ host, /** @type {number} */ step) => values[host][step];
+  assert.deepEqual([0, 1].map((step) => shownHost({ hosts: [0, 1, 2] }, step, valueOf)), [1, 0]);
+});
+
+test('the numbers of steps of some hosts are a range if they differ', () => {
+  assert.deepEqual([[12, 12], [12, 11, 14]].map((counts) => stepCounts(counts.map((steps) => ({ steps })))), [
+    '12',
+    '11 – 14',
+  ]);
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
-import { formatHash, msText, msValue, parseHash, spanText, spanValue, roundToNs } from '../../frontend/lib/link.js';
+import {
+  formatHash, linkedStepIndex, msText, msValue, parseHash, roundToNs, spanText, spanValue, stepArgument, stepKey,
+} from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
@@ -84,4 +86,12 @@ test('filters are unchanged after a round trip through the link', () => {
     ],
   );
   assert.deepEqual([...filtersValue('nonsense,step:%')], [['step', '%']]);
+});
+
+test('a step of one host is found among steps of equal number, and routes get its number alone', () => {
+  const numbers = [7, 8, 7, 8, 9];
+  assert.deepEqual([0, 3, 4].map((step) => stepKey(numbers, step)), ['7.0', '8.3', '9']);
+  const links = ['7.0', '8.3', '9', '8', '7.1', 'mean'];
+  assert.deepEqual(links.map((st) => linkedStepIndex(numbers, st)), [0, 3, 4, 1, 0, -1]);
+  assert.deepEqual(['8.3', '9', 'mean', '7-9', undefined].map(stepArgument), ['8', '9', 'mean', undefined, undefined]);
 });

@@ -11,6 +11,13 @@ test('a term is found whatever its case, unit and sort arrow', () => {
   assert.equal(termOf('Before'), null);
 });
 
+test('a word of a column with other meanings is not taken for a term', () => {
+  assert.equal(termOf('wait', 'Bound by'), null);
+  assert.equal(termOf('compute', 'Bound by▾'), null);
+  assert.equal(termOf('none', 'Join'), 'Join');
+  assert.equal(termOf('none', 'Scope'), 'none');
+});
+
 test('every class of host time has an explanation, and all explanations are short', () => {
   assert.deepEqual(CLASSES.filter((name) => !termOf(LABELS[name])), []);
   assert.deepEqual(Object.values(TERMS).filter((meaning) => meaning.length > 130 || !meaning.endsWith('.')), []);

@@ -97,14 +97,14 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
     opens the frames that are already open, all at once; at its end it closes the frames that are still open."""
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
     is_frame = has_tag(trace, "python_tracer")
-    for index in np.flatnonzero(is_frame[trace.metadata_index[calls]]).tolist():
-        line = trace.line_of(int(calls[index])).rows
-        rows = np.arange(line.start, line.stop)
-        frames_on_line = rows[is_frame[trace.metadata_index[rows]]]
-        if starts[index] == trace.start_ps[frames_on_line].min():
-            starts[index], cut[index] = 0, cut[index] | BEGUN_BEFORE
-        if ends[index] == trace.end_ps[frames_on_line].max():
-            ends[index], cut[index] = trace.span_ps[1], cut[index] | UNFINISHED
+    is_frame_call, lines = is_frame[trace.metadata_index[calls]], trace.lines_of(calls)
+    for line in np.unique(lines[is_frame_call]).tolist():
+        rows, on_line = trace.lines[line].rows, is_frame_call & (lines == line)
+        frames_on_line = np.flatnonzero(is_frame[trace.metadata_index[rows]]) + rows.start
+        is_begun_before = on_line & (starts == trace.start_ps[frames_on_line].min())
+        is_unfinished = on_line & (ends == trace.end_ps[frames_on_line].max())
+        starts[is_begun_before], ends[is_unfinished] = 0, trace.span_ps[1]
+        cut += (BEGUN_BEFORE * is_begun_before + UNFINISHED * is_unfinished).astype(np.int8)
     return starts, ends, cut
 
 

@@ -21,7 +21,8 @@ from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.catalog.classes import COMPILE
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.programs import UNNAMED
@@ -227,15 +228,13 @@ def idle_time_per_compilation(trace: Trace) -> Int64:
     """Returns a row per compilation and a column per device: the time in the device's gaps (10 µs or more) during which
     the host was in the compilation."""
     compilations, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
-    compiling = segments.select(segments.class_index == CLASSES.index("compile"))
+    compiling = union(segments.start_ps, segments.end_ps, segments.class_index == COMPILE)
     idle_ps = np.zeros((len(compilations), len(trace.devices)), np.int64)
-    times = zip(compilations.start_ps.tolist(), compilations.end_ps.tolist(), strict=True)
-    for index, (start, end) in enumerate(times):
-        part = compiling.clipped(start, end)
-        for device in range(len(trace.devices)):
-            of_device = gaps.device == device
-            covered = covered_times(
-                gaps.start_ps[of_device], gaps.end_ps[of_device], part.start_ps, part.end_ps
-            )
-            idle_ps[index, device] = covered.sum()
+    for device in range(len(trace.devices)):
+        idle = union(gaps.start_ps, gaps.end_ps, gaps.device == device)
+        idle_while_compiling = idle.within(compiling)
+        idle_ps[:, device] = covered_times(
+            idle_while_compiling.start_ps, idle_while_compiling.end_ps,
+            compilations.start_ps, compilations.end_ps,
+        )  # fmt: skip
     return idle_ps

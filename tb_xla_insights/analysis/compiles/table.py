@@ -66,29 +66,24 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     },
                 }
             )
+    graphs_by_module = _graphs_by_module(session, rows)
     for row in rows:
-        row["graphs_of_same_name"] = _graphs_of_same_name(session, rows, row)
+        row["graphs_of_same_name"] = sorted(graphs_by_module.get(row["module"] or "", set()) - {row["graph"]})
     return sorted(rows, key=lambda row: row["start_ps"])
 
 
-def _graphs_of_same_name(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
-    module = row["module"]
-    if not module:
-        return []
-    compiled = {
-        candidate["program_id"]: candidate["graph"] for candidate in rows if candidate["module"] == module
-    }
-    ran = {
-        id_
-        for trace in session.traces
-        for name, id_ in find_launches(trace).programs
-        if name == module and id_
-    }
-    graphs = {
-        candidate["graph"] for candidate in rows if candidate["module"] == module and candidate["graph"]
-    }
-    graphs |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
-    return sorted(graphs - {row["graph"]})
+def _graphs_by_module(session: SessionTrace, rows: list[Compile]) -> dict[str, set[str]]:
+    """Returns, by module name, the graphs that were compiled (`rows`), and those that only ran."""
+    graphs: dict[str, set[str]] = {}
+    compiled_ids = {(row["module"], row["program_id"]) for row in rows}
+    for row in rows:
+        if row["module"] and row["graph"]:
+            graphs.setdefault(row["module"], set()).add(row["graph"])
+    for trace in session.traces:
+        for module, id_ in find_launches(trace).programs:
+            if id_ and module in graphs and (module, id_) not in compiled_ids:
+                graphs[module].add(f"{module}({id_})")
+    return graphs
 
 
 def graph_names(trace: Trace) -> list[str]:

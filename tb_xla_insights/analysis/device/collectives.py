@@ -145,14 +145,16 @@ def collectives_report(session: SessionTrace) -> list[Collective]:
             collectives = find_collectives(trace, index)
             names = device.ops.name[collectives.op]
             row_of_op = names.astype(np.int64) * len(COLLECTIVE_KINDS) + collectives.kind
-            for row in np.unique(row_of_op).tolist():
-                name, kind = divmod(row, len(COLLECTIVE_KINDS))
-                in_row = row_of_op == row
-                key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]
-                total = sums.setdefault(key, [0, 0, 0])
-                total[0] += int(in_row.sum())
-                total[1] += int(collectives.duration_ps[in_row].sum())
-                total[2] += int(collectives.exposed_ps[in_row].sum())
+            row_keys, row, counts = np.unique(row_of_op, return_inverse=True, return_counts=True)
+            times = np.zeros((2, len(row_keys)), np.int64)
+            np.add.at(times[0], row, collectives.duration_ps)
+            np.add.at(times[1], row, collectives.exposed_ps)
+            for row_key, *row_sums in zip(row_keys.tolist(), counts.tolist(), *times.tolist(), strict=True):
+                name, kind = divmod(row_key, len(COLLECTIVE_KINDS))
+                total = sums.setdefault(
+                    (instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]), [0, 0, 0]
+                )
+                total[:] = map(sum, zip(total, row_sums, strict=True))
     rows: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in sums.items()

@@ -153,7 +153,7 @@ def recompilation(facts: Facts) -> Finding | None:
             "frame": debug_cause.get("frame"),
         },
         longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
-        "once" if len(numbers) <= 1 else facts.frequency_of(steps),
+        "once" if len(steps) == 1 or count == 1 else facts.frequency_of(steps),
         fix,
     )
 

@@ -6,16 +6,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tb_xla_insights.analysis.findings.facts import Facts, Mean
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    Frequency,
+    Window,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.locations import most_common
-from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
+from tb_xla_insights.analysis.host.input_pipeline import (
+    find_input_pipeline,
+    infeed_ps_of_runs,
+    infeed_waits,
+    input_pipeline_report,
+)
 from tb_xla_insights.analysis.host.transfers import transfers_report
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
@@ -46,7 +58,9 @@ def input_bound(facts: Facts) -> Finding | None:
     if not cost and not batches:
         return None
     steps_with_batches = set(steps_at(trace, trace.start_ps[inputs.batches]).tolist()) - {-1}
-    steps = facts.affected_steps(taken_ps) | steps_with_batches
+    infeed_ps_by_run = infeed_ps_of_runs(trace)
+    steps_with_infeed = set(find_launches(trace).step_of_run[infeed_ps_by_run > 0].tolist()) - {-1}
+    steps = facts.affected_steps(taken_ps) | steps_with_batches | steps_with_infeed
     names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
     name = most_common(names) or "the input pipeline"
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"] or "driving_thread"
@@ -60,25 +74,34 @@ def input_bound(facts: Facts) -> Finding | None:
     )
     frequency = facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "input")
-    fix = facts.fix_removing(steps, "input", in_other_thread=True)
+    infeed_mean_ps = _infeed_mean_ps(facts, infeed_ps, frequency)
+    mean = facts.mean_per_core(taken_ps, frequency)
+    mean = replace(mean, ps=mean.ps + infeed_mean_ps)
+    idle_text = (
+        f"{facts.core_subject} {_waiting_text(idle_ps, infeed_ps)} {mean}"
+        if mean.ps
+        else f"No device idles{' in whole steps' if cost else ''}"
+    )
+    fix = replace(
+        facts.fix_removing(steps, "input", in_other_thread=True),
+        device_ps=infeed_ps_by_run if infeed_ps else None,
+    )
     return Finding(
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"{facts.core_subject} {_waiting_text(idle_ps, infeed_ps)} "
-        f"{_mean_with_infeed(facts, taken_ps, infeed_ps, frequency)}"
-        f"{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}{elsewhere.text}."
-        f"{overlap_text}",
+        f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
+        f"{elsewhere.text}.{overlap_text}",
         _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
-        facts.gap_windows(taken_ps),
+        facts.gap_windows(taken_ps) if idle_ps >= infeed_ps else _infeed_windows(trace),
         frequency,
         fix,
-        idle_ps=elsewhere.idle_ps,
+        idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
     )
 
 
@@ -97,29 +120,40 @@ def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
-def _mean_with_infeed(facts: Facts, taken_ps: Int64, infeed_ps: int, frequency: Frequency | None) -> Mean:
-    """The mean idle time per core, including waits in infeed."""
-    mean = facts.mean_per_core(taken_ps, frequency)
-    divisor = facts.core_steps if mean.unit else len(facts.trace.devices)
-    return replace(mean, ps=mean.ps + infeed_ps // max(1, divisor))
+def _infeed_windows(trace: Trace) -> list[Window]:
+    """The longest waits of devices in infeed."""
+    waits_by_device = [(device.id, infeed_waits(trace, index)) for index, device in enumerate(trace.devices)]
+    return longest_windows(
+        Window(start, end, id_)
+        for id_, waits in waits_by_device
+        for start, end in zip(waits.start_ps.tolist(), waits.end_ps.tolist(), strict=True)
+    )
 
 
-def _transfer_brief(to_device: Mapping[str, Any], sends: bool) -> str:
+def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -> int:
+    """The mean time in infeed per core, and per step as in `Facts.mean_per_core`."""
+    is_per_step = frequency in ("every_step", "some_steps")
+    return infeed_ps // max(1, facts.core_steps if is_per_step else len(facts.trace.devices))
+
+
+def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool) -> str:
     if not sends:
         return "the device waits while data is read back"
     size = to_device["bytes_per_step"]
-    return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
-
-
-def _transfer_text(to_device: Mapping[str, Any]) -> str:
-    """`324.5 MB are sent (1.1 transfers)`, per step."""
-    number, size = to_device["per_step"], to_device["bytes_per_step"]
-    text = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
     return (
-        text
-        if number is None
-        else f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
+        f"{byte_size(size)} sent each step"
+        if size and is_per_step
+        else "the device waits for data to be sent"
     )
+
+
+def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, per step; without numbers, which are means, if it does not recur."""
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
+    if number is None or not is_per_step:
+        return "the host sends to it"
+    text = f"{byte_size(size)} are sent" if size else "the host sends to it"
+    return f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -133,11 +167,12 @@ def transfer_bound(facts: Facts) -> Finding | None:
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
-    activity = _transfer_text(to_device) if sends else "the host reads from it"
+    is_per_step = frequency in ("every_step", "some_steps")
+    activity = _transfer_text(to_device, is_per_step) if sends else "the host reads from it"
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
-        _transfer_brief(to_device, sends),
+        _transfer_brief(to_device, sends, is_per_step),
         f"{facts.idle_text(taken_ps, frequency)} while {activity}{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."

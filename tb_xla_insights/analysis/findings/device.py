@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, union_all
 from tb_xla_insights.english import join_words, lower_first
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
@@ -46,20 +46,24 @@ def device_stalls(facts: Facts) -> Finding | None:
         return None
     busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
     ops = _stall_times(trace)
-    name = ops[0][0] if ops else "an asynchronous op"
+    total_ps = sum(time_ps for _, time_ps in ops)
+    is_copy = 2 * sum(time_ps for op, time_ps in ops if _is_copy(op)) > total_ps
+    # The longest of the ops to which the advice applies.
+    name, name_ps = next(((op, ps) for op, ps in ops if _is_copy(op) == is_copy), ("an asynchronous op", 0))
+    ops_text = name if 2 * name_ps > total_ps else f"ops such as {name}"
     windows = (
         Window(start, end, device.id)
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
-    stall_ps, frequency = _stall_ps_of_runs(trace), _frequency(facts)
-    is_copy = name.startswith(("copy", "slice", "dynamic"))
+    stall_ps = _stall_ps_of_runs(trace)
+    frequency = _frequency(facts, [intervals for _, intervals in stalls_by_device])
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stall_ps, frequency)}, "
-        f"{share(cost / busy_ps)} of its busy time, mostly in {name}. Not counting these waits, the duty cycle is "
+        f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
         "on the device what is needed again soon."
@@ -78,8 +82,17 @@ def device_stalls(facts: Facts) -> Finding | None:
     )
 
 
-def _frequency(facts: Facts) -> Frequency | None:
-    return "every_step" if facts.step_count else None
+def _is_copy(op: str) -> bool:
+    """Whether an op with this opcode waits for a copy between memories, not for another device."""
+    return op.startswith(("copy", "slice", "dynamic"))
+
+
+def _frequency(facts: Facts, times: Sequence[Intervals]) -> Frequency | None:
+    """How often devices lose time, from the steps, by the clock, in which at least one of them does. `times`: when each
+    device does."""
+    lost = union_all(times)
+    lost_ps = covered_times(lost.start_ps, lost.end_ps, *step_times(facts.trace))
+    return facts.frequency_of(set(np.flatnonzero(lost_ps).tolist()))
 
 
 def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
@@ -132,7 +145,9 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     names = [join_words(kinds), "collectives"]
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
     is_exposed = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
-    run_exposed_ps, frequency = _exposed_ps_of_runs(trace), _frequency(facts)
+    run_exposed_ps = _exposed_ps_of_runs(trace)
+    exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
+    frequency = _frequency(facts, exposed)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
         f"Nothing hides the time in {name}" if is_exposed else f"The time in {name} is hidden only in part"

@@ -47,7 +47,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     launching_taken_ps: Int64 = np.sum([*by_class.values()], axis=0)
     unqueued, in_flight = take_waiting(facts)
     launching_ps, unqueued_ps, in_flight_ps = sum(costs.values()), unqueued.total_ps, in_flight.total_ps
-    cost = launching_ps + unqueued_ps + in_flight_ps
+    waiting_ps = unqueued_ps + in_flight_ps
+    cost = launching_ps + waiting_ps
     if not cost:
         return None
     taken_ps = launching_taken_ps + unqueued.taken_ps + in_flight.taken_ps
@@ -106,7 +107,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         frequency,
         fix,
-        idle_ps=elsewhere.idle_ps,
+        idle_ps=None if waiting_ps else elsewhere.idle_ps,
     )
 
 

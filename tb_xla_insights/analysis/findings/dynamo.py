@@ -219,7 +219,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
         detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
     if extra_count := len(extra.launches):
-        executions = plural(extra_count, "extra execution")
+        executions = "extra execution" if extra_count == 1 else plural(extra_count, "extra execution")
         idle = f"{facts.idle_text(taken_ps, facts.frequency_of(steps))} before the {executions}"
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
         detail += f" {idle}{_reads_text(trace, extra)}."
@@ -253,4 +253,5 @@ def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
     read_before = np.isin(early.launch + 1, extra.launches) & (early.read >= 0)
     paths = enclosing_paths(trace, early.annotation[read_before].tolist())
     path = most_common(paths)
-    return f"; a value is read before {len(paths)} of them{f' in {path}' if path else ''}" if paths else ""
+    executions = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
+    return f"; a value is read before {executions}{f' in {path}' if path else ''}" if paths else ""

@@ -121,7 +121,7 @@ class Facts:
         if frequency not in ("every_step", "some_steps"):
             return Mean(int(taken_ps.sum()) // cores, "")
         steps = find_steps(self.trace)
-        begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
+        begin, end = steps[0].start_ps, steps[-1].end_ps
         inside_ps = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
         share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
         return Mean(round(float((taken_ps * share_inside).sum())) // (cores * len(steps)), " a step")
@@ -149,8 +149,8 @@ class Facts:
             "before or after all runs": edges_ps,
             "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
-        significant = {phrase: ps for phrase, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
-        times = brief_times(*significant.values(), like_ps=finding_ps)
+        significant = {phrase: ps for phrase, ps in parts.items() if ps and ps >= MAX_GAIN_SPREAD * total_ps}
+        times = brief_times(*significant.values(), like_ps=finding_ps or None)
         return IdleElsewhere(
             total_ps, [f"{time} {phrase}" for time, phrase in zip(times, significant, strict=True)]
         )
@@ -171,9 +171,11 @@ class Facts:
 
     def affected_steps(self, taken_ps: Int64) -> set[int]:
         """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly
-        before the first step belongs to no step."""
-        begin = min((step.start_ps for step in find_steps(self.trace)), default=0)
-        inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
+        before the first step, or after the last one, belongs to no step."""
+        steps = find_steps(self.trace)
+        begin, end = (steps[0].start_ps, steps[-1].end_ps) if steps else (0, 0)
+        twice_middle = self.ledger.start_ps + self.ledger.end_ps
+        inside = (twice_middle >= 2 * begin) & (twice_middle <= 2 * end)
         return set(self.ledger.step[(taken_ps > 0) & inside].tolist()) - {-1}
 
     def frequency_of(self, steps: Set[int]) -> Frequency | None:

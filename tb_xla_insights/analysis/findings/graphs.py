@@ -53,7 +53,9 @@ def early_sync(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
-    subject_and_verb, cut_location = describe_cuts(trace, paths)
+    subject_and_verb, subject, cut_location = describe_cuts(trace, paths)
+    if not numbers and not any(paths):
+        subject_and_verb, subject = "Graphs are", "graphs"
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
@@ -89,7 +91,7 @@ def early_sync(facts: Facts) -> Finding | None:
         first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
                             f"{subject_and_verb} cut by {cause} {where}",
                         f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
-        f"a cut {where}" if count == 1 else f"{subject_and_verb.rpartition(' ')[0]} cut {times}by {cause} {where}",
+        f"a cut {where}" if count == 1 else f"{subject} cut {times}by {cause} {where}",
         detail,
         marker_advice if by_marker == count else read_advice,
         cost,
@@ -128,18 +130,19 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
 
 def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
     """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts."""
-    if count <= len(numbers):
+    if count <= max(1, len(numbers)):
         return ""
-    if len(numbers) == facts.step_count > 1:
-        per_step = count / len(numbers)
-        return "twice " if per_step == 2 else f"{mean_text(per_step)} times "
-    return f"{count} times "
+    is_per_step = len(numbers) == facts.step_count > 1
+    number = count / len(numbers) if is_per_step else count
+    return "twice " if number == 2 else f"{mean_text(number)} times "
 
 
 class CutText(NamedTuple):
-    """What is cut: the subject and verb of a title (`forward is`), and the location for advice."""
+    """What is cut: the subject and verb of a title (`forward is`, `The step is`), the subject within a sentence
+    (`forward`, `the step`), and the location for advice."""
 
     subject_and_verb: str
+    subject: str
     location: str
 
 
@@ -151,12 +154,13 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
         for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
     ]
     if len(cut_paths) > 2:
-        return CutText("Graphs are", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}")
+        return CutText(
+            "Graphs are", "graphs", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}"
+        )
     names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut_paths))
-    if names[0] == "the step":
-        names[0] = "The step"
-    verb = "is" if len(names) == 1 else "are"
-    return CutText(f"{' and '.join(names)} {verb}", " and ".join(cut_paths))
+    subject, verb = " and ".join(names), "is" if len(names) == 1 else "are"
+    title_subject = f"The{subject[3:]}" if names[0] == "the step" else subject
+    return CutText(f"{title_subject} {verb}", subject, " and ".join(cut_paths))
 
 
 def merging_fix(

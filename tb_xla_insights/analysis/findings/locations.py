@@ -39,11 +39,11 @@ def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
 
 
 def step_numbers(trace: Trace, steps: Iterable[int]) -> list[int]:
-    """The numbers of steps (given as indices; -1, outside of steps, is left out), or the indices of steps without a
-    number; distinct and sorted."""
+    """The numbers of distinct steps (given as indices; -1, outside of steps, is left out), or the indices of steps
+    without a number; sorted. A number that several of the steps have, as in several epochs, occurs several times."""
     all_steps = find_steps(trace)
     numbers = {index: all_steps[index].number for index in set(steps) if index >= 0}
-    return sorted({index if number is None else number for index, number in numbers.items()})
+    return sorted(index if number is None else number for index, number in numbers.items())
 
 
 def steps_text(numbers: Sequence[int], total: int) -> str:

@@ -51,7 +51,12 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     )
     if main_reason == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
-        detail = f"None of {len(lost_paths)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
+        subject = (
+            f"None of {len(lost_paths)} annotations reaches"
+            if len(lost_paths) > 1
+            else "The only annotation does not reach"
+        )
+        detail = f"{subject} the device: XLA_HLO_DEBUG=1 was not set at tracing."
     else:
         title = first_fitting_title(
             f"{_some_names(names)} cannot be seen on the device", "Annotations cannot be seen on the device"

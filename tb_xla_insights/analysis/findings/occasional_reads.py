@@ -66,7 +66,11 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         + (f"blocks the host for {duration}" if len(all_rows) == 1 else f"block the host for {duration} each")
         + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
         + ". It launches nothing meanwhile: "
-        f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
+        + (
+            f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch."
+            if mean.ps
+            else "that delays the next launch."
+        ),
         _advice(facts, has_waits),
         int(taken_ps.sum()),
         {

@@ -59,7 +59,8 @@ def sync_every_step(facts: Facts) -> Finding | None:
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
     )
     causes = causes or "other findings"
-    step_share = max(_share(read_report, "reads"), _share(wait_report, "waits"))
+    read_share, wait_share = _share(read_report, "reads"), _share(wait_report, "waits")
+    step_share = max(read_share, wait_share)
     reports = [
         (report, key)
         for report, key in ((read_report, "reads"), (wait_report, "waits"))
@@ -67,25 +68,25 @@ def sync_every_step(facts: Facts) -> Finding | None:
     ]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
     frequency: Frequency = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
-    each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
-        report[key] for report, key in reports
-    )
+    count = sum(report[key] for report, key in reports)
+    each_ps = sum(report["duration_ps"] for report, _ in reports) // count
     mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
     fix = _fix(trace, fixes_reads, waits) if has_other_reads or waits else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
-        _title(step_share, reads, waits),
-        _brief(step_share, reads, delay_ps),
-        f"{counts} block the host for {duration} each; "
+        _title(read_share, wait_share),
+        _brief(read_share, wait_share, delay_ps),
+        f"{counts} {f'blocks the host for {duration}' if count == 1 else f'block the host for {duration} each'}; "
         + _idle_text(
             lower_first(facts.core_subject),
+            "it" if count == 1 else "them",
             f"{idle}{mean.unit}" if mean.ps else "",
             bool((idle_ps > taken_ps).any()),
             causes,
         )
-        + _delay_text(delay_ps, fixes_reads),
+        + _delay_text(delay_ps, fixes_reads, count),
         _advice(facts, fixes_reads, waits, causes),
         int(taken_ps.sum()),
         {key: value for key, value in read_report.items() if key != "most_steps"}
@@ -112,14 +113,14 @@ def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
     return idle_ps
 
 
-def _idle_text(core: str, idle: str, has_more: bool, causes: str) -> str:
-    """How long a core idles in reads and waits, and whether part of it counts with the findings `causes`."""
+def _idle_text(core: str, events: str, idle: str, has_more: bool, causes: str) -> str:
+    """How long a core idles in `events` (`it`, `them`), and whether part of it counts with the findings `causes`."""
     if idle:
         rest = f", the rest counts with the {causes}" if has_more else ""
-        return f"{core} idles in them for {idle}{rest}."
+        return f"{core} idles in {events} for {idle}{rest}."
     if has_more:
-        return f"the idle time in them counts with the {causes}."
-    return "no device idles in them."
+        return f"the idle time in {events} counts with the {causes}."
+    return f"no device idles in {events}."
 
 
 def _return_delay_ps(trace: Trace, fix: Fix) -> int:
@@ -130,15 +131,17 @@ def _return_delay_ps(trace: Trace, fix: Fix) -> int:
     return total_ps // len(steps) if total_ps >= WARNING_SHARE * steps_ps else 0
 
 
-def _delay_text(delay_ps: int, reads: bool) -> str:
-    """Why the gain may be small at worst."""
+def _delay_text(delay_ps: int, reads: bool, count: int) -> str:
+    """Why the gain may be small at worst. `count`: the number of reads and waits."""
     if not delay_ps:
         return ""
     unless = ", unless it is a transfer" if reads else ""
-    return (
-        f" They return {brief_time(delay_ps)} a step after the ends of the runs that they wait for; that delay may "
-        f"remain after the fix{unless}."
+    return_late = (
+        f"It returns {brief_time(delay_ps)} a step after the end of the run that it waits for"
+        if count == 1
+        else f"They return {brief_time(delay_ps)} a step after the ends of the runs that they wait for"
     )
+    return f" {return_late}; that delay may remain after the fix{unless}."
 
 
 def _share(report: dict[str, Any], key: str) -> float:
@@ -153,17 +156,33 @@ def _count_text(report: dict[str, Any], key: str) -> str:
     return f"{plural(number, *nouns)} in {steps} of {plural(report['steps'], 'step')}"
 
 
-def _title(step_share: float, reads: bool, waits: bool) -> str:
-    subject, ending = ("Every step", "s") if step_share == 1 else (f"{share(step_share)} of the steps", "")
-    if reads and waits:
-        return f"{subject} read{ending} from the device and wait{ending} for it"
-    return f"{subject} {f'read{ending} from' if reads else f'wait{ending} for'} the device"
+def _title(read_share: float, wait_share: float) -> str:
+    """The title, from the shares of the steps that read and that wait; 0 for what is no habit. If the shares differ,
+    the larger one comes first."""
+    subjects = [
+        ("Every step", "s") if step_share == 1 else (f"{share(step_share)} of the steps", "")
+        for step_share in (read_share, wait_share)
+    ]
+    (read_subject, read_ending), (wait_subject, wait_ending) = subjects
+    read, wait = f"{read_subject} read{read_ending} from", f"{wait_subject} wait{wait_ending} for"
+    if not wait_share or not read_share:
+        return f"{read if read_share else wait} the device"
+    if read_share == wait_share:
+        return f"{read} the device and wait{wait_ending} for it"
+    first, second = (
+        (read, f"{share(wait_share)} wait for")
+        if read_share > wait_share
+        else (wait, f"{share(read_share)} read from")
+    )
+    return f"{first} the device, {second} it"
 
 
-def _brief(step_share: float, reads: bool, delay_ps: int) -> str:
-    event = "a read from the device" if reads else "a wait for the device"
+def _brief(read_share: float, wait_share: float, delay_ps: int) -> str:
+    """The event that more steps have: the read if as many steps read as wait."""
+    step_share = max(read_share, wait_share)
+    event = "a read from the device" if read_share == step_share else "a wait for the device"
     # A read may return late because it transfers much data.
-    returns = f" (returns {time_text(delay_ps, 1)} late)" if delay_ps and not reads else ""
+    returns = f" (returns {time_text(delay_ps, 1)} late)" if delay_ps and not read_share else ""
     return (
         f"{event} {'in every step' if step_share == 1 else f'in {share(step_share)} of the steps'}{returns}"
     )

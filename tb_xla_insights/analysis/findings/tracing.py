@@ -167,11 +167,11 @@ def _builds_slower(trace: Trace) -> bool:
 
 
 def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[tuple[str, int]]:
-    """The names of the annotations directly below the steps (all, or those of some indices), with their time of a class
-    in ps, the longest first; without those that have none or load data."""
+    """The names of the annotations directly below the whole steps (all, or those of some indices), with their time of a
+    class in ps, the longest first; without those that have none or load data."""
     rows = phase_rows(trace)
-    if steps is not None:
-        rows = rows[np.isin(steps_at(trace, trace.start_ps[rows]), [*steps])]
+    step_of_row = steps_at(trace, trace.start_ps[rows])
+    rows = rows[step_of_row >= 0 if steps is None else np.isin(step_of_row, [*steps])]
     rows = rows[~is_loading_annotation(trace)[trace.metadata_index[rows]]]
     shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, name_of_row = np.unique(trace.metadata.name[trace.metadata_index[rows]], return_inverse=True)

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments, thread_se
 from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
@@ -33,7 +34,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.device import NestedIntervals
-from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
@@ -97,13 +98,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     sent = transfers.row[transfers.direction == TO_DEVICE]
     batches = _batches(trace)
     gaps = find_gaps(trace)
-    infeed_ps = 0
-    for index, device in enumerate(trace.devices):
-        infeed = _infeed(trace, device.ops)
-        # In starved gaps, the host's waiting is counted.
-        not_starved = (gaps.device == index) & (gaps.kind != STARVED)
-        start, end = gaps.start_ps[not_starved], gaps.end_ps[not_starved]
-        infeed_ps += int(covered_times(infeed.start_ps, infeed.end_ps, start, end).sum())
+    infeed_ps = sum(infeed_waits(trace, index).total_ps for index in range(len(trace.devices)))
     starved_ps = int(gaps.by_class_ps[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         kind=_kind(trace, loaders, has_infeed=bool(infeed_ps), has_waits=bool(len(waits))),
@@ -116,6 +111,24 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
         sending=union(trace.start_ps[sent], trace.end_ps[sent]),
         working=busy_on_any_device(trace),
     )
+
+
+def infeed_ps_of_runs(trace: Trace) -> Int64:
+    """Returns, per run of Launches.runs, how long its device waits in infeed, as in `InputPipeline.infeed_ps`."""
+    runs = find_launches(trace).runs
+    infeed_ps = np.zeros(len(runs), np.int64)
+    for index in range(len(trace.devices)):
+        rows, waits = runs.of_device(index), infeed_waits(trace, index)
+        infeed_ps[rows] = covered_times(waits.start_ps, waits.end_ps, runs.start_ps[rows], runs.end_ps[rows])
+    return infeed_ps
+
+
+def infeed_waits(trace: Trace, index: int) -> Intervals:
+    """Returns when a device is in infeed ops in gaps that are not starved: in starved gaps, the host's waiting is
+    counted."""
+    gaps = find_gaps(trace)
+    not_starved = union(gaps.start_ps, gaps.end_ps, (gaps.device == index) & (gaps.kind != STARVED))
+    return _infeed(trace, trace.devices[index].ops).within(not_starved)
 
 
 def _busy_line(trace: Trace, line: int) -> Intervals:

@@ -90,11 +90,16 @@ def stall_ops(trace: Trace, device: Device) -> list[Stall]:
     time = covered_times(stalled.start_ps, stalled.end_ps, start, end)
     is_stalled = (_op_flags(trace, _index(trace, device))[op] & _WAIT_FLAG > 0) & (time > 0)
     op, time = op[is_stalled], time[is_stalled]
-    rows: list[Stall] = []
-    for name in np.unique(device.ops.name[op]).tolist():
-        has_name = device.ops.name[op] == name
-        count, duration = len(np.unique(op[has_name])), int(time[has_name].sum())
-        rows.append({"op": instruction_name(trace.strings[name]), "count": count, "duration_ps": duration})
+    names, name_of_part = np.unique(device.ops.name[op], return_inverse=True)
+    durations = np.zeros(len(names), np.int64)
+    np.add.at(durations, name_of_part, time)
+    first_parts = np.unique(op, return_index=True)[1]
+    counts = np.bincount(name_of_part[first_parts], minlength=len(names))
+    columns = zip(names.tolist(), counts.tolist(), durations.tolist(), strict=True)
+    rows: list[Stall] = [
+        {"op": instruction_name(trace.strings[name]), "count": count, "duration_ps": duration}
+        for name, count, duration in columns
+    ]
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 

@@ -201,7 +201,7 @@ def _meanwhile(trace: Trace, links: NDArray[np.intp], start: Int64, end: Int64) 
         pieces.end_ps - pieces.start_ps,
     )
     for link, class_, event, ps in zip(*(column.tolist() for column in columns), strict=True):
-        label = trace.name(event) if event >= 0 else class_label(CLASSES[class_])
+        label = shorten_name(trace.name(event)) if event >= 0 else class_label(CLASSES[class_])
         key = label, CLASSES[class_]
         sums[link][key] = sums[link].get(key, 0) + ps
     return {

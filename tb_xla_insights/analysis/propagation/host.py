@@ -31,6 +31,11 @@ class HostAnnotations:
     paths: HostPaths
     too_deep_count: int
 
+    def name_of(self, path: int) -> str:
+        """A path's last name. The name of an annotation may itself contain slashes."""
+        outer = self.parent_path[path]
+        return self.path_texts[path][len(self.path_texts[outer]) + 1 if outer >= 0 else 0 :]
+
     def times(self, trace: Trace, step: int | None = None, *, in_steps: bool = False) -> tuple[Int64, Int64]:
         """Per path: time and number of its annotations, in one step, in all steps, or in the whole capture."""
         selected = self.step >= 0 if in_steps else self.step == step if step is not None else slice(None)
@@ -52,13 +57,11 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     parent_row = nearest_ancestor(trace.parent, row)
     parent = np.where(parent_row >= 0, np.searchsorted(row, parent_row), -1).astype(np.int32)
     paths = _PathBuilder(trace, parent, trace.metadata.name[trace.metadata_index[row]])
-    is_cut, step_names = _find_cut(trace, row, parent)
+    is_cut, is_step = _find_cut(trace, row, parent)
     paths.descend(np.flatnonzero((parent < 0) & ~is_cut), {})
-    parent_of_name: dict[str, int] = {}
-    for path in sorted(range(len(paths.texts)), key=lambda path: paths.texts[path].count("/")):
-        if paths.parent_path[path] >= 0 and paths.texts[path].split("/", 1)[0] in step_names:
-            parent_of_name.setdefault(paths.texts[path].rpartition("/")[2], paths.parent_path[path])
-    paths.descend(np.flatnonzero((parent < 0) & is_cut), parent_of_name)
+    paths.descend(
+        np.flatnonzero((parent < 0) & is_cut), paths.parents_inside(paths.path[is_step & (paths.path >= 0)])
+    )
     has_path = paths.path >= 0
     # All annotations around one with a path have paths, too.
     new_index = np.cumsum(has_path, dtype=np.int32) - np.int32(1)
@@ -103,6 +106,20 @@ class _PathBuilder:
             in_level[level] = self.path[level] >= 0
             level = np.flatnonzero(in_level[self._parent])
 
+    def parents_inside(self, outer_paths: Int32) -> dict[str, int]:
+        """By the name of an annotation inside some paths, the path around it; of several, the one with the fewest
+        names."""
+        inside = set(outer_paths.tolist())
+        parents: dict[str, int] = {}
+        for path, parent in enumerate(self.parent_path):  # outer paths come first
+            if parent in inside:
+                inside.add(path)
+        for path in sorted(inside, key=lambda path: (self.texts[path].count("/"), path)):
+            parent = self.parent_path[path]
+            if parent in inside:
+                parents.setdefault(self.texts[path][len(self.texts[parent]) + 1 :], parent)
+        return parents
+
     def _add(self, parent: int, text_index: int, parent_of_name: dict[str, int]) -> int:
         segment = self._segment(text_index)
         parent = parent_of_name.get(segment, -1) if parent < 0 else parent
@@ -122,11 +139,12 @@ class _PathBuilder:
         return self._segments[text_index]
 
 
-def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], set[str]]:
-    """Whether each annotation is an outermost one before the first or after the last step; and the names of steps."""
+def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether each annotation is an outermost one before the first or after the last step, and whether it is a step."""
     steps = annotated_steps(trace)
     if not steps:
-        return np.zeros(len(row), np.bool_), set()
+        return np.zeros(len(row), np.bool_), np.zeros(len(row), np.bool_)
     start = trace.start_ps[row]
     outside = (start < steps[0].start_ps) | (start >= max(step.end_ps for step in steps))
-    return (parent < 0) & outside, {step.name.split("#", 1)[0] for step in steps}
+    outside &= (start > steps[0].start_ps) | (trace.end_ps[row] < steps[0].end_ps)  # not around steps
+    return (parent < 0) & outside, np.isin(row, [step.row for step in steps])

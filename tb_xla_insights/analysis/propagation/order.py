@@ -8,6 +8,7 @@ its run.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,18 +84,23 @@ class ProgramOrder:
 @memoised
 def find_phases(trace: Trace) -> Phases:
     """The phases of one host's steps and of its devices' ops."""
-    nodes, ops = find_nodes(trace), find_ops(trace)
-    roots = {step.name.split("#", 1)[0] for step in annotated_steps(trace)}
+    nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
+    step_rows = [step.row for step in annotated_steps(trace)]
+    roots = {host.path_texts[path] for path in np.unique(host.path[np.isin(host.row, step_rows)]).tolist()}
     position_of_scope: list[PhasePosition | None] = []
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
-        path = nodes.path[node].split("/")
-        level = 1 if path[0] in roots else 0
-        segments = scope.split("/")
-        index = level - (len(path) - len(segments))  # the scope may lack outer names of the path
-        if nodes.kind[node] == "annotation" and level < len(path):
-            position_of_scope.append((path[level], scope_position(segments[index]) if index >= 0 else 0))
-        else:
+        inside_step = takewhile(lambda outer: nodes.path[outer] not in roots, nodes.with_enclosing(node))
+        phase = next(reversed([*inside_step]), None)
+        if phase is None or nodes.kind[node] != "annotation":
             position_of_scope.append(None)
+            continue
+        segments = scope.split("/")
+        lacking = (
+            nodes.path[node].count("/") + 1 - len(segments)
+        )  # outer names of the path that the scope lacks
+        index = nodes.path[phase].count("/") - lacking
+        position = scope_position(segments[index]) if index >= 0 else 0
+        position_of_scope.append((nodes.name_of(phase), position))
     phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
     device_only = {phase for phase in phase_of_part if phase is not None} - set(order)
@@ -177,14 +183,10 @@ def _host_order(trace: Trace) -> list[PhaseKey]:
     )
     mean_position = np.bincount(inverse, position, len(keys)) / count
     ordered = sorted(
-        (mean, (_leaf(host.path_texts[key // width]), key % width))
+        (mean, (host.name_of(key // width), key % width))
         for mean, key in zip(mean_position, keys.tolist(), strict=True)
     )
     return [phase for _, phase in ordered]
-
-
-def _leaf(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def device_phase_segments(trace: Trace, device: int, runs: NDArray[np.bool_] | None = None) -> PhaseSegments:

@@ -11,8 +11,10 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
 from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS, MAX_PATH_LENGTH
 from tb_xla_insights.analysis.propagation.tree import AnnotationSums, capture_rows, coverage
+from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.units import count
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Annotation, Coverage, Lost
@@ -130,9 +132,9 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 
 def _deep_annotations(trace: Trace) -> Diagnostic:
-    count = host_annotations(trace).too_deep_count
+    annotations = host_annotations(trace).too_deep_count
     text = (
-        f"{count} annotations are nested more than {MAX_LEVELS} levels deep, or have paths "
-        f"of more than {MAX_PATH_LENGTH} characters: the timeline shows them, the table of annotations does not."
+        f"{plural(annotations, 'annotation')} nested more than {MAX_LEVELS} levels deep, or with a path of more than "
+        f"{count(MAX_PATH_LENGTH)} characters: in the timeline, but not in the table of annotations."
     )
     return Diagnostic("deep_annotations", "info", text, trace.host)

@@ -36,8 +36,8 @@ _MAX_SEGMENTS = 400
 def phase_indices(trace: Trace) -> dict[str, int]:
     """By path, the index of its phase; the first one if the path repeats within a step."""
     host, index_of_phase = host_annotations(trace), _phase_index(trace)
-    paths = [host.path_texts[path] for path in np.unique(host_phases(trace).path).tolist()]
-    return {path: index_of_phase[path.rpartition("/")[2], 0] for path in paths}
+    paths = np.unique(host_phases(trace).path).tolist()
+    return {host.path_texts[path]: index_of_phase[host.name_of(path), 0] for path in paths}
 
 
 def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
@@ -154,8 +154,10 @@ def _repetition_times(trace: Trace, step: int) -> dict[str, dict[int, tuple[int,
     times: dict[str, dict[int, tuple[int, int]]] = {}
     for index, path, repetition in zip(*columns, strict=True):
         row = int(host.row[index])
-        name = host.path_texts[path].rpartition("/")[2]
-        times.setdefault(name, {})[repetition] = int(trace.start_ps[row]), int(trace.end_ps[row])
+        times.setdefault(host.name_of(path), {})[repetition] = (
+            int(trace.start_ps[row]),
+            int(trace.end_ps[row]),
+        )
     return times
 
 
@@ -188,7 +190,7 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     rows = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
     columns = (phases.index[rows].tolist(), phases.path[rows].tolist(), phases.repetition[rows].tolist())
     events = [
-        (int(host.row[index]), index_of_phase[host.path_texts[path].rpartition("/")[2], repetition])
+        (int(host.row[index]), index_of_phase[host.name_of(path), repetition])
         for index, path, repetition in zip(*columns, strict=True)
     ]
     markers = np.unique(launches.marker[launches.step == step])

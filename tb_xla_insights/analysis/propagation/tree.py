@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ number exactly."""
 
 @dataclass(frozen=True)
 class Nodes:
-    """The paths of one host and its devices, outer paths before nested ones: `path`, `parent` (index, -1: none),
-    `kind`. `of_part`: the index of the path of each part of `Ops` (-1: none); `of_host`: the index of each path of
+    """The paths of one host and its devices: `path`, `parent` (index of its `outer_path`, -1: none), `kind`.
+    `of_part`: the index of the path of each part of `Ops` (-1: none); `of_host`: the index of each path of
     `HostAnnotations`."""
 
     path: list[str]
@@ -57,6 +58,11 @@ class Nodes:
                 reverse=True,
             )
         return order
+
+    def name_of(self, node: int) -> str:
+        """A path's last name. The name of an annotation may itself contain slashes."""
+        outer = self.parent[node]
+        return self.path[node][len(self.path[outer]) + 1 if outer >= 0 else 0 :]
 
     def with_enclosing(self, node: int) -> list[int]:
         """The indices of a path and of all paths around it, the innermost first."""
@@ -89,30 +95,30 @@ class AnnotationSums:
         self.programs |= sums.programs
 
 
+def outer_path(path: str, paths: Container[str]) -> str:
+    """The longest of some paths that encloses a path; empty without one. As names may contain slashes, not every
+    beginning of a path is a path."""
+    while path := path.rpartition("/")[0]:
+        if path in paths:
+            break
+    return path
+
+
 @memoised
 def find_nodes(trace: Trace) -> Nodes:
     """All annotation paths of one host, including those of its ops' scopes."""
     host, ops = host_annotations(trace), find_ops(trace)
-    path: list[str] = []
-    parent: list[int] = []
-    kind: list[ScopeKind] = []
-    index: dict[str, int] = {}
-
-    def add(text: str, text_kind: ScopeKind, outer: str) -> int:
-        if text not in index:
-            outer_node = add(outer, text_kind, outer.rpartition("/")[0]) if outer else -1
-            index[text] = len(path)
-            path.append(text)
-            parent.append(outer_node)
-            kind.append(text_kind)
-        return index[text]
-
-    for text, outer in zip(host.path_texts, host.parent_path, strict=True):
-        add(text, "annotation", host.path_texts[outer] if outer >= 0 else "")
-    of_scope = []
-    for scope in ops.scopes:
-        text = host.paths.path_of(scope)
-        of_scope.append(add(text, scope_kind(scope, host.paths.names), text.rpartition("/")[0]))
+    kinds: dict[str, ScopeKind] = dict.fromkeys(host.path_texts, "annotation")
+    paths_of_scopes = [host.paths.path_of(scope) for scope in ops.scopes]
+    for scope, text in zip(ops.scopes, paths_of_scopes, strict=True):
+        kind = scope_kind(scope, host.paths.names)
+        while text and text not in kinds:
+            kinds[text] = kind
+            text = text.rpartition("/")[0]
+    path = [*kinds]
+    index = {text: node for node, text in enumerate(path)}
+    parent = [index[outer] if (outer := outer_path(text, index)) else -1 for text in path]
+    of_scope = [index[text] for text in paths_of_scopes]
     of_part = np.append(np.array(of_scope, np.int32), np.int32(-1))[ops.scope]
     of_host = np.array([index[text] for text in host.path_texts], np.int32)
     position = [float("inf")] * len(path)
@@ -127,7 +133,7 @@ def find_nodes(trace: Trace) -> Nodes:
     counts = np.bincount(host.path[is_whole], None, len(of_host))
     for node, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
         position[node] = total / count if count else _AFTER_HOST_PATHS
-    return Nodes(path, parent, kind, of_part, of_host, position)
+    return Nodes(path, parent, [*kinds.values()], of_part, of_host, position)
 
 
 def annotation_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ from tb_xla_insights.analysis.propagation.tree import (
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
+    outer_path,
 )
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ def tree_rows(
         ops = find_ops(host_trace)
         launches = find_launches(host_trace)
         in_step = launches.step_of_run >= 0
-        steps_of_host = len(np.unique(launches.step[launches.step >= 0]))
+        steps_of_host = len(find_steps(host_trace))
         devices_of_host = len(np.unique(launches.runs.device))
         step_count += steps_of_host
         device_count += devices_of_host
@@ -82,13 +85,16 @@ def tree_rows(
     intervals_on_host = {} if trace is None else host_intervals(trace, step)
     intervals_on_device = {} if trace is None else device_intervals(trace, selection)
     rows: list[AnnotationNode] = []
-    for row in session_rows(session):
+    annotations = session_rows(session)
+    paths = {row.path for row in annotations}
+    for row in annotations:
+        outer = outer_path(row.path, paths)
         step_row = step_rows.get(row.path, AnnotationSums(row.path))
         rows.append(
             {
                 **annotation_row(row, lost.get(row.path)),
-                "name": row.path.rpartition("/")[2],
-                "depth": row.path.count("/"),
+                "name": row.path.removeprefix(f"{outer}/"),
+                "depth": _depth(row.path, paths),
                 "programs": len(row.programs),
                 "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
                 "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),
@@ -101,6 +107,14 @@ def tree_rows(
             }
         )
     return rows, unannotated, {"steps": step_count, "devices": device_count}
+
+
+def _depth(path: str, paths: Container[str]) -> int:
+    """How many of some paths enclose a path."""
+    depth = 0
+    while path := outer_path(path, paths):
+        depth += 1
+    return depth
 
 
 def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:

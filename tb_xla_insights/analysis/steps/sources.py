@@ -177,11 +177,13 @@ def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
     for index, name in enumerate(names):
         runs_of_name.setdefault(name, []).append(index)
     time_of_name = {name: int(duration_ps[runs].sum()) for name, runs in runs_of_name.items()}
+    total_ps = sum(time_of_name.values())
     for name in sorted(time_of_name, key=lambda name: -time_of_name[name]):
-        runs = runs_of_name[name]
+        runs, takes_half = runs_of_name[name], 2 * time_of_name[name] >= total_ps
+        if not takes_half and len(set(np.diff(runs).tolist())) != 1:
+            continue  # intervals of different lengths differ
         intervals = Counter(tuple(names[first + 1 : second]) for first, second in pairwise(runs))
         equal = max(intervals.values(), default=0)
-        takes_half = 2 * time_of_name[name] >= sum(time_of_name.values())
         min_equal = (
             _MIN_EQUAL_SHARE * intervals.total()
             if takes_half

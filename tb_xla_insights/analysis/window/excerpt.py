@@ -38,7 +38,7 @@ class ThreadExcerpt:
 
 @dataclass(frozen=True)
 class DeviceExcerpt:
-    """A device in the range. `span_ps`: start and end of its whole span; `runs`: their starts and ends."""
+    """A device in the range. `span_ps`: start and end of its whole span; `runs`: the starts and ends of its runs."""
 
     id: str
     name: str
