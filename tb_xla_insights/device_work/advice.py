@@ -1,6 +1,6 @@
 """Advice that brings ops nearer to the roofline, from their shapes, layouts and number formats.
 
-A piece of advice applies if it fits ops with at least half of the time above the roof; it names the first of them.
+A piece of advice applies if it fits ops with at least half of the time above the roofline; it names the first of them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def advice_for(
     rows: Sequence[Row], above_ps: Sequence[float], peaks: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> str | None:
     """Returns a sentence of advice for some ops; None if no advice applies. `rows`: the ops, sorted by their time above
-    the roof, the longest first; `above_ps`: that time of each. `peaks` and `environment` are the report's."""
+    the roofline, the longest first; `above_ps`: that time of each. `peaks` and `environment` are the report's."""
     total_ps = sum(above_ps)
     if not total_ps:
         return None

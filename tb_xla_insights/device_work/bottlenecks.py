@@ -48,8 +48,8 @@ class OpGroup:
     `rows`: all of them work, the ones with most time first. `time_ps`: in steps (in the capture if it has none).
     `step_share`: its share of the duration of the steps on all cores, or of all work if there are no steps, or if ops
     run concurrently and take longer in total than the steps; `base_text` names this base. `above_roof_ps`: the part of
-    the time above the roof, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that the
-    roofline would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
+    the time above the roofline, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that
+    the roofline would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
     """
 
     path: str | None
@@ -240,23 +240,23 @@ def _group(
         time_ps=time_ps,
         step_share=time_ps / base_ps if base_ps else 0.0,
         base_text=base_text,
-        above_roof_ps=sum(time_above_roof(row) * row[time_key] / row["self_ps"] for row in rows),
-        roofline_share=1 - sum(time_above_roof(row) for row in rows) / known_ps if known_ps else None,
+        above_roof_ps=sum(time_above_roofline(row) * row[time_key] / row["self_ps"] for row in rows),
+        roofline_share=1 - sum(time_above_roofline(row) for row in rows) / known_ps if known_ps else None,
         flops_share=known_peak_share("flops", "flops_known_ps", roof.flops_per_s),
         bytes_share=known_peak_share("hbm_bytes", "bytes_known_ps", roof.bytes_per_s),
         bound_by=main_bound(bound_ps, self_ps),
     )
 
 
-def time_above_roof(row: Mapping[str, Any]) -> int:
+def time_above_roofline(row: Mapping[str, Any]) -> int:
     """Returns a row's time beyond what the roofline would take, in ps; 0 if FLOPs, bytes or peaks are not known, or the
     counts are 0."""
     return max(0, row["self_ps"] - row["roof_ps"]) if row["roof_ps"] else 0
 
 
 def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row | None:
-    """Returns the finding about the group with most time above the roof; None without steps, without a group that is
-    far from the roofline, or if the gain is too small a share of a step."""
+    """Returns the finding about the group with most time above the roofline; None without steps, without a group that
+    is far from the roofline, or if the gain is too small a share of a step."""
     candidates = [
         group
         for group in groups
@@ -276,9 +276,9 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     severity = severity_of(gain)
     if severity is None:
         return None
-    rows = sorted(worst.rows, key=lambda row: -time_above_roof(row))
+    rows = sorted(worst.rows, key=lambda row: -time_above_roofline(row))
     peaks, environment = document["device_work"]["peaks"], document["environment"]
-    advice = advice_for(rows, [time_above_roof(row) for row in rows], peaks, environment)
+    advice = advice_for(rows, [time_above_roofline(row) for row in rows], peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
     is_single_host = len({step["host"] for step in document["steps"]}) == 1
     limit = f"The {'host itself' if is_single_host else 'slowest host'} needs {host_time} a step"

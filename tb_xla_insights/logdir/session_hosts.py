@@ -88,7 +88,8 @@ class SessionHosts:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether every answer reads the hosts again; a single local host is held in memory instead."""
+        """Whether reports read the hosts again, one task per host: those of several hosts, or of a cluster. Windows and
+        comparisons hold all hosts in memory if they fit (`fits_in_memory`)."""
         return len(self.files.hosts) > 1 or self.scheduler is not None
 
     @cached_property

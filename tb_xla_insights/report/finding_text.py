@@ -114,8 +114,8 @@ def gain_of(finding: Row, report: Row) -> Gain:
     "Findings")
 
     - A recurring mistake: the share of the usual step, and the usual step before and after the fix.
-    - A mistake that occurred once: its whole cost, and the mean step before and after the fix. The gain as a share
-      would depend on the number of steps in the capture.
+    - A mistake that occurred once: all the time that its fix saves a host, and the mean step before and after the fix.
+      The gain as a share would depend on the number of steps in the capture.
     - A limit: the share of the step that remains without all mistakes.
     - A finding that cannot be replayed: the share of the devices' spans that it explains.
     - A finding that is neither a mistake nor a limit has no gain; it precedes those that have one.

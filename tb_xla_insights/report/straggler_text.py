@@ -12,7 +12,7 @@ from tb_xla_insights.units import part_text, share, time_text
 
 def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for a
-    finding that occurred once, its whole cost; without a replay, its share of the devices' spans."""
+    finding that occurred once, all the time that its fix saves; without a replay, its share of the devices' spans."""
     step_ps, fixed_ps = finding["step_ps"], finding["step_if_fixed_ps"]
     if finding.get("recurs") == "once" and step_ps is not None and fixed_ps is not None:
         cost = time_text((step_ps - fixed_ps) * finding["evidence"]["steps_compared"], 1)

@@ -15,7 +15,8 @@ EPOCH_NS = 10**17
 """A line time above this (March 1973) counts from the epoch; no profile runs for three years."""
 
 MAX_DISTANCE_PS = 1 << 60
-"""No capture lasts for 13 days: a time farther away than that is damaged. Sums of such times fit into 64 bits."""
+"""No capture lasts for 13 days: a time farther away than that is damaged. Sums of a few times within the limit fit into
+64 bits."""
 
 
 class TimeBase(NamedTuple):

@@ -45,10 +45,10 @@ _OTHER_CLASSES = [
 class CompileCalls:
     """Compilations of one host in order of time.
 
-    `row`: the outermost event; for a cut compilation, the first remaining one. `start_ps`, `end_ps`: that event's
-    times. A cut compilation lasts from the capture's start to its last recorded part, or from its first part to the
-    capture's end; if the Python tracer recorded the call itself, to the end or from the start of that frame. `cut`:
-    index into CUTS.
+    `row`: the outermost event of the call, or, if no call is recorded, the first part. `start_ps`, `end_ps`: the times
+    of the call, or from the first part to the end of the last one. A cut compilation lasts from the capture's start to
+    its last recorded part, or from its first part to the capture's end; if the Python tracer recorded the call itself,
+    to the end or from the start of that frame. `cut`: index into CUTS.
     """
 
     row: Int32

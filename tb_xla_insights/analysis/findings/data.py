@@ -153,7 +153,8 @@ def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
     if number is None or not is_per_step:
         return "the host sends to it"
     text = f"{byte_size(size)} are sent" if size else "the host sends to it"
-    return f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
+    mean = mean_text(number)
+    return f"{text} ({mean} {'transfer' if mean == '1' else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:

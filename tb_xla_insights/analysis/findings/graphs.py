@@ -28,7 +28,8 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
-"""The classes of host work that an early execution causes in the gap after it: all but compiling and loading data."""
+"""The classes of host work that an early execution causes in the gap after it: all but torch.compile,
+compiling and loading data."""
 
 
 def early_sync(facts: Facts) -> Finding | None:
