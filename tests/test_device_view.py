@@ -10,6 +10,7 @@ import pytest
 from build import trace_of
 from captures import Core, capture, session
 from synthetic import transformer
+from synthetic.writer import Space
 from tpu_ops import Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
@@ -93,6 +94,22 @@ def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, cores
     assert document["stale"]
     assert document["chosen"]["cores"] == "0.0"
     assert document["chosen"]["steps"] == ("1" if steps == "1" else "0")
+
+
+def test_steps_of_one_number_are_chosen_by_their_index_too() -> None:
+    """Numbers may begin anew, for example in each epoch."""
+    space = Space()
+    thread, core = space.plane("/host:CPU").line("python"), space.plane("/device:TPU:0")
+    for run, number in enumerate((7, 8, 7)):
+        thread.event("Training_Step", 1000 * run, 900, _r=1, step_num=number, step_name="Training_Step")
+        core.line("XLA Modules").event("jit_f(7)", 1000 * run, 900, run_id=run + 1)
+        core.line("XLA Ops").event("dot.1", 1000 * run, 100 * (run + 1))
+    trace = session(trace_of(space.to_bytes()))
+    assert device_view(trace)["steps"] == ["7.0", "8", "7.2"]
+    assert device_view(trace, "0.0", "7.2")["chosen"]["steps"] == "7.2"
+    for link in ("7", "7.5"):  # other views count the steps of all hosts
+        document = device_view(trace, "0.0", link)
+        assert (document["chosen"]["steps"], document["stale"]) == ("7.0", False)
 
 
 def test_a_mean_step_without_steps_is_replaced() -> None:

@@ -62,6 +62,20 @@ class TestEarlySync:
         assert finding.title == "The step is cut by a read in steps 5 and 6"
         assert finding.brief == "the step cut by a read in steps 5 and 6"
 
+    @pytest.mark.parametrize(
+        ("cuts", "title"),
+        [
+            (1, "Graphs are cut by a read outside of steps"),
+            (2, "Graphs are cut twice by a read outside of steps"),
+        ],
+    )
+    def test_cuts_after_the_last_step_are_in_no_step(self, cuts: int, title: str) -> None:
+        tpu = loop()
+        for at in range(4 * STEP + 300, 4 * STEP + 300 + 200 * cuts, 200):
+            tpu.launch(at, (at + 10, 5), (at + 20, 50))
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 20, 100)
+        assert findings(tpu.trace())["early_sync"].title == title
+
     def test_a_step_marker_inside_an_annotation(self) -> None:
         tpu = loop(device=400)
         tpu.on_main("forward", STEP + 180, 450)

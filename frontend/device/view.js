@@ -5,7 +5,7 @@ import { noDeviceCard } from '../lib/cards.js';
 import { count, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
-import { msText, spanText, stepArgument } from '../lib/link.js';
+import { msText, spanText } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
@@ -81,7 +81,7 @@ export function deviceView(app) {
         : null;
     return {
       cores: dd ?? firstKey,
-      steps: stepArgument(st) ?? null,
+      steps: st?.includes('-') ? null : st ?? null,
       category: linkedCategory(),
       peaks: peaksOfLink(pk) ? pk : null,
     };

@@ -92,14 +92,11 @@ export function executionsView(app) {
   function draw() {
     const { executions } = answer;
     if (!executions.length) {
-      fill(
-        element,
-        emptyCard(
-          'Executions',
-          'No execution in this capture.',
-          'Capture while the device runs programs: at least one whole step.',
-        ),
-      );
+      const isSubset = app.selection().devices.length < session.devices.length;
+      const [text, advice] = isSubset
+        ? ['No execution on the chosen devices.', 'Choose others in the header.']
+        : ['No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'];
+      fill(element, emptyCard('Executions', text, advice));
       return 'empty';
     }
     const bases = BASES.filter(([name]) => name !== 'step' || answer.core_steps);

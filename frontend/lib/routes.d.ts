@@ -254,7 +254,7 @@ export interface ChosenHostsReady {
 export interface ChosenWork {
   /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
   cores: string;
-  /** A step's number, `mean` (of all whole steps) or `all` (the session). */
+  /** A step, `mean` (of all whole steps) or `all` (the session). A step is given by its number, `7`; if several steps of the host have it, also by the index in the report's `steps`, `7.12`; without numbers by the index alone. */
   steps: string;
   /** The category of the ops; `null` for any. */
   category: string | null;

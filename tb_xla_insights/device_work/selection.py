@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,10 +34,10 @@ class HostOps:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's number, `mean` or
-    `all`. `is_replaced`: the link names a device or a step that the session does not have, so a default is shown.
-    `step_names`: the steps of the first host as in links; `step_index`: the index of a single selected step among
-    them."""
+    """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's name, `mean` or `all`
+    (see `_step_names`). `is_replaced`: the link names a device or a step that the session does not have, so a default
+    is shown. `step_names`: the steps of the first host as in links; `step_index`: the index of a single selected step
+    among them."""
 
     device: str
     step: str
@@ -71,19 +72,19 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
         return Selection(device or ALL, ALL, is_replaced)
     first_trace = traces[first_host]
     names = _step_names(first_trace, offsets[id(first_trace)])
-    if step not in {ALL, *names, *([MEAN] if names else [])}:
+    step_index = _find_step(names, step)
+    if step_index is None and step != ALL and not (step == MEAN and names):
         is_replaced |= step is not None
-        default_step = _default_step(first_trace, devices_of_host[first_host])
-        step = ALL if default_step is None else names[default_step]
+        step, step_index = ALL, _default_step(first_trace, devices_of_host[first_host])
+    if step_index is not None:
+        step = names[step_index]
     hosts = []
     for host, devices in devices_of_host.items():
         trace = traces[host]
-        host_names = _step_names(trace, offsets[id(trace)]) if step not in (MEAN, ALL) else []
-        if step in (MEAN, ALL) or step in host_names:
-            index = host_names.index(step) if step in host_names else None
+        index = _find_step(_step_names(trace, offsets[id(trace)]), step)
+        if step in (MEAN, ALL) or index is not None:
             count = len(find_steps(trace)) if step == MEAN else 1
             hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
-    step_index = names.index(step) if step in names else None
     return Selection(str(device), str(step), is_replaced, hosts, names, step_index)
 
 
@@ -119,11 +120,27 @@ def _default_device(traces: dict[int, Trace], default_host: int) -> tuple[dict[i
 
 
 def _step_names(trace: Trace, offset: int) -> list[str]:
-    """Returns the steps as in links: their numbers, else their indices in the report's `steps`."""
+    """Returns the steps as in links: their numbers, with their indices in the report's `steps` if several steps have
+    the number; without numbers, the indices alone."""
+    steps = find_steps(trace)
+    counts = Counter(step.number for step in steps)
     return [
-        str(offset + index if step.number is None else step.number)
-        for index, step in enumerate(find_steps(trace))
+        str(index)
+        if step.number is None
+        else f"{step.number}.{index}"
+        if counts[step.number] > 1
+        else f"{step.number}"
+        for index, step in enumerate(steps, offset)
     ]
+
+
+def _find_step(names: list[str], step: str | None) -> int | None:
+    """Returns the index of the step of that name, else of the first one of its number; None if there is none."""
+    if step in names:
+        return names.index(step)
+    numbers = [name.partition(".")[0] for name in names]
+    number = (step or "").partition(".")[0]
+    return numbers.index(number) if number in numbers else None
 
 
 def _default_step(trace: Trace, devices: list[int]) -> int | None:

@@ -15,7 +15,8 @@ class ChosenWork(TypedDict):
     cores: str
     """A core `31.2` (index of the host, and of the core), a host `31`, or `all`."""
     steps: str
-    """A step's number, `mean` (of all whole steps) or `all` (the session)."""
+    """A step, `mean` (of all whole steps) or `all` (the session). A step is given by its number, `7`; if several steps
+    of the host have it, also by the index in the report's `steps`, `7.12`; without numbers by the index alone."""
     category: str | None
     """The category of the ops; `null` for any."""
 

@@ -260,4 +260,6 @@ def test_chosen_hosts_may_have_no_device(xi: Xi, page: Page, pod: str) -> None:
     expect(page.get_by_test_id("annotation-tree")).to_be_visible()
     xi.open(pod, v="overview", h="5")
     expect(page.locator("main").get_by_text("The chosen hosts have no device.")).to_have_count(2)
+    xi.open(pod, wait=False, v="executions", h="5")
+    expect(page.locator("main")).to_contain_text("No execution on the chosen devices.")
     page.unroute("**/data/session?**")

@@ -54,6 +54,8 @@ def early_sync(facts: Facts) -> Finding | None:
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
     subject_and_verb, subject, cut_location = describe_cuts(trace, paths)
+    if not numbers and not any(paths):
+        subject_and_verb, subject = "Graphs are", "graphs"
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
@@ -128,12 +130,11 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
 
 def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
     """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts."""
-    if count <= len(numbers):
+    if count <= max(1, len(numbers)):
         return ""
-    if len(numbers) == facts.step_count > 1:
-        per_step = count / len(numbers)
-        return "twice " if per_step == 2 else f"{mean_text(per_step)} times "
-    return f"{count} times "
+    is_per_step = len(numbers) == facts.step_count > 1
+    number = count / len(numbers) if is_per_step else count
+    return "twice " if number == 2 else f"{mean_text(number)} times "
 
 
 class CutText(NamedTuple):
