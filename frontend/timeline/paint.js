@@ -263,16 +263,17 @@ export function paint(
     const lengthPx = tagWidth(length);
     const tagLeft = isSpanVisible ? clamp((spanLeft + spanRight - lengthPx) / 2, left, right - lengthPx) : Infinity;
     const tagRight = isSpanVisible ? tagLeft + lengthPx : -Infinity;
+    // The first label that is drawn has the unit.
     let unit = '\u202fms';
     for (const { ps, hasLabel } of ticks) {
       const x = Math.round(scale.x(ps));
       box(palette.line2, x, hasLabel ? 12 : 16, 1, 8);
       if (!hasLabel) continue;
       const text = digits(ps / 1e9, decimals) + unit;
-      unit = '';
       const end = x + 4 + textWidth(text);
       if (end <= right && (end < Math.min(tagLeft, spanLeft) || x > Math.max(tagRight, spanRight))) {
         write(palette.ink2, text, x + 4, 10);
+        unit = '';
       }
     }
     for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER_PX - 4, 2, 4);

@@ -151,7 +151,7 @@ export function windowContent(answer, act, hosts, slowest) {
 }
 
 /** The class with most time on a thread. @param {Thread} thread */
-const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
+const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps)[0]?.[0];
 
 /**
  * The time of a host by class, with buttons for the other hosts.
