@@ -150,8 +150,8 @@ def rate(value: float | None) -> str:
 
 def samples(value: float) -> str:
     """A number of samples, without trailing zeros: `128 samples`, `0.5 samples`."""
-    whole = value == int(value)
-    return f"{_grouped(int(value)) if whole else f'{value:g}'}{NARROW_SPACE}{'sample' if value == 1 else 'samples'}"
+    integer, point, decimals = f"{value:.6f}".rstrip("0").rstrip(".").partition(".")
+    return f"{_grouped(int(integer))}{point}{decimals}{NARROW_SPACE}{'sample' if value == 1 else 'samples'}"
 
 
 def byte_size(value: int | None) -> str:

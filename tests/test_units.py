@@ -125,3 +125,8 @@ def test_times_of_a_sentence_have_three_digits_and_one_unit() -> None:
     assert texts == ["318 ms", "27.4 ms", "1.79 s"]
     times = units.brief_times(34_003_000, 561_000_000)
     assert [plain(text) for text in times] == ["0.034 ms", "0.561 ms"]
+
+
+def test_numbers_of_samples_keep_all_their_digits() -> None:
+    texts = [units.samples(value).replace(units.NARROW_SPACE, " ") for value in (1, 0.5, 128, 1_234_567.5)]
+    assert texts == ["1 sample", "0.5 samples", "128 samples", "1 234 567.5 samples"]

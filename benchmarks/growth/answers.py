@@ -1,4 +1,5 @@
-"""Computes every answer about a capture: the report in all formats, every route of the page, exports."""
+"""Computes every answer about a capture: the report in all formats, every route of the page about a session, and the
+Chrome export."""
 
 from __future__ import annotations
 
@@ -111,6 +112,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     yield ask("device", whole=1)
     yield ask("executions", step=0)
     yield ask("propagation", step=0)
+    yield ask("host_steps", host=0)
     yield ask("waits", **whole_session, px=1200)
     yield ask("compare", other="s")
     file = io.BytesIO()

@@ -9,7 +9,7 @@
 Times of events are picoseconds after the line's `timestamp_ns`. A stat's Python type determines its type in the file:
 int becomes int64, `Uint` uint64, float double, str and bytes themselves, and `Ref` a text that the plane stores once
 and refers to by id. Events of one name in a plane share their metadata, as in files of profilers; an id is given only
-where a test needs a certain one. The bytes depend on the calls alone.
+where a certain one is needed. The bytes depend on the calls alone.
 """
 
 from collections.abc import Mapping

@@ -74,14 +74,14 @@ function lineCrosses(label, { dot, box, hasLine }) {
 }
 
 /**
- * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that fit nowhere are
- * left out, unless they are required.
+ * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that would
+ * overlap another one everywhere are left out, unless they are required.
  * @param {Dot[]} labelled in order of importance
  * @param {Dot[]} dots all
  * @param {(dot: Dot) => number} widthOf px
  * @param {number} width
  * @param {number} height
- * @param {Box[]} occupied boxes that labels must not cover
+ * @param {Box[]} occupied boxes that labels avoid
  * @param {(dot: Dot) => boolean} [isRequired]
  * @returns {Label[]}
  */

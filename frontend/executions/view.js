@@ -60,7 +60,7 @@ export function executionsView(app) {
     void fetchStep(step);
   });
   /** The step drawn if the link names none. */
-  let usualStep = -1;
+  let defaultStep = -1;
   const stepChannel = createLatestChannel('executions');
   /** Query parameter for the chosen devices; null if all are chosen. */
   const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
@@ -83,9 +83,9 @@ export function executionsView(app) {
     }
   }
 
-  /** Draws the link's step, otherwise the usual one. */
+  /** Draws the link's step, otherwise the default one. */
   function drawLinkedStep() {
-    const step = app.link.state.st ? linkedStepIndex(answer.steps, app.link.state.st) : usualStep;
+    const step = app.link.state.st ? linkedStepIndex(answer.steps, app.link.state.st) : defaultStep;
     if (step >= 0) void fetchStep(step);
   }
 
@@ -295,7 +295,8 @@ export function executionsView(app) {
   const ifOpen = (name, act) => { if (data.isDrawn() && name === session.session.name) act(); };
 
   /**
-   * Opens a program's run in the drawn step, else its longest run on the chosen devices.
+   * Opens a program's run in the drawn step, else the longest of its runs among the first 1,000 hits of a search for
+   * its name on the chosen devices.
    * @param {string} program
    */
   async function openRun(program) {
@@ -350,7 +351,7 @@ export function executionsView(app) {
   const data = createDocumentView(app, 'executions', element, (next, nextSession) => {
     stepChannel.cancel();
     answer = next;
-    usualStep = next.step ?? -1;
+    defaultStep = next.step ?? -1;
     session = nextSession;
     sources = [{ name: nextSession.session.name, rows: next.executions, coreSteps: next.core_steps }];
     comparison = null;

@@ -1,4 +1,5 @@
-"""Prints many devices, hosts and steps in few rows: outliers by name, the others as one row."""
+"""Prints many devices, hosts and steps in few rows: outliers by name and the others as one row;
+of steps, the longest."""
 
 from __future__ import annotations
 

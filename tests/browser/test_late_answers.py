@@ -1,4 +1,4 @@
-"""Late answers: after another session was opened, after another selection, or never."""
+"""Answers that arrive after another session was opened or after another selection, and invalid ones."""
 
 from __future__ import annotations
 
