@@ -40,7 +40,7 @@ export const TERMS = {
   Launches: 'Execute calls on the host; each launches a run per core.',
   'usual step': 'The mean step, excluding what happened only once.',
   'what remains': 'The step without all of the mistakes above.',
-  once: 'It occurred in one step of this capture. All the time that its fix saves is shown, and it is never critical.',
+  once: 'It occurred in one step of this capture: its time is shown in place of a share, and it is never critical.',
   critical: 'Gains 30 % or more, and did not happen only once.',
   warning: 'Gains 10 % or more, but less than 30 % unless it happened only once.',
   info: 'Gains less than 10 %.',
