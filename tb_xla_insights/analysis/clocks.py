@@ -22,7 +22,8 @@ MAX_RECORDING_DISTANCE_PS = 10**12
 come from a wait of the host, which is recorded when it ends, or from a run that began before the capture."""
 
 _COMPLETION_EVENT, _BLOCKING_EVENT = "CompleteCallbacks", "RunExecutable"
-"""The host's event that begins when a run is over, and XRT's event on the host that ends no sooner than its run."""
+"""The event that begins when the host is notified of a run's end, perhaps already after the run's first output; and
+XRT's event on the host that ends no sooner than its run."""
 
 
 def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:

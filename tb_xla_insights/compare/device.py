@@ -166,7 +166,7 @@ def match_ops(
     """Matches ops of two sessions.
 
     Within a program and annotation, ops are matched by name if both sessions have the same names there. Otherwise the
-    compiler has renumbered them and names mean nothing: ops are matched by identity (name, category and shape). The
+    compiler has renumbered them, and a name alone identifies no op: ops are matched by name, category and shape. The
     remaining ops of an annotation are one changed pair if both sessions have some, else each is new or gone.
     """
     pairs: list[OpPair] = []

@@ -96,7 +96,7 @@ def find_regions(line_regions: LineRegions, flows: Flows) -> Regions:
 
 
 def _name_codes(strings: list[str], name: Int32) -> Int8:
-    """The code of each event metadata entry's name, for `find_regions`."""
+    """The code of each event metadata entry's name, for `kernels.find_regions`."""
     code_of_text: dict[int, int] = {}
     for text_index in set(name.tolist()):
         name_text = strings[text_index]
