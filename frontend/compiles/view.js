@@ -229,7 +229,7 @@ export function compilesView(app) {
           row.nearest?.different_count ? diff(row.nearest, document) : null,
           row.graphs_of_same_name[0]
             ? [
-                h('h3', null, 'Graphs of the same program'),
+                h('h3', null, 'Graphs of the same name'),
                 h(
                   'ul',
                   { class: 'plain', 'data-testid': 'compile-graphs' },
@@ -363,7 +363,7 @@ const OPERATION_LABELS = {
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached_compiles: compiled, cached_compiles: cached, fallbacks } = metrics;
-  const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
+  const operators = Object.entries(fallbacks ?? {}).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard(
     'Metrics and trace',
     { note: `${file} counts from the start of the process`, class: 'compact' },
@@ -391,10 +391,20 @@ function metricsCard(metrics) {
     h(
       'p',
       { class: 'secondary' },
-      compiled == null && cached == null
-        ? ''
-        : `${plural(compiled ?? 0, 'graph')} compiled, ${count(cached ?? 0)} taken from the cache. `,
-      operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.',
+      [
+        [
+          compiled == null ? null : `${plural(compiled, 'graph')} compiled`,
+          cached == null ? null : `${count(cached)} taken from the cache`,
+        ]
+          .filter(Boolean)
+          .join(', '),
+        operators.length
+          ? `Operators on the CPU: ${operators.join(', ')}`
+          : fallbacks && 'No operator ran on the CPU',
+      ]
+        .filter(Boolean)
+        .map((sentence) => `${sentence}.`)
+        .join(' '),
     ),
   );
 }

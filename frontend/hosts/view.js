@@ -50,7 +50,7 @@ export function hostsView(app) {
   let rowsRange = '';
   /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
-  /** Whether the table lists hosts that were never last singly. */
+  /** Whether the table lists the hosts that were never last one by one, and not in one row. */
   let isExpanded = false;
 
   const heat = createHeatCard({

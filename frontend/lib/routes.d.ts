@@ -664,8 +664,8 @@ export interface CountedMetrics {
   uncached_compiles: number | null;
   /** Number of times that a compiled graph was found in the cache; `null` if the report does not count them, or torch.compile cleared the counter. */
   cached_compiles: number | null;
-  /** Calls of ops that ran on the CPU, by op. */
-  fallbacks: Record<string, number>;
+  /** Calls of ops that ran on the CPU, by op; `null` if torch.compile cleared the counters and none is left. */
+  fallbacks: Record<string, number> | null;
 }
 
 /** `data/counts`. */

@@ -18,7 +18,10 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, i
   ),
 }));
 
-/** Idle times of the devices that have idle time in steps. @param {DeviceColumns} columns @returns {DeviceTime[]} */
+/**
+ * Idle times in whole steps, of the devices that the mean step includes.
+ * @param {DeviceColumns} columns @returns {DeviceTime[]}
+ */
 export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
   host.flatMap((hostName, index) =>
     steps[index] === null

@@ -309,7 +309,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
       },
     ],
     foot: [
-      h('span', { class: 'muted', title: plural(chain.length, 'event') }, count(chain.length)),
+      h('span', { class: 'muted', title: plural(chain.length, 'part') }, count(chain.length)),
       end,
       '',
       ...(narrow ? [] : ['']),

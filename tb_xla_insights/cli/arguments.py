@@ -49,7 +49,9 @@ def parse_samples(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= units.MAX_SAMPLES_PER_STEP:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of samples; give a number above 0")
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is not a number of samples; give a number above 0 and up to {units.MAX_SAMPLES_PER_STEP:g}"
+        )
     return int(value) if value == int(value) else value
 
 

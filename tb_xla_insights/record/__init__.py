@@ -103,7 +103,7 @@ def record(
     - `samples` is the number of samples per step, of all hosts and devices together, from which reports and
       comparisons of the session compute samples per second.
     - `python` also records every Python call, as `--python-level 1` of `capture` does. It shows the host's activity
-      where nothing else is recorded, and slows Python down. JAX before 0.6 always records these calls, and a warning
+      where nothing else is recorded, and slows Python down. JAX before 0.6.1 always records these calls, and a warning
       says so; PyTorch/XLA never does.
     - `description` is a line that reports and the page show with the session.
     """

@@ -193,7 +193,7 @@ def _unwritable(path: str, detail: str | None) -> str:
 
 
 def _explanation_text(explanation: object) -> str:
-    """The text of dynamo's explanation: PyTorch 2.0 returns a tuple with the text last, later versions an object."""
+    """The text of dynamo's explanation: PyTorch 2.0 returns a tuple that contains texts, later versions an object."""
     texts = (
         [item for item in explanation if isinstance(item, str)]
         if isinstance(explanation, tuple)

@@ -61,7 +61,7 @@ class TorchXla:
 
 
 class Jax:
-    """The profiler of JAX, in this process. Before JAX 0.6 it always records every Python call."""
+    """The profiler of JAX, in this process. Before JAX 0.6.1 it always records every Python call."""
 
     packages: tuple[str, ...] = ("jax", "jaxlib", "libtpu")
 
@@ -78,7 +78,7 @@ class Jax:
         else:
             if not self._python:
                 _log.warning(
-                    "record: JAX %s always records every Python call; JAX 0.6 and later can omit them",
+                    "record: JAX %s always records every Python call; JAX 0.6.1 and later can omit them",
                     self._jax.__version__,
                 )
             profiler.start_trace(logdir)

@@ -110,7 +110,7 @@ def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
         "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
         "uncached_compiles": figures["uncached_compiles"],
         "cached_compiles": figures["cached_compiles"],
-        "fallbacks": metrics["fallbacks"],
+        "fallbacks": metrics["fallbacks"] or (None if figures["fallback_calls"] is None else {}),
     }
 
 

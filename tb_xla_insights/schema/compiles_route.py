@@ -62,8 +62,8 @@ class CountedMetrics(TypedDict):
     cached_compiles: int | None
     """Number of times that a compiled graph was found in the cache; `null` if the report does not count them, or
     torch.compile cleared the counter."""
-    fallbacks: dict[str, int]
-    """Calls of ops that ran on the CPU, by op."""
+    fallbacks: dict[str, int] | None
+    """Calls of ops that ran on the CPU, by op; `null` if torch.compile cleared the counters and none is left."""
 
 
 class Compiles(PartialAnswer):

@@ -381,6 +381,12 @@ def test_counts_of_the_metrics_report_and_of_the_trace(xi: Xi, page: Page, dynam
     expect(table.locator("xpath=following::p[1]")).to_contain_text("No operator ran on the CPU.")
 
 
+def test_counts_that_torch_compile_cleared_are_not_shown_as_zero(xi: Xi, page: Page) -> None:
+    xi.open(session_named("torch_xla_dynamo"), v="compiles")
+    note = page.get_by_test_id("metrics-table").locator("xpath=following::p[1]")
+    expect(note).to_have_text(re.compile(r"^\d+\sgraphs? compiled\.$"))
+
+
 def test_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: Page, dynamo: str) -> None:
     """The two differ: the driving thread is in an annotation while another thread launches."""
     capture = session(demo("synthetic_dynamo_issue_dynamo"))
