@@ -13,7 +13,6 @@ import {
   link,
   linkedColumn,
   showButton,
-  tableCard,
   windowLinkState,
 } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
@@ -30,6 +29,7 @@ import {
   timeColumn,
 } from '../lib/table.js';
 import { MAX_GRAPH_LETTERS, createGrid, graphName, graphOf } from './grid.js';
+import { metricsCard } from './metrics-card.js';
 
 const MAX_LISTED_GRAPHS = 8;
 
@@ -347,64 +347,4 @@ function columnsWithValues(items) {
         ]
       : []),
   ];
-}
-
-/** @type {Record<import('../lib/routes').Counted, string>} */
-const OPERATION_LABELS = {
-  compile: 'Compilations',
-  execute: 'Executions',
-  to_device: 'Transfers to the device',
-  from_device: 'Transfers from the device',
-};
-
-/** @typedef {import('../lib/routes').CountedMetrics['rows'][number]} MetricsRow */
-
-/** The counters of a metrics report beside the capture. @param {import('../lib/routes').CountedMetrics|null} metrics */
-function metricsCard(metrics) {
-  if (!metrics) return null;
-  const { file, rows, uncached_compiles: compiled, cached_compiles: cached, fallbacks } = metrics;
-  const operators = Object.entries(fallbacks ?? {}).map(([name, calls]) => `${name} ${count(calls)}×`);
-  return tableCard(
-    'Metrics and trace',
-    { note: `${file} counts from the start of the process`, class: 'compact' },
-    {
-      testid: 'metrics-table',
-      items: rows,
-      columns: [
-        definedColumn(TABLES.counts_against_trace.operation, {
-          field: (/** @type {MetricsRow} */ { operation }) => OPERATION_LABELS[operation],
-        }),
-        definedColumn(TABLES.counts_against_trace.metrics),
-        definedColumn(TABLES.counts_against_trace.time_ps),
-        ...(rows.some(({ since_earlier_report: since }) => since != null)
-          ? [definedColumn(TABLES.counts_against_trace.since_earlier_report)]
-          : []),
-        definedColumn(TABLES.counts_against_trace.trace),
-        definedColumn(TABLES.counts_against_trace.agrees, {
-          name: 'Agreement',
-          value: undefined,
-          title: undefined,
-          cell: ({ agrees }) => (agrees ? '' : 'disagree'),
-        }),
-      ],
-    },
-    h(
-      'p',
-      { class: 'secondary' },
-      [
-        [
-          compiled == null ? null : `${plural(compiled, 'graph')} compiled`,
-          cached == null ? null : `${count(cached)} taken from the cache`,
-        ]
-          .filter(Boolean)
-          .join(', '),
-        operators.length
-          ? `Operators on the CPU: ${operators.join(', ')}`
-          : fallbacks && 'No operator ran on the CPU',
-      ]
-        .filter(Boolean)
-        .map((sentence) => `${sentence}.`)
-        .join(' '),
-    ),
-  );
 }
