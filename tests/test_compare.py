@@ -155,6 +155,11 @@ class TestSums:
         for key in ("a_ps", "b_ps", "difference_ps"):
             assert sum(row[key] for row in early_item["classes"]) == mean[key]
 
+    def test_classes_add_up_to_a_mean_step_of_half_a_picosecond(self) -> None:
+        document = comparison_document(steps_of(200, 200.000001), steps_of(200, 200))
+        mean = measure(document, "step_mean")
+        assert sum(row["a_ps"] for row in document["classes"]) == mean["a_ps"] == 200 * US + 1
+
     def test_idle_time_adds_up(self, early_item: dict[str, Any]) -> None:
         gaps = early_item["gaps"]
         for key in ("a_ps", "b_ps"):
