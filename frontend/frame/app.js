@@ -78,6 +78,8 @@ export function createApp() {
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
+  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
+  let defaultName = '';
   /** @type {Ready|null} */
   let session = null;
   let frontView = '';
@@ -138,7 +140,7 @@ export function createApp() {
 
   /** Opens a session without any selection. @param {string} name */
   function chooseSession(name) {
-    link.set({ ...NO_SELECTION, s: name === newest() ? '' : name }, 'push');
+    link.set({ ...NO_SELECTION, s: name === defaultName ? '' : name }, 'push');
     void openSession(name);
   }
 
@@ -179,8 +181,7 @@ export function createApp() {
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());
-  const newest = () => list?.sessions[0]?.name ?? '';
-  const linkedName = () => link.state.s || newest();
+  const linkedName = () => link.state.s || defaultName;
 
   /** Shows a state card in place of the view. @param {string} name @param {HTMLElement} element */
   function showCard(name, element) {
@@ -341,11 +342,12 @@ export function createApp() {
       if (list.note !== previousNote) listNotes().forEach(diagnostics.add);
       return header.setSessions(list.sessions, linkedName());
     }
+    defaultName = list.sessions[0].name;
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
-      await openSession(newest());
+      await openSession(defaultName);
       return app.addNote({ id: 'stale', message });
     }
     await openSession(linkedName());

@@ -45,6 +45,35 @@ def test_a_logdir_opens_on_its_newest_session_with_its_description(
     expect(page.get_by_test_id("synthetic")).to_be_visible()
 
 
+def test_a_session_that_becomes_the_newest_does_not_replace_the_open_one(
+    xi: Xi, page: Page, tensorboard: str, case_study: str, baseline: str
+) -> None:
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights#xla_insights&p.xla_insights.v=gaps")
+    xi.ready()
+
+    def put_first(route: Route) -> None:
+        body = route.fetch().json()
+        body["sessions"].sort(key=lambda session: session["name"] != baseline)
+        route.fulfill(content_type="application/json", body=json.dumps(body))
+
+    page.route("**/data/sessions*", put_first)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    select = page.get_by_test_id("session-select")
+    expect(select.locator("option").first).to_have_text(baseline)
+    expect(select).to_have_value(case_study)
+    page.get_by_test_id("copy-link").click()
+    expect(page.get_by_test_id("copy-link")).to_have_text("Copied")
+    assert f"p.xla_insights.s={case_study}" in page.evaluate("navigator.clipboard.readText()")
+    page.get_by_test_id("gap-list").get_by_role("button", name="Show").first.click()
+    xi.ready()
+    expect(page.get_by_test_id("gap-parts")).to_be_visible()
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    select.select_option(baseline)
+    page.wait_for_function("document.querySelector('[data-testid=environment]').textContent.includes('CPU')")
+    xi.ready()
+    assert xi.link() == {"v": "timeline", "s": baseline}
+
+
 def test_the_header_names_session_hosts_and_devices(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
