@@ -137,7 +137,7 @@ export function compareView(app) {
       pairs,
     );
   /** Link state in which B is the open session. */
-  const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
+  const swapped = () => ({ s: app.link.state.c, c: session?.session.name });
 
   async function loadPairs() {
     const [selectedFile] = file.files ?? [];

@@ -80,6 +80,8 @@ export function createApp() {
   let list = null;
   /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
   let defaultName = '';
+  /** The session that was opened last; it may still be loading. */
+  let openedName = '';
   /** @type {Ready|null} */
   let session = null;
   let frontView = '';
@@ -101,7 +103,7 @@ export function createApp() {
     addNote: (note) => { diagnostics.add(note); live.announce(note.message); },
     setState: () => {},
     open(changes) {
-      link.set(changes, 'push');
+      link.set('s' in changes ? { ...NO_SELECTION, ...changes } : changes, 'push');
       if (session && linkedName() !== session.session.name) return void openSession(linkedName());
       if ('h' in changes) applySelection();
       else showView();
@@ -192,6 +194,8 @@ export function createApp() {
 
   /** @param {string} message @param {() => void} retry */
   function showError(message, retry) {
+    // Views of another session than the one that cannot be read stay hidden.
+    if (session?.session.name !== openedName) session = null;
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -307,6 +311,7 @@ export function createApp() {
 
   /** @param {string} name @param {boolean} [reload] */
   async function openSession(name, reload) {
+    openedName = name;
     header.setSessions(list?.sessions ?? [], name);
     const files =
       session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
@@ -327,8 +332,7 @@ export function createApp() {
     try {
       list = await get('sessions');
     } catch (error) {
-      if (session) return;
-      showError(/** @type {Error} */ (error).message, refreshSessions);
+      if (!session) showError(/** @type {Error} */ (error).message, refreshSessions);
       return;
     } finally {
       isRefreshing = false;
@@ -354,8 +358,7 @@ export function createApp() {
   }
 
   link.onNavigation(() => {
-    if (!list) return;
-    if (session && linkedName() !== session.session.name) return void openSession(linkedName());
+    if (openedName && linkedName() !== openedName) return void openSession(linkedName());
     void hostSelection.resolveRanks();
     applySelection();
     views.get(frontView)?.followLink?.();

@@ -124,11 +124,13 @@ def test_a_slice_of_either_step_opens_in_its_session(xi: Xi, comparison: Page) -
 
 def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
-    xi.open(baseline, v="compare", c=broken)
+    xi.open(baseline, v="compare", c=broken, w="20+10", sel="win:20+10", x="-h0", f="kind:starved", q="Step")
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× slower")
     page.get_by_test_id("compare-swap").click()
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× faster")
-    assert (xi.link()["s"], xi.link()["c"]) == (broken, baseline)
+    assert xi.link() == {"v": "compare", "s": broken, "c": baseline}, (
+        "selections of a session do not apply to another one"
+    )
     expect(page.get_by_test_id("session-select")).to_have_value(broken)
     expect(page.get_by_test_id("compare-select")).to_have_value(baseline)
 

@@ -334,6 +334,23 @@ def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, bas
     expect(page.get_by_test_id("error")).to_have_count(0)
 
 
+def test_views_of_the_former_session_stay_hidden_if_the_next_one_cannot_be_read(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    xi.open(case_study, v="overview")
+    answer(page, "session?", {"state": "error", "message": "cannot be read", "hosts": []})
+    page.get_by_test_id("session-select").select_option(baseline)
+    expect(page.get_by_test_id("error")).to_contain_text("cannot be read")
+    page.get_by_test_id("tab-gaps").click()
+    expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_test_id("error")).to_be_visible()
+    page.go_back()
+    page.go_back()
+    xi.ready()
+    expect(page.get_by_test_id("session-select")).to_have_value(case_study)
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+
+
 def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) -> None:
     empty = {"logdir": "logs", "sessions": [], "message": "No profile under this logdir: logs"}
     answer(page, "sessions", empty)
