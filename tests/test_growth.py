@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 
 import pytest
 from build import MemorySource
 
-from benchmarks.growth.answers import answers, session_of
+from benchmarks.growth.answers import answers, session_at, session_of
 from benchmarks.growth.captures import AXES
 from tb_xla_insights.report.document import session_report
 
@@ -39,6 +40,12 @@ def answer_bytes(axis: str, n: int) -> int:
     """Bytes of the report and the views of a capture of the given size along an axis."""
     session = session_of(MemorySource(AXES[axis](n).to_bytes()))
     return sum(len(answer) for _, answer in answers(session, details=False))
+
+
+def test_no_request_is_refused(tmp_path: Path) -> None:
+    """The time of its answer would not be measured."""
+    session = session_at(AXES["demo_logs/torch_xla_early_item"](3).write(tmp_path / "vm.xplane.pb"))
+    assert [name for name, answer in answers(session) if answer.startswith(b"InputError")] == []
 
 
 @pytest.mark.parametrize("axis", QUADRATIC_ONCE)

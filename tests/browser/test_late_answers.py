@@ -155,3 +155,20 @@ def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     assert xi.link() == {"v": view, "s": case_study, key: value}
     held.release(xi)
     xi.ready()
+
+
+def test_executions_of_a_second_session_are_requested_once_it_is_read(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    """While it is being read, the answer would cover some of its hosts."""
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    held = HeldRequests(page, "**/data/compare?*")
+    with page.expect_request("**/data/compare?*"):
+        xi.open(baseline, v="executions", c=case_study, wait=False)
+    page.get_by_test_id("overhead-table").wait_for()
+    expect(page.get_by_test_id("overhead-table")).not_to_contain_text(case_study)
+    assert sum("/data/executions?" in url for url in requested) == 1
+    held.release(xi)
+    expect(page.get_by_test_id("overhead-table")).to_contain_text(case_study)
+    assert sum("/data/executions?" in url for url in requested) == 2
