@@ -318,3 +318,22 @@ def test_the_view_is_small() -> None:
     assert view["step"]["a"]
     assert view["step"]["a"]["number"] == 1208
     assert view["step"]["b"] is None
+
+
+def test_the_phases_of_steps_inside_another_annotation() -> None:
+    def epoch(*phases: str) -> SessionTrace:
+        events: list[tuple[Any, ...]] = [("epoch", 0, 2000 * US)]
+        for number in range(2):
+            start = number * 1000 * US
+            events.append(("Training_Step", start, 900 * US, {"_r": 1, "step_num": number}))
+            events += [(name, start + (10 + 200 * index) * US, 100 * US) for index, name in enumerate(phases)]
+        return session(capture(thread("python", *events)))
+
+    before, after = epoch("data/load", "forward"), epoch("data/load", "backward")
+    document = comparison_document(before, after)
+    assert [row["path"].removeprefix("epoch/Training_Step/") for row in document["annotations"] if row["phase"]] == [
+        "data/load", "forward", "backward",
+    ]  # fmt: skip
+    step = default_step_view(before)
+    assert step is not None
+    assert [phase["name"] for phase in step["phases"]] == ["data/load", "forward"]
