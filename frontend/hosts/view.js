@@ -339,6 +339,7 @@ export function hostsView(app) {
   let removeKeys = null;
 
   function escape() {
+    if (!data.isDrawn()) return false;
     const { st, hs } = app.link.state;
     if (search.value) {
       search.value = '';

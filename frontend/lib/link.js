@@ -6,7 +6,7 @@ const PREFIX = 'p.xla_insights.';
  * An absent key means the default. Keys are short to keep links short.
  * @typedef {object} LinkState
  * @property {string} [v] view
- * @property {string} [s] session; the newest one by default
+ * @property {string} [s] session; by default the newest one when the page was loaded
  * @property {string} [c] session to compare with
  * @property {string} [h] hosts; see `linkedHosts`
  * @property {string} [d] ids of devices
