@@ -32,7 +32,10 @@ def main() -> None:
     parser.add_argument("--torch", metavar="PYTHON", help="without it, no pairs of PyTorch/XLA")
     parser.add_argument("--jax", metavar="PYTHON", help="without it, no pairs of JAX")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--pairs", nargs="*", metavar="NAME", help="names of the directories, FRAMEWORK_PAIR")
+    parser.add_argument(
+        "--pairs", nargs="*", metavar="NAME", choices=[directory_of(pair) for pair in PAIRS],
+        help="names of the directories, FRAMEWORK_PAIR",
+    )  # fmt: skip
     options = parser.parse_args()
     programs = options.out / "programs"
     programs.mkdir(parents=True, exist_ok=True)
@@ -42,11 +45,15 @@ def main() -> None:
     for number in range(1, options.rounds + 1):
         for pair in PAIRS:
             python = getattr(options, pair.framework)
-            name = f"{pair.framework}_{pair.name}"
+            name = directory_of(pair)
             if python and (not options.pairs or name in options.pairs):
                 for side in SIDES:
                     failed += not capture(options.out, python, pair, side, f"{name}/{side}-{number}")
     sys.exit(f"{failed} recordings failed" if failed else 0)
+
+
+def directory_of(pair: Pair) -> str:
+    return f"{pair.framework}_{pair.name}"
 
 
 def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
@@ -57,17 +64,20 @@ def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
     (out / folder).mkdir(parents=True)
     command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, folder]
     with (out / folder / "output.txt").open("w") as output:
-        process = subprocess.run(
-            as_demo_host(command),
-            cwd=out,
-            env=environment_of(out) | AS_ON_AN_ACCELERATOR,
-            stdout=output,
-            stderr=output,
-            timeout=TIMEOUT_S,
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.run(
+                as_demo_host(command),
+                cwd=out,
+                env=environment_of(out) | AS_ON_AN_ACCELERATOR,
+                stdout=output,
+                stderr=output,
+                timeout=TIMEOUT_S,
+                start_new_session=True,
+            )
+            failure = f"failed ({process.returncode}): see output.txt"
+        except subprocess.TimeoutExpired:
+            failure = f"did not end within {TIMEOUT_S} s: see output.txt"
     steps = out / folder / "steps.json"
-    failure = f"failed ({process.returncode}): see output.txt"
     print(folder, steps.read_text().strip() if steps.exists() else failure, flush=True)
     return steps.exists()
 
