@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.annotation_paths import own_name
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
@@ -60,9 +61,9 @@ def _print_sessions(out: Console, document: Document) -> None:
     _print_measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
     _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)
-    phases = [
-        (row["path"].rpartition("/")[2], row["host"]) for row in document["annotations"] if row["phase"]
-    ]
+    annotations = document["annotations"]
+    paths = {row["path"] for row in annotations}
+    phases = [(own_name(row["path"], paths), row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
     _print_device_work(out, document["device_work"])
     gaps = document["gaps"]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.annotation_paths import depth_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
@@ -76,11 +77,12 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
     better = better_step_time(a, b)
     rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
     rows: list[ComparedAnnotation] = []
-    for path in {**rows_a, **rows_b}:
+    paths = {**rows_a, **rows_b}
+    for path in paths:
         row_a, row_b = rows_a.get(path), rows_b.get(path)
         host_a, device_a = _annotation_times(a, row_a)
         host_b, device_b = _annotation_times(b, row_b)
-        is_phase = path.count("/") == 1
+        is_phase = depth_of(path, paths) == 1
         result = None
         if is_phase and row_a and row_b and a.steps and b.steps:
             result = test.test_means(a.annotation_times(path), b.annotation_times(path))

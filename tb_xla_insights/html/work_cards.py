@@ -6,6 +6,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tb_xla_insights import units
+from tb_xla_insights.annotation_paths import depth_of, own_name
 from tb_xla_insights.html.markup import Column, Row, card, defined_table, element, table
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.origins_text import origins_text
@@ -48,16 +49,17 @@ def annotations_card(document: Row) -> Markup | None:
     rows = document["annotations"][:_MAX_ROWS]
     if not rows:
         return None
-    cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
+    paths = {row["path"] for row in document["annotations"]}
+
+    def annotation(row: Row) -> Markup:
+        indent = 12 * depth_of(row["path"], paths)
+        return element("code", own_name(row["path"], paths), style=f"padding-left:{indent}px")
+
+    cells = {"path": annotation, "lost": lambda row: row["lost"] or ""}
     annotations = defined_table(ANNOTATIONS, rows, cells)
     propagation = document["propagation"]
     origins = element("p", origins_text(propagation), class_="note") if propagation["device_ps"] else None
     return card(ANNOTATIONS.title, ANNOTATIONS.note, annotations, origins, wide=True)
-
-
-def _annotation(row: Row) -> Markup:
-    path = row["path"]
-    return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
 
 
 def transfers_card(document: Row) -> Markup | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
+from tb_xla_insights.annotation_paths import outer_path
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -93,15 +93,6 @@ class AnnotationSums:
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
             setattr(self, name, getattr(self, name) + getattr(sums, name))
         self.programs |= sums.programs
-
-
-def outer_path(path: str, paths: Container[str]) -> str:
-    """The longest of some paths that encloses a path; empty without one. As names may contain slashes, not every
-    beginning of a path is a path."""
-    while path := path.rpartition("/")[0]:
-        if path in paths:
-            break
-    return path
 
 
 @memoised
