@@ -23,7 +23,7 @@ import threading
 import time
 from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "--json"]
+COMMAND = [sys.executable, "-m", "tb_xla_insights", "report", "--json"]
 
 
 def make_pod(file: Path, hosts: int, folder: Path) -> Path:

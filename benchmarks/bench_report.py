@@ -26,7 +26,7 @@ VIEW = "/data/plugin/profile/data?run=run&tag=trace_viewer@&host=host&resolution
 
 def measure_report(file: Path) -> tuple[float, float]:
     """Seconds and megabytes of the command."""
-    command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(file), "--json"]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", str(file), "--json"]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -35,7 +35,7 @@ def densify(space: Any, times: int) -> bytes:
 
 def densify_line(line: Any, times: int) -> bytes:
     """The bytes of a line with each event replaced by `times` short ones."""
-    if times == 1:
+    if times == 1 or not line.events:
         return bytes(line.SerializeToString())
     events = [(event.metadata_id, event.offset_ps, event.duration_ps) for event in line.events]
     metadata, start, duration = np.array(events, np.int64).T

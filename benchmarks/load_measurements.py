@@ -66,7 +66,9 @@ def print_tables(measurements: Measurements) -> None:
         quarter = max(1, len(memory) // 4)
         first, last = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
         answers = sum(
-            len(times) for (times_phase, _), times in measurements.times.items() if times_phase == phase
+            len(times)
+            for (times_phase, route), times in measurements.times.items()
+            if times_phase == phase and not route.startswith("(")
         )
         print(
             f"| {phase} | {answers:,} | {measurements.still_reading[phase]} | {first:,.0f} | {last:,.0f} "

@@ -127,6 +127,19 @@ def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> Non
     assert session(first_in_order, host((EPOCH, 0), name="b")).start_unix_ns == EPOCH
 
 
+def test_a_host_captured_more_than_an_hour_apart_starts_with_the_session_and_is_reported() -> None:
+    hour = 3600 * 10**9
+    session_trace = session(host((EPOCH, 0), name="a"), host((EPOCH + hour, 0), name="b"))
+    assert [starts(trace) for trace in session_trace.traces] == [[0], [hour * 1000]]
+    assert session_trace.diagnostics == []
+    usual = [host((EPOCH, 0), name=name) for name in "ab"]
+    session_trace = session(*usual, host((EPOCH + hour + 1, 0), name="c"))
+    assert [starts(trace) for trace in session_trace.traces] == [[0], [0], [0]]
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in session_trace.diagnostics] == [
+        ("clock_unknown", "c")
+    ]
+
+
 def test_devices_move_with_their_host() -> None:
     space = Space()
     space.plane("/device:TPU:0").line("XLA Ops", timestamp_ns=EPOCH + 5).event("dot", 0, 8)

@@ -123,6 +123,19 @@ def test_inputs_beyond_the_memory_limit_are_failures() -> None:
         check_limits(target(1_000_000), b"", tally, memory=True)
 
 
+def test_the_input_beyond_a_limit_is_the_worst() -> None:
+    def check(data: bytes) -> Iterator[str]:
+        yield str(len(bytearray(2_000_000 if data == b"large" else 1000)))
+
+    limits = Limits(seconds=10, seconds_per_byte=0, bytes=1_000_000, bytes_per_byte=0)
+    target = Target("test", lambda _: b"", check, limits, share=1.0)
+    worker = Worker([target], lambda *_: None)
+    for data in (b"large", b"small"):
+        worker.attempt(target, data, 0)
+    assert [failure.data for failure in worker.failures] == [b"large"]
+    assert worker.worst["test", "memory"] == b"large"
+
+
 def test_messages_are_shrunk_field_by_field() -> None:
     data = encode(generated_captures()[0])
     smallest = shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, seconds=600)

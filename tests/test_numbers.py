@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from build import MemorySource
 from synthetic.writer import Space, Uint
 
-from benchmarks.growth.answers import answers, session_of
+from benchmarks.growth.answers import answers, session_at
 from benchmarks.growth.training import EPOCH, STEP, US, Training, shared_metadata
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -17,10 +18,11 @@ LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 def answer_all(space: Space) -> SessionTrace:
     """Requests every answer about a capture, each of which must be valid JSON; returns the session."""
-    session = session_of(MemorySource(space.to_bytes()))
-    for _, answer in answers(session):
-        if answer.startswith((b"{", b"[")):
-            json.loads(answer)
+    with TemporaryDirectory() as folder:  # an event's stats are read from the file
+        session = session_at(space.write(Path(folder, "vm.xplane.pb")))
+        for _, answer in answers(session):
+            if answer.startswith((b"{", b"[")):
+                json.loads(answer)
     return session
 
 

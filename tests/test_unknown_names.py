@@ -16,6 +16,8 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
     [
         ([("NewClient::Execute", 10, 30), ("NewBuffer::Fill", 20, 5)],
          "30.0 % of the capture in events of unknown names: NewClient::Execute (25.0 %), NewBuffer::Fill (5.0 %)."),
+        ([("NewClient::Execute", 10, 3)],
+         "3.0 % of the capture in events of unknown names: NewClient::Execute (3.0 %)."),
         ([("NewClient::Execute", 10, 2)], None),
         ([("forward", 10, 60), ("$train.py:3 f", 12, 50)], None),
         ([("PjRtComputationClient::Compile", 10, 30)], None),

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -226,23 +227,32 @@ def check(request: Request, received: bytes) -> tuple[str, str | None]:
         return str(code), "forbidden, but answered"
     if "x-injected" in headers:
         return str(code), "a header injected by the request"
-    if SECRET in content or b"Traceback" in content:
+    text = _without_compression(headers, content)
+    if SECRET in text or b"Traceback" in text:
         return str(code), "contains secret data or a traceback"
     if not request.reaches_plugin or headers.get("content-type", "").startswith("text/javascript"):
         return str(code), None
     for name, value in REQUIRED_HEADERS.items():
         if headers.get(name) != value:
             return str(code), f"{name}: {headers.get(name)}"
-    return str(code), None if request.method.upper() == "HEAD" else _document_fault(code, headers, content)
-
-
-def _document_fault(code: int, headers: dict[str, str], content: bytes) -> str | None:
+    if request.method.upper() == "HEAD":
+        return str(code), None
     if len(content) != int(headers["content-length"]):
-        return f"{len(content)} bytes instead of {headers['content-length']}"
+        return str(code), f"{len(content)} bytes instead of {headers['content-length']}"
+    return str(code), _document_fault(code, text)
+
+
+def _without_compression(headers: dict[str, str], content: bytes) -> bytes:
+    """The content of a response; if it is damaged, as it was sent."""
+    if headers.get("content-encoding") == "gzip":
+        with suppress(OSError, EOFError, zlib.error):
+            return gzip.decompress(content)
+    return content
+
+
+def _document_fault(code: int, text: bytes) -> str | None:
     try:
-        document = json.loads(
-            gzip.decompress(content) if headers.get("content-encoding") == "gzip" else content
-        )
+        document = json.loads(text)
     except ValueError as error:
         return f"no JSON: {error}"
     if not isinstance(document, dict):

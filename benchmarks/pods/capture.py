@@ -55,7 +55,11 @@ def main() -> None:
         )
         for rank in range(PROCESSES)
     ]
-    errors = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
+    try:
+        errors = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     Path(script).unlink()
     hosts.unlink()
     if failed := [text for process, text in zip(processes, errors, strict=True) if process.returncode]:

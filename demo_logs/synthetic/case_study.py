@@ -13,7 +13,6 @@ from synthetic.case_study_host import (
     device_flow,
     graph_hash,
     sort_lines,
-    transfer_bytes,
 )
 from synthetic.case_study_schedule import (
     CORES,
@@ -26,7 +25,6 @@ from synthetic.case_study_schedule import (
 )
 from synthetic.device_program import Op
 from synthetic.flow_types import TPU_LAUNCH
-from synthetic.times import MS, ms
 from synthetic.writer import Space, Uint
 
 RUN = "synthetic_case_study_8_tpu_cores"
@@ -82,22 +80,16 @@ class DeviceTruth:
 class CaseStudyTruth:
     """The figures that an analysis of the session must find."""
 
-    start_unix_ns: int
-    duration_ps: int
     steps: tuple[StepTruth, ...]
-    partial_step: int
     devices: tuple[DeviceTruth, ...]
-    gap_device: str
     gap_step: int
     gap_start_ps: int
     gap_ps: int
     gap_parts_ps: dict[str, int]
     gap_chain: tuple[ChainLink, ...]
-    transfer_bytes: int
     transfers_to_device: int
     early_step: int
     early_annotation: str
-    early_marker_start_ps: int
     recompiled_step: int
     compile_start_ps: int
     compile_ps: int
@@ -109,8 +101,6 @@ class CaseStudyTruth:
     phase_order: tuple[tuple[str, int], ...]
     scope_ps: dict[str, int]
     lost_annotations: dict[str, str]
-    all_reduce_ps: int
-    events: int
 
 
 def path() -> Path:
@@ -187,9 +177,7 @@ def truth() -> CaseStudyTruth:
     parts: dict[str, int] = {}
     for link in chain:
         parts[link.class_name] = parts.get(link.class_name, 0) + link.duration_ps
-    early_step = next(step for step in plan.steps if step.early)
     recompiled = next(step for step in plan.steps if step.compile)
-    assert early_step.early
     assert recompiled.compile
     assert recompiled.execution
     module_launches: dict[str, int] = {}
@@ -197,25 +185,19 @@ def truth() -> CaseStudyTruth:
         module_launches[program] = module_launches.get(program, 0) + 1
     usual = plan.programs.usual
     return CaseStudyTruth(
-        start_unix_ns=START_UNIX_NS,
-        duration_ps=_last_event_ps(plan),
         steps=tuple(
             StepTruth(step.number, step.start_ps, step.end_ps - step.start_ps, 1 + (step.early is not None))
             for step in plan.steps
         ),
-        partial_step=plan.cut_step.number,
         devices=tuple(_device_truth(plan, core) for core in range(CORES)),
-        gap_device="/device:TPU:0",
         gap_step=execution.step,
         gap_start_ps=gap_start,
         gap_ps=gap_end - gap_start,
         gap_parts_ps=parts,
         gap_chain=chain,
-        transfer_bytes=transfer_bytes(execution),
         transfers_to_device=len(plan.executions),
         early_step=EARLY_STEP,
         early_annotation="Training_Step/forward/text_encoder",
-        early_marker_start_ps=early_step.early.marker.start_ps,
         recompiled_step=RECOMPILED_STEP,
         compile_start_ps=recompiled.compile.start_ps,
         compile_ps=recompiled.compile.duration_ps,
@@ -232,8 +214,6 @@ def truth() -> CaseStudyTruth:
         phase_order=_phase_order(plan),
         scope_ps=_scope_ps(plan),
         lost_annotations={"backward": "autograd thread", "data_loading": "no ops of its own"},
-        all_reduce_ps=sum(op.duration_ps for op in usual.ops if op.is_collective),
-        events=sum(len(line.events) for plane in build().planes for line in plane.lines),
     )
 
 
@@ -295,8 +275,3 @@ def _scope_ps(plan: Schedule) -> dict[str, int]:
             key = "/".join(names[:depth])
             times[key] = times.get(key, 0) + piece.total_ps
     return times
-
-
-def _last_event_ps(plan: Schedule) -> int:
-    """The end of the last event: a server thread's `XRTExecute`, which ends after the last run."""
-    return max(end for _, end in plan.executions[-1].runs) + ms(0.6) + MS // 20

@@ -68,7 +68,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Op:
-    """One op of a program. All runs of a program have the same ops with the same durations."""
+    """One op of a program. All runs of a program have the same ops; on a core that starts late, a collective is shorter
+    than `duration_ps`."""
 
     name: str
     text: str
@@ -159,8 +160,7 @@ class Program:
         if opcode == "fusion":
             body = Computation(len(self._bodies) + 1, f"fused_computation.{number}")
             inner = Instruction(10_000 + index, f"multiply.{number}", "multiply")
-            if state != "none":
-                inner.op_name, inner.op_type = path, torch_op
+            inner.op_name, inner.op_type = path, torch_op
             body.instructions.append(inner)
             self._bodies.append(body)
             instruction.calls = [body.id]

@@ -131,14 +131,13 @@ class SessionHosts:
             first = failures[0].message if failures else f"{self.files.path}: contains no capture"
             raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
         results = [result_of[host.path] for host in hosts if host.path in result_of]
-        from tb_xla_insights.trace.clock import earliest
+        from tb_xla_insights.trace.clock import session_start
 
         self.hosts_read, clock_diagnostics = _align_clocks(results)
         aligned = zip(results, self.hosts_read, strict=True)
-        starts = [
-            result.base_unix_ns - host.shift_ps // 1000 for result, host in aligned if result.base_unix_ns
-        ]
-        self.start_unix_ns = earliest(starts) if starts else 0
+        self.start_unix_ns = session_start(
+            [result.base_unix_ns and result.base_unix_ns - host.shift_ps // 1000 for result, host in aligned]
+        )
         damage = (diagnostic for result in results for diagnostic in result.diagnostics)
         self.diagnostics = [*self._missing(), *map(skipped_host, failures), *clock_diagnostics, *damage]
 

@@ -28,7 +28,7 @@ from tb_xla_insights.pod.shared_instructions import (
     candidate_numberings,
     match_instructions,
 )
-from tb_xla_insights.trace.clock import earliest, is_near
+from tb_xla_insights.trace.clock import host_shifts
 from tb_xla_insights.trace.model import Int32, Int64
 
 _MIN_SLACK_PS = 50_000_000
@@ -158,10 +158,8 @@ def with_instances(arrivals: Arrivals, instances: Instances) -> Arrivals:
 def _epoch_shifts(hosts: Sequence[HostCollectives]) -> Int64:
     """Returns, per host, what to add to its times according to the epochs in the files; 0 if a file has no epoch, or
     one too far from the others."""
-    epochs = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = earliest(epochs) if epochs else 0
-    shifts_ns = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
-    return np.array(shifts_ns, np.int64) * 1000
+    shifts_ps = host_shifts([host.base_unix_ns for host in hosts])
+    return np.array([shift or 0 for shift in shifts_ps], np.int64)
 
 
 def _compute_arrivals(

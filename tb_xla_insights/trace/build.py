@@ -123,7 +123,9 @@ def build_session(name: str, path: str, traces: list[Trace], diagnostics: list[D
 
 def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
     """The diagnostic of a host that starts with the session, since its clock cannot be related to the others'."""
-    problem = "records no clock" if not base_unix_ns else "is from another time"
+    problem = (
+        "records no clock" if not base_unix_ns else "is from more than an hour before or after the others"
+    )
     text = (
         f"The file {problem}; its events are placed at the session's start and may be shifted against those of other "
         "hosts."

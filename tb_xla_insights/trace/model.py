@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.clock import earliest
+from tb_xla_insights.trace.clock import session_start
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import count_by_metadata, rows_with_metadata, values_of_events
 from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
@@ -313,8 +313,7 @@ class SessionTrace:
     def start_unix_ns(self) -> int:
         """Epoch nanoseconds of the session's start, 0 if no host records it. A host from another time does not count:
         it was not shifted to the session's start."""
-        bases = [trace.base_unix_ns for trace in self.traces if trace.base_unix_ns]
-        return earliest(bases) if bases else 0
+        return session_start([trace.base_unix_ns for trace in self.traces])
 
     @property
     def devices(self) -> list[Device]:

@@ -306,13 +306,17 @@ def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, bas
 
 
 def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) -> None:
-    empty = {"logdir": "logs", "sessions": [], "message": "No profile under this logdir: logs"}
-    answer(page, "sessions", empty)
+    empty = {"logdir": "logs", "sessions": [], "message": "No profile under this logdir: logs."}
+    refused = {"logdir": "s3://b", "sessions": [], "message": "s3://b: access denied; check the credentials"}
+    answer(page, "sessions", empty, refused)
     xi.open(baseline, wait=False)
     card = page.get_by_test_id("no-sessions")
-    expect(card).to_contain_text("No profile under this logdir.")
+    expect(card).to_contain_text("No profile under this logdir: logs.")
     expect(card).to_contain_text("xp.start_server(3294)")
     assert page.locator("main").get_attribute("data-state") == "empty"
+    card.get_by_role("button", name="Look again").click()
+    expect(card).to_contain_text("s3://b: access denied; check the credentials")
+    expect(card).not_to_contain_text("No profile")
     card.get_by_role("button", name="Look again").click()
     xi.ready()
 

@@ -116,3 +116,20 @@ def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: 
     switch(page, case_study, re.compile("^One host: there are no others to wait for."))
     held.release(xi)
     assert xi.link()["v"] == "hosts"
+
+
+def test_executions_of_a_second_session_are_requested_once_it_is_read(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    """While it is being read, the answer would cover some of its hosts."""
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    held = HeldRequests(page, "**/data/compare?*")
+    with page.expect_request("**/data/compare?*"):
+        xi.open(baseline, v="executions", c=case_study, wait=False)
+    page.get_by_test_id("overhead-table").wait_for()
+    expect(page.get_by_test_id("overhead-table")).not_to_contain_text(case_study)
+    assert sum("/data/executions?" in url for url in requested) == 1
+    held.release(xi)
+    expect(page.get_by_test_id("overhead-table")).to_contain_text(case_study)
+    assert sum("/data/executions?" in url for url in requested) == 2

@@ -25,14 +25,15 @@ from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
 
 _SMALL_BYTES = 1200
-"""The decoder is tested with captures below this size, as twice as many of them fit into the same time."""
+"""The decoder is tested with captures up to this size and with smaller planes of larger ones, as twice as many of them
+fit into the same time."""
 _MAX_GROWN_BYTES = 300_000
 """The size up to which captures are grown."""
 _MAX_DETAILS = 3
 
 
 def make_small(pick: Random) -> bytes:
-    """A capture of one or two planes."""
+    """A small capture, or one or two small planes of a larger one."""
     spaces = seeds.cut_captures()
     space = pick.choice(spaces)
     if len(space.raw) > _SMALL_BYTES:

@@ -26,7 +26,7 @@ from tb_xla_insights.plugin.respond import post
 def _client() -> Client:
     """A client of the plugin, over a logdir of two valid sessions, both in memory."""
     folder = scratch() / "logdir"
-    for name in ("2026_01_01_00_00_00", "2026_01_02_00_00_00"):
+    for name in _SESSIONS:
         write_session(folder / "plugins/profile" / name, "a", "b")
     plugin_log()
     plugin = XlaInsightsPlugin(base_plugin.TBContext(logdir=str(folder), flags=None))
@@ -91,7 +91,9 @@ def make_request(pick: Random) -> bytes:
     name = pick.choice([*ARGUMENTS, *_POSTS, "none"])
     arguments = arguments_of(pick, name, _valid_values()) | {"session": pick.choice(_SESSIONS)}
     if pick.random() < 0.2:
-        arguments[pick.choice(("session", "hosts", "reload", "seen", "start_ps"))] = value_of(pick, "", {})
+        arguments[pick.choice(("session", "hosts", "reload", "seen", "start_ps", "fingerprint"))] = value_of(
+            pick, "", {}
+        )
     query = urlencode(arguments, errors="replace").encode()
     headers = [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))]
     if name in _POSTS and pick.random() < 0.7:
@@ -131,7 +133,7 @@ def check_request(data: bytes) -> Iterator[str]:
     response = client.open(environ)
     if log.error is not None:
         raise log.error
-    assert response.status_code in (200, 304, 400, 403, 404, 405, 413, 503), response.status
+    assert response.status_code in (200, 304, 400, 403, 404, 405, 409, 413, 503), response.status
     if (
         response.status_code >= 400
         and method != "HEAD"

@@ -144,8 +144,9 @@ class Worker:
         except (Exception, StuckError) as error:
             self._fail(target, data, seed, error)
             return
+        finally:  # an input beyond a limit fails
+            self._update_worst(target, data, tally)
         tally.refused += features == {"refused"}
-        self._update_worst(target, data, tally)
         if not features <= self._features[target.name]:
             self._features[target.name] |= features
             self._add_to_corpus(target, data)

@@ -32,7 +32,7 @@ from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.build import clock_unknown
-from tb_xla_insights.trace.clock import earliest, is_near
+from tb_xla_insights.trace.clock import host_shifts, session_start
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -231,16 +231,14 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
     """The shift in ps from each host's times to the session's; the session's time 0 in epoch nanoseconds: the earliest
     time 0 of any host (0 if no host records one); and diagnostics about hosts whose time is unknown, whose shift is 0,
     as in `trace.build.build_session`."""
-    bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first_unix_ns = earliest(bases) if bases else 0
-    shifts: list[int] = []
-    unknown_clocks: list[DiagnosticRow] = []
-    for host in hosts:
-        is_known = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first_unix_ns)
-        shifts.append((host.base_unix_ns - first_unix_ns) * 1000 if is_known else 0)
-        if not is_known:
-            unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
-    return shifts, first_unix_ns, unknown_clocks
+    bases = [host.base_unix_ns for host in hosts]
+    shifts = host_shifts(bases)
+    unknown_clocks = [
+        clock_unknown(host.name, host.base_unix_ns).as_json()
+        for host, shift in zip(hosts, shifts, strict=True)
+        if shift is None
+    ]
+    return [shift or 0 for shift in shifts], session_start(bases), unknown_clocks
 
 
 def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:
