@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -54,10 +55,10 @@ class MemorySource(Source):
 
     def __init__(self, data: Bytes, path: str = "memory.xplane.pb") -> None:
         self.path, self.size, self.fingerprint = path, len(data), path
-        self._data = data
+        self.data = data
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
-        part = self._data[offset : offset + len(buffer)]
+        part = self.data[offset : offset + len(buffer)]
         buffer[: len(part)] = part
         return len(part)
 
@@ -172,14 +173,17 @@ def _lines(space: XSpace) -> list[Line]:
     ]  # fmt: skip
 
 
-def _compute(space: XSpace, source: Source, depth: int) -> None:
-    """Builds a trace of a decoded file (depth 1 and 2), and computes all answers about it (depth 2)."""
-    if depth:
-        session = build_session("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
-        if depth > 1:
-            from benchmarks.growth.answers import answers
+def _compute(space: XSpace, source: MemorySource, depth: int) -> None:
+    """Builds a trace of a decoded file (depth 1), or computes all answers about the file (depth 2)."""
+    if depth == 1:
+        build_session("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
+    elif depth > 1:
+        from benchmarks.growth.answers import answers, session_at
 
-            for _ in answers(session):
+        with TemporaryDirectory() as folder:  # programs and the stats of an event are read from the file
+            path = Path(folder, "vm.xplane.pb")
+            path.write_bytes(source.data)
+            for _ in answers(session_at(path)):
                 pass
 
 
@@ -271,7 +275,7 @@ def main() -> int:
     state, interrupt, failed = State(options.state), _Interrupt(), 0
     for path in options.files:
         capture, start = Capture(path.read_bytes()), time.monotonic()
-        key = f"{path.name} {options.values} {options.traces} {options.reports} {options.one_in}"
+        key = f"{path} {options.values} {options.traces} {options.reports} {options.one_in}"
         results = state.results(key)
         changes = all_changes(capture, options.values, options.traces, options.reports)
         sample = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)

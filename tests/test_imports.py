@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # A module imports its own layer and those before it.
 LAYERS = [
-    "annotation_paths escapes name_limit",
+    "escapes name_limit",
     "errors deep_size host_order json_text memory parallel row_ids units",
     "english require_kernels files",
     "arrays page",

@@ -12,8 +12,8 @@ from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, sectio
 
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.report import session_lost
+from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
 from tb_xla_insights.analysis.window.window import window
-from tb_xla_insights.annotation_paths import depth_of, outer_path, own_name
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.step import default_step_view
@@ -33,6 +33,7 @@ PATHS = [
     "train/step/update",
 ]
 NAMES = ["train/step", "data", "net/forward", "enc/q", "update"]
+DEPTHS = [0, 1, 1, 2, 1]
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +54,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
 
 def test_the_path_around_a_path() -> None:
     assert [outer_path(path, PATHS) for path in PATHS] == ["", PATHS[0], PATHS[0], PATHS[2], PATHS[0]]
-    assert [own_name(path, PATHS) for path in PATHS] == NAMES
-    assert [depth_of(path, PATHS) for path in PATHS] == [0, 1, 1, 2, 1]
+    assert [name_and_depth(path, PATHS) for path in PATHS] == [*zip(NAMES, DEPTHS, strict=True)]
 
 
 def test_annotations_in_the_report_as_text_and_as_a_page(loaded: SessionTrace) -> None:
@@ -67,7 +67,7 @@ def test_annotations_in_the_report_as_text_and_as_a_page(loaded: SessionTrace) -
     assert "Lost, no ops of its own: data." in text
     page = report_html(document)
     assert re.findall(r'<code style="padding-left:(\d+)px">([^<]*)</code>', page) == [
-        (str(12 * depth_of(path, PATHS)), name) for path, name in zip(PATHS, NAMES, strict=True)
+        (str(12 * depth), name) for depth, name in zip(DEPTHS, NAMES, strict=True)
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:
 def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
     document = compare(loaded, loaded)
     assert [row["path"] for row in document["annotations"] if row["phase"]] == [
-        path for path in PATHS if depth_of(path, PATHS) == 1
+        path for path, depth in zip(PATHS, DEPTHS, strict=True) if depth == 1
     ]
     out = console(UNLIMITED_WIDTH)
     print_comparison(out, document)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.annotation_paths import own_name
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
@@ -46,6 +45,8 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _print_sessions(out: Console, document: Document) -> None:
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
     elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
@@ -63,7 +64,7 @@ def _print_sessions(out: Console, document: Document) -> None:
     _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)
     annotations = document["annotations"]
     paths = {row["path"] for row in annotations}
-    phases = [(own_name(row["path"], paths), row["host"]) for row in annotations if row["phase"]]
+    phases = [(name_and_depth(row["path"], paths)[0], row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
     _print_device_work(out, document["device_work"])
     gaps = document["gaps"]

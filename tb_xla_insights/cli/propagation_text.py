@@ -6,7 +6,6 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.annotation_paths import depth_of, own_name
 from tb_xla_insights.cli import elements
 from tb_xla_insights.report.origins_text import origins_text
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
@@ -23,18 +22,16 @@ Document = Mapping[str, Any]
 
 def print_annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
     """Prints the keys `annotations` and `propagation` of a report; nothing without annotations."""
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
     if not rows:
         return
     total_ps = propagation["device_ps"]
     paths = {row["path"] for row in rows}
-    shown_rows: list[Document] = [
-        {
-            **row,
-            "path": "  " * depth_of(row["path"], paths) + own_name(row["path"], paths),
-            "lost": row["lost"] or "",
-        }
-        for row in rows[:_MAX_ANNOTATIONS]
-    ]
+    shown_rows: list[Document] = []
+    for row in rows[:_MAX_ANNOTATIONS]:
+        name, depth = name_and_depth(row["path"], paths)
+        shown_rows.append({**row, "path": "  " * depth + name, "lost": row["lost"] or ""})
     if len(rows) > _MAX_ANNOTATIONS:
         shown_rows.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]
@@ -62,7 +59,7 @@ def _print_ops(out: Console, definition: Definition, rows: Sequence[Document], p
     cells = {
         "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
         "parts": lambda row: ", ".join(
-            f"{own_name(part['path'], paths)} {units.share(part['share'])}" for part in row["parts"]
+            f"{_name(part['path'], paths)} {units.share(part['share'])}" for part in row["parts"]
         ),
     }
     title = f"{definition.title} (all cores{longest})"
@@ -74,9 +71,15 @@ def _print_lost(out: Console, rows: Sequence[Document], paths: Container[str]) -
     from tb_xla_insights.analysis.propagation.lost import ADVICE
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
-        names = list(dict.fromkeys(own_name(row["path"], paths) for row in rows if row["lost"] == reason))
+        names = list(dict.fromkeys(_name(row["path"], paths) for row in rows if row["lost"] == reason))
         more = len(names) - elements.MAX_ROWS
         listed = [*names[: elements.MAX_ROWS], *([f"{units.count(more)} more"] if more > 0 else [])]
         elements.print_paragraph(out, f"Lost, {reason}: {', '.join(listed)}. {ADVICE[reason]}")
     if any(row["lost"] for row in rows):
         out.print()
+
+
+def _name(path: str, paths: Container[str]) -> str:
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
+    return name_and_depth(path, paths)[0]

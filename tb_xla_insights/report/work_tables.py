@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
-from tb_xla_insights.annotation_paths import outer_path
+from tb_xla_insights.analysis.propagation.tree import outer_path
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
-from tb_xla_insights.annotation_paths import outer_path
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -93,6 +93,25 @@ class AnnotationSums:
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
             setattr(self, name, getattr(self, name) + getattr(sums, name))
         self.programs |= sums.programs
+
+
+def outer_path(path: str, paths: Container[str]) -> str:
+    """The longest of some paths that encloses a path; empty without one. As names may contain slashes, not every
+    beginning of a path is a path."""
+    while path := path.rpartition("/")[0]:
+        if path in paths:
+            break
+    return path
+
+
+def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
+    """The last name of a path, which may contain slashes, and how many of some paths enclose the path."""
+    outer = outer_path(path, paths)
+    name, depth = path.removeprefix(f"{outer}/"), 0
+    while outer:
+        depth += 1
+        outer = outer_path(outer, paths)
+    return name, depth
 
 
 @memoised

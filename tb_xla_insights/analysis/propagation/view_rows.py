@@ -18,9 +18,9 @@ from tb_xla_insights.analysis.propagation.tree import (
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
+    name_and_depth,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.annotation_paths import depth_of, own_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -87,12 +87,13 @@ def tree_rows(
     annotations = session_rows(session)
     paths = {row.path for row in annotations}
     for row in annotations:
+        name, depth = name_and_depth(row.path, paths)
         step_row = step_rows.get(row.path, AnnotationSums(row.path))
         rows.append(
             {
                 **annotation_row(row, lost.get(row.path)),
-                "name": own_name(row.path, paths),
-                "depth": depth_of(row.path, paths),
+                "name": name,
+                "depth": depth,
                 "programs": len(row.programs),
                 "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
                 "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),

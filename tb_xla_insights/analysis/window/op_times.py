@@ -13,11 +13,10 @@ from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.analysis.propagation.tree import find_nodes, outer_path
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals
 from tb_xla_insights.analysis.window import kernels
-from tb_xla_insights.annotation_paths import outer_path
 from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
