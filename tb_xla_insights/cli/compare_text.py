@@ -189,11 +189,11 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
     steps: list[Document] = []
     for kind in kinds:
         row = document["step"][document[kind]]
-        steps.append({**row, "kind": kind, "executions": f"{round(row['executions'] or 0, 2):g}"})
+        steps.append({**row, "kind": kind, "executions": _number_text(row["executions"], 2)})
     ratios = {f"{key}_ps": _ratio_text(ratio) for key, ratio in document["speedup"].items()}
     out.print(elements.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
     executions = [
-        {**row, "program": f"{kind}: {row['program']}", "per_step": f"{row['per_step'] or 0:g}"}
+        {**row, "program": f"{kind}: {row['program']}", "per_step": _number_text(row["per_step"], 6)}
         for kind in kinds
         for row in document["executions"][document[kind]]
     ]
@@ -206,6 +206,10 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
     ]
     if between:
         out.print(elements.table(BETWEEN_EXECUTIONS, between))
+
+
+def _number_text(value: float | None, decimals: int) -> str:
+    return units.MISSING if value is None else f"{round(value, decimals):g}"
 
 
 def _precise_ms(ps: int | None) -> str:
