@@ -232,6 +232,11 @@ def test_repeated_items_of_a_list_are_answered_once() -> None:
     assert Arguments("data/timeline", {"rows": "b,a,,b,a"}).names("rows") == ["b", "a"]
 
 
+def test_items_of_a_list_have_their_commas_encoded() -> None:
+    arguments = Arguments("data/executions", {"devices": "run 1%2C b/TPU:0,50%25/TPU:0,50%/TPU:0"})
+    assert arguments.names("devices") == ["run 1, b/TPU:0", "50%/TPU:0"]
+
+
 def test_stopping_a_session_that_is_not_being_read_does_nothing(client: Client) -> None:
     assert document(post(client, "stop", session=OLD)) == {"stopped": False}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
@@ -58,9 +59,12 @@ class Arguments:
         return start, end
 
     def names(self, name: str) -> list[str] | None:
-        """The distinct items of a comma-separated list; None if the argument is missing."""
+        """The distinct items of a comma-separated list, in which `%2C` and `%25` stand for `,` and `%`; None if the
+        argument is missing."""
         value = self._values.get(name)
-        return None if value is None else [item for item in dict.fromkeys(value.split(",")) if item]
+        return (
+            None if value is None else list(dict.fromkeys(unquote(item) for item in value.split(",") if item))
+        )
 
     def peaks(self, name: str) -> tuple[float, float] | None:
         """A device's FLOP/s and bytes/s, as `918e12,1638e9`; None if the argument is missing."""
