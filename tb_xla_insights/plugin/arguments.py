@@ -9,11 +9,12 @@ from urllib.parse import unquote
 from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
 
-# The page's numbers are exact up to here; far beyond any capture.
-_MAX_INTEGER = 2**53
+# No event of a trace ends later, as its start and its duration are limited (see `trace.clock.MAX_DISTANCE_PS`). The
+# page rounds numbers beyond 2**53, two and a half hours in picoseconds.
+_MAX_INTEGER = 2**61
 MAX_DEPTH = 2**15
 """No row of the timeline has a deeper lane."""
-_INTEGER = re.compile(r"-?[0-9]{1,16}")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Arguments:
