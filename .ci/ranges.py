@@ -55,7 +55,7 @@ TESTS_OF_EXTRAS = (
     "test_cli_export.py::test_numbers_beyond_64_bits_are_floats_in_parquet",
     "test_notebook.py::TestTheExample",
 )
-TEST_FILES = ("tests", "demo_logs", "docs", "examples", "frontend", "README.md", "pyproject.toml")
+TEST_FILES = ("tests", "demo_logs", "docs", "examples", "frontend", "README.md", "Makefile", "pyproject.toml")
 """The files of the project that the tests read. The package is not among them: the tests use the installed wheel."""
 
 PYTEST_OPTIONS = ("-q", "--maxfail=5", "-p", "no:cacheprovider", "-o", "pythonpath=demo_logs tests",

@@ -1,4 +1,4 @@
-"""XLA Insights: why is the accelerator idle? Reads XPlane profile captures of PyTorch/XLA, TorchTPU and JAX.
+"""XLA Insights: why is the accelerator idle? Reads XPlane captures of PyTorch/XLA, TorchTPU, JAX and TensorFlow.
 
     import tb_xla_insights as xi
     session = xi.load("logdir")

@@ -253,7 +253,7 @@ class Session:
         return self._table(lambda trace: host_work(trace, [])["ops"], lambda report: report["ops"])
 
     def findings(self) -> Table:
-        """One row per finding, as in the report: mistakes, then limits, by gain."""
+        """One row per finding, as in the report: mistakes, then limits, or limits first."""
         return Table(self._full_report()["findings"])
 
     def annotations(self) -> Table:

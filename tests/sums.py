@@ -35,10 +35,9 @@ def check_sums(report: Any) -> None:
         assert min(step["host_ps"].values(), default=0) >= 0
     kinds = ("direct_ps", "recovered_ps", "bare_ps", "none_ps")
     assert sum(propagation[kind] for kind in kinds) == propagation["device_ps"]
-    steps = {
-        step["host"]: [row for row in report["steps"] if row["host"] == step["host"]]
-        for step in report["steps"]
-    }
+    durations_ps: dict[int, list[int]] = {}
+    for step in report["steps"]:
+        durations_ps.setdefault(step["host"], []).append(step["duration_ps"])
     # Where the host only hands steps over, they last as long as its devices work: within their spans.
     spans = {
         host: max(device["span_ps"] for device in devices if device["host"] == host)
@@ -46,8 +45,8 @@ def check_sums(report: Any) -> None:
     }
     max_mean_step_ps = max(
         (
-            max(sum(step["duration_ps"] for step in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
-            for host, rows_of_host in steps.items()
+            max(sum(durations), spans.get(host, 0)) / len(durations)
+            for host, durations in durations_ps.items()
         ),
         default=0,
     )

@@ -240,6 +240,37 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     assert total == f"all ops 648 {times} {shares} %"
 
 
+def test_slashes_in_names_divide_no_annotation() -> None:
+    document = report("torch_xla_early_item")
+    [row, *_] = document["annotations"]
+    rows = [row | {"path": path} for path in ("train/step", "train/step/net/forward")]
+    text = printed(document | {"annotations": rows})
+    assert [
+        line.rstrip()[:14].rstrip() for line in text.splitlines() if "train/step  " in line or "net/" in line
+    ] == [
+        "train/step",
+        "  net/forward",
+    ]
+
+
+def test_tables_that_leave_rows_out_say_so() -> None:
+    document = report("torch_xla_early_item")
+    [program, *_] = document["programs"]
+    collective = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
+    texts = [
+        printed(document | {"programs": [program] * count, "collectives": [collective] * count})
+        for count in (12, 13)
+    ]
+    for title, note in (("Executions", "; the first 12 of 13)"), ("Collectives", "; the 12 longest)")):
+        assert [section(text, title)[0].endswith(note) for text in texts] == [False, True]
+
+
+def test_a_recording_without_versions_and_flags_is_not_described() -> None:
+    document = report("torch_xla_early_item") | {"metrics": None}
+    assert "Recorded with" not in printed(document | {"recorded": {"samples_per_step": 64}})
+    assert "Recorded with jax 0.9" in printed(document | {"recorded": {"versions": {"jax": "0.9"}}})
+
+
 def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     text = printed(document)

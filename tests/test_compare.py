@@ -155,6 +155,11 @@ class TestSums:
         for key in ("a_ps", "b_ps", "difference_ps"):
             assert sum(row[key] for row in early_item["classes"]) == mean[key]
 
+    def test_classes_add_up_to_a_mean_step_of_half_a_picosecond(self) -> None:
+        document = comparison_document(steps_of(200, 200.000001), steps_of(200, 200))
+        mean = measure(document, "step_mean")
+        assert sum(row["a_ps"] for row in document["classes"]) == mean["a_ps"] == 200 * US + 1
+
     def test_idle_time_adds_up(self, early_item: dict[str, Any]) -> None:
         gaps = early_item["gaps"]
         for key in ("a_ps", "b_ps"):
@@ -313,3 +318,22 @@ def test_the_view_is_small() -> None:
     assert view["step"]["a"]
     assert view["step"]["a"]["number"] == 1208
     assert view["step"]["b"] is None
+
+
+def test_the_phases_of_steps_inside_another_annotation() -> None:
+    def epoch(*phases: str) -> SessionTrace:
+        events: list[tuple[Any, ...]] = [("epoch", 0, 2000 * US)]
+        for number in range(2):
+            start = number * 1000 * US
+            events.append(("Training_Step", start, 900 * US, {"_r": 1, "step_num": number}))
+            events += [(name, start + (10 + 200 * index) * US, 100 * US) for index, name in enumerate(phases)]
+        return session(capture(thread("python", *events)))
+
+    before, after = epoch("data/load", "forward"), epoch("data/load", "backward")
+    document = comparison_document(before, after)
+    assert [row["path"].removeprefix("epoch/Training_Step/") for row in document["annotations"] if row["phase"]] == [
+        "data/load", "forward", "backward",
+    ]  # fmt: skip
+    step = default_step_view(before)
+    assert step is not None
+    assert [phase["name"] for phase in step["phases"]] == ["data/load", "forward"]

@@ -13,6 +13,7 @@ from loops import LAUNCH, STEP, findings, loop, us
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, location_text
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
+from tb_xla_insights.report.compile_views import compiles
 from tb_xla_insights.trace.model import SessionTrace
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -177,6 +178,13 @@ class TestChangedGraphs:
         finding = recompilation_of(compiling(tmp_path, [BASE], hlo=False))
         assert finding.evidence["changes"] == {}
         assert finding.advice.startswith("Find what is new in the graph of step 5")
+
+    def test_the_view_gives_the_same_advice_on_graphs_that_share_a_name(self, tmp_path: Path) -> None:
+        capture_session = compiling(tmp_path, [BASE, Graph([*WEIGHTS, "s64[2]"])], hlo=False)
+        advice = recompilation_of(capture_session).advice
+        assert advice.startswith("Find what is new each time: ")
+        for row in compiles(capture_session)["compiles"]:
+            assert row["advice"] == advice.replace("new", "new in Training_Step", 1)
 
     def test_the_place_follows_the_graph(self) -> None:
         advice = advise_unknown_change(location_text(None, "Training_Step"), "", variants=1)

@@ -16,7 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.html.work_cards import metrics_card
+from tb_xla_insights.html.work_cards import annotations_card, collectives_card, metrics_card
 from tb_xla_insights.report.document import session_report
 
 DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
@@ -251,6 +251,29 @@ def test_all_counters_are_counted_and_the_first_are_shown() -> None:
     shown = Page(str(metrics_card({"metrics": metrics})))
     assert "the first 200 of 350 counters" in shown.text()
     assert len(shown.rows["Text files beside the capture"]) == 1 + 200
+
+
+def test_graph_breaks_without_a_place_or_a_reason() -> None:
+    reasons = [{"reason": None, "place": "train.py:7 in step"}, {"reason": "Unsupported", "place": None}]
+    shown = Page(str(metrics_card({"metrics": {"dynamo": {"reasons": reasons}}}))).text()
+    assert "Graph break at train.py:7 in step: no reason given" in shown
+    assert "Graph break: Unsupported" in shown
+
+
+def test_slashes_in_names_divide_no_annotation() -> None:
+    row = {"count": 1, "host_ps": 5, "device_ps": 5, "device_ops": 1, "executions": 1, "lost": None}
+    rows = [row | {"path": path} for path in ("train/step", "train/step/net/forward")]
+    card = str(annotations_card({"annotations": rows, "propagation": {"device_ps": 0}}))
+    assert re.findall(r"padding-left:(\d+)px\">([^<]*)<", card) == [
+        ("0", "train/step"),
+        ("12", "net/forward"),
+    ]
+
+
+def test_a_table_that_leaves_rows_out_says_so() -> None:
+    row = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
+    texts = [Page(str(collectives_card({"collectives": [row] * count}))).text() for count in (200, 345)]
+    assert ["the first 200 of 345" in text for text in texts] == [False, True]
 
 
 def test_sidecar_files_are_shown() -> None:

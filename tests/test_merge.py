@@ -32,6 +32,7 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.sections import shifted
+from tb_xla_insights.report.merge.small_keys import merge_compiles
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -248,6 +249,27 @@ def test_no_more_gaps_are_held_than_listed() -> None:
         2000 - number // 3 for number in range(1000)
     ]
     assert len(complete.document()["gaps"]["items"]) == 3000
+
+
+def test_compilations_of_one_module_are_merged_in_time_proportional_to_their_number() -> None:
+    class CountedRow(dict[str, Any]):
+        reads = 0
+
+        def __getitem__(self, key: str) -> Any:
+            CountedRow.reads += 1
+            return super().__getitem__(key)
+
+    def reads(count: int) -> int:
+        CountedRow.reads = 0
+        rows: list[Any] = [
+            CountedRow(module="train", graph=str(n % 2), program_id=str(n % 2), start_ps=n)
+            for n in range(count)
+        ]
+        programs: list[Any] = [{"program": "train", "program_ids": ["1", "2"]}]
+        assert merge_compiles(rows, programs)[-1]["graphs_of_same_name"] == ["0", "train(2)"]
+        return CountedRow.reads
+
+    assert reads(200) == 2 * reads(100)
 
 
 def test_the_comparison_is_cached_until_a_host_is_added() -> None:

@@ -270,8 +270,15 @@ def test_the_command_is_installed() -> None:
     assert [script.value for script in scripts] == ["tb_xla_insights.cli.start:command"]
 
 
-def test_the_tests_that_check_ranges_of_dependencies_exist() -> None:
+def test_the_tests_that_check_ranges_of_dependencies_exist(tmp_path: Path) -> None:
+    """Those that need no extras can also be imported where only their files and the package are."""
     ranges = runpy.run_path(str(ROOT / ".ci/ranges.py"))
+    for name in (*ranges["TEST_FILES"], "tb_xla_insights"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    tests = [f"tests/{test}" for test in ranges["TESTS"]]
+    command = [sys.executable, "-m", "pytest", "--collect-only", *ranges["PYTEST_OPTIONS"], *tests]
+    collection = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert collection.returncode == 0, collection.stdout
     for test in (*ranges["TESTS"], *ranges["TESTS_OF_EXTRAS"]):
         file, _, name = test.partition("::")
         text = (ROOT / "tests" / file).read_text()

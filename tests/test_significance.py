@@ -109,7 +109,7 @@ class TestManyFigures:
         assert [result.p for result in results] == pytest.approx([expected[row] for row in range(len(table))])
 
     def test_few_pairs_without_a_difference_have_a_significant_figure(self) -> None:
-        """Of 200 pairs with 60 figures of all sizes, 10 are expected; 20 or more have a probability of 0.2 %."""
+        """Of 200 pairs with 60 figures of all sizes, 10 are expected; 20 or more have a probability of 0.3 %."""
         random = np.random.default_rng(7)
         test = PermutationTest(step_sample(range(5)), step_sample(range(5)))
         sizes = 10.0 ** random.uniform(5, 9, (60, 1))
@@ -154,7 +154,7 @@ class TestKnownTruth:
     def test_few_pairs_without_a_difference_are_significant(
         self, compare: Callable[[Numbers, Numbers], PermutationResult], count_a: int, count_b: int
     ) -> None:
-        """Of 200 pairs, 10 are expected; 20 or more have a probability of 0.2 %."""
+        """Of 200 pairs, 10 are expected; 20 or more have a probability of 0.3 %."""
         pairs = [(self.skewed(seed, count_a), self.skewed(1000 + seed, count_b)) for seed in range(200)]
         assert sum(compare(*pair).is_significant for pair in pairs) < 20
 

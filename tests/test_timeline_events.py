@@ -174,6 +174,17 @@ def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> No
     assert not [row for row in timeline.search("dot")["names"] if row["name"].startswith("end")]
 
 
+def test_instants_of_one_name_are_in_the_lanes_of_the_events_around_them(tmp_path: Path) -> None:
+    capture = Space()
+    thread = capture.plane("/host:CPU").line("worker", id=1)
+    for name, start, duration in (("outer", 0, 100), ("end: a", 10, 0), ("inner", 20, 50), ("end: a", 30, 0)):
+        thread.event(name, start, duration)
+    occurrences = timeline_of(capture, tmp_path).event("0.1")["occurrences"]
+    assert (occurrences["count"], occurrences["index"], occurrences["previous"]) == (2, 0, None)
+    assert occurrences["next"]
+    assert (occurrences["next"]["event"], occurrences["next"]["depth"]) == ("0.3", 1)
+
+
 def test_neighbours_of_a_slice(timeline: Timeline) -> None:
     forward = timeline.neighbor("h0.ann", 1, 9 * MS, "previous")["event"]
     following = timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from captures import real_trace, session
+from programs import Step, training
 from tpu_ops import Op, tpu_trace
 
 from tb_xla_insights import units
@@ -80,6 +81,21 @@ def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> N
     rows = {row["path"]: row for row in work_by_annotation(layers["device_work"], 11).rows}
     assert rows["Step/layer_0/…"]["self_ps"] == 1_403
     assert rows["Step/layer_0/…"]["tflops_per_s"] == "0.0128"  # 18 FLOPs in 1,403 ps
+
+
+def test_annotations_around_names_with_slashes_are_rows(tmp_path: Path) -> None:
+    ops = [
+        ("dot.1", 40, "train/step.1/net/forward.2/aten__mm"),
+        ("dot.2", 20, "train/step.1/loss.3/aten__mm"),
+    ]
+    step = Step([("net/forward", 200_000), ("loss", 100_000)], [(950_000, ops)], name="train/step")
+    loaded = training(tmp_path, [step])
+    result = host_work(loaded, propagation_report(loaded)["annotations"])
+    table = work_by_annotation(result["device_work"], 12)
+    rows = [(row["path"], row["self_ps"]) for row in table.rows]
+    assert rows == [("train/step/net/forward", 40), ("train/step/loss", 20)]
+    (row,) = work_by_annotation(result["device_work"], 1).rows
+    assert (row["path"], row["self_ps"]) == ("train/step/…", 60)
 
 
 def test_kernels_with_and_without_an_annotation() -> None:

@@ -58,11 +58,8 @@ function legendEntries(rows, tones, names) {
 export function reasonForNoPicture({ chosen }, rows) {
   const hasFlops = rows.some(({ flops }) => flops);
   const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-  const hasAllCategories = chosen.category === null;
-  const subject = hasAllCategories ? 'The capture has' : 'These ops have';
-  if (!hasFlops && !hasBytes) {
-    return `${subject} no FLOP or byte counts${hasAllCategories ? ' (GPU, or an old libtpu)' : ''}.`;
-  }
+  const subject = chosen.category === null ? 'The capture has' : 'These ops have';
+  if (!hasFlops && !hasBytes) return `${subject} no FLOP or byte counts.`;
   if (!hasBytes) {
     return `${subject} no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in the programs.`;
   }

@@ -97,7 +97,7 @@ export function verdictParts(document, tree, rows, rest) {
     const devices = cores > 1 ? 'these devices' : 'this device';
     return [
       `${category === null ? 'No op' : `No op of ${category}`} ` +
-      `${steps === 'all' ? 'was recorded' : `of ${steps === 'mean' ? 'a whole' : 'this'} step ran`} on ${devices}.`,
+      `${steps === 'all' ? '' : `of ${steps === 'mean' ? 'a whole' : 'this'} step `}was recorded on ${devices}.`,
     ];
   }
   const known_ps = verdict?.known_ps ?? 0;
@@ -107,8 +107,9 @@ export function verdictParts(document, tree, rows, rest) {
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
       'ps',
     ) / total_ps;
+  const awaited = rows.some(({ kind }) => kind === 'callback') ? 'callbacks or' : 'copies or other';
   for (const [bound, text] of /** @type {[BoundBy, string][]} */ ([
-    ['wait', 'only waits for copies or other asynchronous ops'],
+    ['wait', `only waits for ${awaited} asynchronous ops`],
     ['link', 'is collectives and transfers'],
   ])) {
     const [longest] = mergeOpRows(rows.filter(({ bound_by }) => bound_by === bound));

@@ -154,10 +154,9 @@ export function executionsView(app) {
     const isCurrent = () => sources[0] === openSource && app.link.state.c === otherName;
     try {
       if (otherName) {
-        const [otherAnswer, next] = await Promise.all([
-          get('executions', { session: otherName }),
-          get('compare', { session: openSource.name, other: otherName }),
-        ]);
+        const next = await get('compare', { session: openSource.name, other: otherName });
+        // Only now the other session is read: earlier, the answer could cover some of its hosts.
+        const otherAnswer = await get('executions', { session: otherName });
         if (!isCurrent()) return;
         comparison = next;
         otherSession = { name: otherName, answer: otherAnswer };

@@ -205,8 +205,8 @@ const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_se
 const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';
 
 /** @param {import('../lib/routes').SessionList} list @param {() => void} retry @param {() => void} capture */
-export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
-  h('p', { class: 'secondary' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
+export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No sessions',
+  h('p', { class: 'secondary' }, list.message),
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),

@@ -6,7 +6,7 @@ const PREFIX = 'p.xla_insights.';
  * An absent key means the default. Keys are short to keep links short.
  * @typedef {object} LinkState
  * @property {string} [v] view
- * @property {string} [s] session; the newest one by default
+ * @property {string} [s] session; by default the newest one when the page was loaded
  * @property {string} [c] session to compare with
  * @property {string} [h] hosts; see `linkedHosts`
  * @property {string} [d] ids of devices
@@ -80,11 +80,12 @@ export function formatHash(hash, state) {
 export const stepArgument = (st) => (st?.includes('-') ? undefined : st?.replace(/\.\d+$/, ''));
 
 /**
- * A step's key in links: its number, followed by its index if several steps share the number.
- * @param {number[]} numbers of all steps @param {number} step index
+ * A step's key in links: its number, followed by its index if several steps share the number; its index if it has none.
+ * @param {(number|null)[]} numbers of all steps @param {number} step index
  */
 export function stepKey(numbers, step) {
   const number = numbers[step];
+  if (number == null) return String(step);
   return numbers.indexOf(number) === numbers.lastIndexOf(number) ? String(number) : `${number}.${step}`;
 }
 

@@ -406,7 +406,7 @@ export interface CompareVerdict {
 export interface ComparedAnnotation {
   /** Path of the annotation. */
   path: string;
-  /** Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested. */
+  /** Whether it is a child of the step's annotation, or, if none is a step, of an outermost one; only then `host` is tested. */
   phase: boolean;
   /** Its row in A's report; `null` if A lacks it. */
   a: Annotation | null;

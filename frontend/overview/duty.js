@@ -225,10 +225,19 @@ function distribution(rows, deviceCount, session, app) {
   ];
 }
 
+/**
+ * The ends of a distribution's axis: multiples of 5 %, apart from each other, from 0 to 1.
+ * @param {number[]} dutyCycles from 0 to 1
+ */
+export function axisEnds(dutyCycles) {
+  const first = Math.min(AXIS_INTERVALS - 1, Math.floor(minimum(dutyCycles) * AXIS_INTERVALS));
+  const last = Math.max(first + 1, Math.ceil(maximum(dutyCycles) * AXIS_INTERVALS));
+  return { low: first / AXIS_INTERVALS, high: last / AXIS_INTERVALS };
+}
+
 /** A histogram; the table below has the same data. @param {number[]} dutyCycles from 0 to 1 */
 function histogram(dutyCycles) {
-  const low = Math.floor(minimum(dutyCycles) * AXIS_INTERVALS) / AXIS_INTERVALS;
-  const high = Math.max(low + 1 / AXIS_INTERVALS, Math.ceil(maximum(dutyCycles) * AXIS_INTERVALS) / AXIS_INTERVALS);
+  const { low, high } = axisEnds(dutyCycles);
   const bins = new Array(BINS).fill(0);
   for (const duty of dutyCycles) bins[Math.round((duty - low) / (high - low) * (BINS - 1))] += 1;
   const fullest = maximum(bins);

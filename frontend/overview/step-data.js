@@ -1,4 +1,6 @@
-/** Converts the server's columns of steps to rows. */
+/** Converts the server's columns of steps to rows, and says how many steps they leave out. */
+
+import { count, plural } from '../lib/format.js';
 
 /** @typedef {import('../lib/routes').StepColumns} StepColumns */
 /**
@@ -26,4 +28,17 @@ export function rowsOf(columns) {
 export function stepRows({ host_ps, ...columns }) {
   const host = rowsOf(host_ps);
   return rowsOf(columns).map((step, index) => ({ ...step, host_ps: host[index] ?? {} }));
+}
+
+/**
+ * `; the first 1 000 of 1 840 steps`, the end of the card's note; empty if the server sent all steps. Of several hosts
+ * it sends the steps of those in memory.
+ * @param {number} listed number of steps that the server sent
+ * @param {number} stepCount of the session
+ * @param {boolean} hasSeveralHosts
+ */
+export function listedStepsText(listed, stepCount, hasSeveralHosts) {
+  if (listed >= stepCount) return '';
+  const counts = `${count(listed)} of ${plural(stepCount, 'step')}`;
+  return hasSeveralHosts ? `; ${counts} of all hosts` : `; the first ${counts}`;
 }

@@ -14,7 +14,7 @@ import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { createStepBrush } from '../lib/step-brush.js';
-import { stepRows } from './step-data.js';
+import { listedStepsText, stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
 
@@ -305,7 +305,7 @@ export function createSteps(app) {
       { code: 'Period', shift: false, run: () => move(1) },
     ],
     /** @param {import('../lib/routes').Overview} answer @param {import('../lib/types').Ready} session */
-    open({ steps: { columns }, ranks: rankIndices }, { session }) {
+    open({ steps: { columns, count }, ranks: rankIndices }, { session }) {
       allSteps = stepRows(columns);
       const byNumber = groupBy(allSteps, ({ number }) => number);
       repeatedNumbers = new Set([...byNumber].flatMap(([number, { length }]) => (length > 1 ? [number] : [])));
@@ -330,7 +330,7 @@ export function createSteps(app) {
           ? card(
               'Step time',
               {
-                note: 'by class of the driving thread',
+                note: `by class of the driving thread${listedStepsText(allSteps.length, count, hosts.length > 0)}`,
                 class: 'steps-card',
                 right: [hosts.length > 0 && hostSelect, toggle],
               },

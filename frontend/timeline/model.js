@@ -30,6 +30,8 @@ import { selectionText, selectionValue } from './selection.js';
 
 /** Spans narrower than this on screen are zoomed to. */
 const MIN_VISIBLE_PX = 4;
+/** Selections that only other views show: a finding, a pattern of gaps. */
+const SELECTION_OF_OTHER_VIEWS = /^(fin|pat):/;
 /** Browsers limit how often an address may change. */
 const LINK_DELAY_MS = 250;
 
@@ -96,7 +98,9 @@ export function createModel(link, lanesPx) {
       });
       return [
         w && !fits(span) ? 'The linked window is not in this session.' : '',
-        sel && !fits(selection) ? 'The linked selection is not in this session.' : '',
+        sel && !fits(selection) && !SELECTION_OF_OTHER_VIEWS.test(sel)
+          ? 'The linked selection is not in this session.'
+          : '',
       ].filter(Boolean);
     },
     /** Leaves the session: pending answers become stale. */

@@ -154,7 +154,8 @@ def _longest_note(rows: Sequence[Any]) -> str:
 def _print_collectives(out: Console, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    out.print(elements.table(COLLECTIVES, rows[: elements.MAX_ROWS]))
+    title = f"{COLLECTIVES.title} ({COLLECTIVES.note}{_longest_note(rows)})"
+    out.print(elements.table(COLLECTIVES, rows[: elements.MAX_ROWS], title=title))
 
 
 def _print_stalls(out: Console, devices: Sequence[Document]) -> None:

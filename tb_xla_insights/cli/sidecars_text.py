@@ -28,11 +28,12 @@ _MAX_REASONS = 8
 
 def print_sidecars(out: Console, document: Document) -> None:
     """Prints the report's keys `metrics` and `recorded`, if present."""
-    if document.get("recorded"):
-        elements.print_paragraph(out, _recording_text(document["recorded"]))
+    recording = _recording_text(document.get("recorded") or {})
+    if recording:
+        elements.print_paragraph(out, recording)
     metrics = document["metrics"]
     if metrics is None:
-        if document.get("recorded"):
+        if recording:
             out.print()
         return
     if metrics["against_trace"]:
@@ -101,8 +102,8 @@ def _print_dynamo(out: Console, dynamo: Document) -> None:
 
 
 def _recording_text(recorded: Document) -> str:
+    """The versions and flags of a recording; empty without any."""
     versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
-    version_texts = [f"{name} {version}" for name, version in versions.items()]
-    return (
-        f"Recorded with {', '.join([*version_texts, *(f'{name}={value}' for name, value in flags.items())])}"
-    )
+    texts = [f"{name} {version}" for name, version in versions.items()]
+    texts += [f"{name}={value}" for name, value in flags.items()]
+    return f"Recorded with {', '.join(texts)}" if texts else ""

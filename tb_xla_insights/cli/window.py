@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,11 +147,12 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
 
     if not any(row["count"] for row in annotations):
         return
+    counts = _counts_inside(annotations)
     tree = [
         {
             "path": row["path"],
             "self_ps": row["inside_ps"],
-            "count": _count_inside(row["path"], annotations),
+            "count": counts[row["path"]],
             "own": {"self_ps": row["self_ps"], "count": row["count"], "top_ops": _op_names(row)},
         }
         for row in annotations
@@ -171,16 +173,19 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
     ]
     # An op of several annotations counts in each.
     ops = sum(device["ops"] for device in devices)
-    sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0}
+    sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0 if total_ps else None}
     out.print(elements.table(WINDOW_ANNOTATIONS, table_rows, sums=sums, time_units=time_units))
 
 
-def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:
-    return sum(
-        row["count"]
-        for row in annotations
-        if row["path"] == path or (path and (row["path"] or "").startswith(f"{path}/"))
-    )
+def _counts_inside(annotations: Sequence[Mapping[str, Any]]) -> Counter[str | None]:
+    """The number of ops of each annotation, those of the annotations inside it included, by path."""
+    counts: Counter[str | None] = Counter()
+    for row in annotations:
+        path = row["path"]
+        counts[path] += row["count"]
+        while path := (path or "").rpartition("/")[0]:
+            counts[path] += row["count"]
+    return counts
 
 
 def _op_names(row: Mapping[str, Any]) -> str:

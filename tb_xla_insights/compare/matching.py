@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.catalog.classes import CLASSES
@@ -67,20 +67,21 @@ def _steps_by_number(session: SessionTotals) -> dict[tuple[int, int], Row]:
 
 
 def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
-    """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of an outermost
-    annotation, usually the step's.
+    """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of the steps'
+    annotations.
 
     `host` and `device` are times per step; of the whole capture if it has no steps. Only host times of phases are
     judged: device times are means over the capture, so there is none of a single step to test.
     """
     better = better_step_time(a, b)
     rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
+    phases = _phases({**rows_a, **rows_b}, {step["name"] for session in (a, b) for step in session.steps})
     rows: list[ComparedAnnotation] = []
     for path in {**rows_a, **rows_b}:
         row_a, row_b = rows_a.get(path), rows_b.get(path)
         host_a, device_a = _annotation_times(a, row_a)
         host_b, device_b = _annotation_times(b, row_b)
-        is_phase = path.count("/") == 1
+        is_phase = path in phases
         result = None
         if is_phase and row_a and row_b and a.steps and b.steps:
             result = test.test_means(a.annotation_times(path), b.annotation_times(path))
@@ -95,6 +96,25 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
             }
         )
     return rows
+
+
+def _phases(paths: Collection[str], step_names: set[str]) -> set[str]:
+    """Returns the children of annotations with the names of steps; without such annotations, those of the outermost
+    ones. A name may itself contain slashes."""
+    parents = {path: _parent(path, paths) for path in paths}
+    outermost = {path for path, parent in parents.items() if not parent}
+    steps = {
+        path for path, parent in parents.items() if path[len(parent) + 1 if parent else 0 :] in step_names
+    } or outermost
+    return {path for path, parent in parents.items() if parent in steps}
+
+
+def _parent(path: str, paths: Collection[str]) -> str:
+    """Returns the path of the annotation around another, "" if there is none."""
+    while path := path.rpartition("/")[0]:
+        if path in paths:
+            break
+    return path
 
 
 def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:

@@ -41,8 +41,9 @@ class SessionTotals:
         return [value(step) for step in self.steps]
 
     def rounded_mean(self, value: Callable[[Row], int]) -> int | None:
-        """Returns the mean of a value over the steps, rounded."""
-        return round(sum(self.values(value)) / len(self.steps)) if self.steps else None
+        """Returns the mean of a value over the steps, rounded half up, as `class_means` are."""
+        count, total = len(self.steps), sum(self.values(value))
+        return (2 * total + count) // (2 * count) if count else None
 
     @cached_property
     def sample(self) -> StepSample:

@@ -57,12 +57,12 @@ def default_step_view(session: SessionTrace) -> DefaultStep | None:
 def _phases(trace: Trace, step: int) -> list[StepPhase]:
     """Returns the children of the step's annotation; the outermost annotations if steps are not annotations."""
     host = host_annotations(trace)
-    depth = np.array([name.count("/") for name in host.path_texts], np.int32)[host.path]
-    phase_depth = int(find_steps(trace)[step].source == "annotation")
-    rows = np.flatnonzero((host.step == step) & (depth == phase_depth))[:_MAX_ROWS]
+    parent_row = np.where(host.parent >= 0, host.row[host.parent], -1)
+    step_row = find_steps(trace)[step].row if find_steps(trace)[step].source == "annotation" else -1
+    rows = np.flatnonzero((host.step == step) & (parent_row == step_row))[:_MAX_ROWS]
     return [
         {
-            "name": host.path_texts[host.path[row]].rpartition("/")[2],
+            "name": host.name_of(int(host.path[row])),
             "start_ps": int(trace.start_ps[host.row[row]]),
             "duration_ps": int(trace.duration_ps[host.row[row]]),
         }

@@ -3,9 +3,12 @@ None."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+
 from markupsafe import Markup
 
 from tb_xla_insights import units
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.html.markup import Column, Row, card, defined_table, element, table
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.origins_text import origins_text
@@ -21,11 +24,11 @@ _MAX_OPEN_COUNTERS = 12
 
 
 def executions_card(document: Row) -> Markup | None:
-    rows = document["programs"][:_MAX_ROWS]
+    rows = document["programs"]
     if not rows:
         return None
-    runs = defined_table(EXECUTIONS.without("overhead_share"), [mean_run(row) for row in rows])
-    return card(EXECUTIONS.title, EXECUTIONS.note, runs, wide=True)
+    runs = defined_table(EXECUTIONS.without("overhead_share"), [mean_run(row) for row in rows[:_MAX_ROWS]])
+    return card(EXECUTIONS.title, f"{EXECUTIONS.note}{_cut_note(rows)}", runs, wide=True)
 
 
 def compiles_card(document: Row) -> Markup | None:
@@ -41,23 +44,25 @@ def compiles_card(document: Row) -> Markup | None:
             "cause": lambda row: element("div", row["cause"] or units.MISSING, class_="text"),
         },
     )
-    return card(COMPILES.title, f"{units.count(len(rows))}; idle time: all cores", compilations, wide=True)
+    note = f"{units.count(len(rows))}; idle time: all cores{_cut_note(rows)}"
+    return card(COMPILES.title, note, compilations, wide=True)
 
 
 def annotations_card(document: Row) -> Markup | None:
-    rows = document["annotations"][:_MAX_ROWS]
+    rows = document["annotations"]
     if not rows:
         return None
-    cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
-    annotations = defined_table(ANNOTATIONS, rows, cells)
+    paths = {row["path"] for row in rows}
+    cells = {"path": lambda row: _annotation(row["path"], paths), "lost": lambda row: row["lost"] or ""}
+    annotations = defined_table(ANNOTATIONS, rows[:_MAX_ROWS], cells)
     propagation = document["propagation"]
     origins = element("p", origins_text(propagation), class_="note") if propagation["device_ps"] else None
-    return card(ANNOTATIONS.title, ANNOTATIONS.note, annotations, origins, wide=True)
+    return card(ANNOTATIONS.title, f"{ANNOTATIONS.note}{_cut_note(rows)}", annotations, origins, wide=True)
 
 
-def _annotation(row: Row) -> Markup:
-    path = row["path"]
-    return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
+def _annotation(path: str, paths: Container[str]) -> Markup:
+    name, depth = name_and_depth(path, paths)
+    return element("code", name, style=f"padding-left:{12 * depth}px")
 
 
 def transfers_card(document: Row) -> Markup | None:
@@ -68,13 +73,11 @@ def transfers_card(document: Row) -> Markup | None:
 
 
 def collectives_card(document: Row) -> Markup | None:
-    rows = document["collectives"][:_MAX_ROWS]
+    rows = document["collectives"]
     if not rows:
         return None
-    collectives = defined_table(COLLECTIVES, rows)
-    return card(
-        COLLECTIVES.title, f"{COLLECTIVES.note}; exposed: the core computes nothing meanwhile", collectives
-    )
+    note = f"{COLLECTIVES.note}; exposed: the core computes nothing meanwhile{_cut_note(rows)}"
+    return card(COLLECTIVES.title, note, defined_table(COLLECTIVES, rows[:_MAX_ROWS]))
 
 
 def metrics_card(document: Row) -> Markup | None:
@@ -97,5 +100,20 @@ def metrics_card(document: Row) -> Markup | None:
         first = f"the first {_MAX_ROWS} of " if len(values) > _MAX_ROWS else ""
         summary = element("summary", f"{first}{units.count(len(values))} counters")
         counters = element("details", summary, counters)
-    break_lines = (element("p", f"Graph break at {row['place']}: {row['reason']}") for row in breaks)
-    return card("Text files beside the capture", ", ".join(metrics.get("files") or []), break_lines, counters)
+    return card(
+        "Text files beside the capture",
+        ", ".join(metrics.get("files") or []),
+        map(_break_line, breaks),
+        counters,
+    )
+
+
+def _break_line(row: Row) -> Markup:
+    """The reason and place of a graph break; an explanation may lack either."""
+    place = f" at {row['place']}" if row["place"] else ""
+    return element("p", f"Graph break{place}: {row['reason'] or 'no reason given'}")
+
+
+def _cut_note(rows: Sequence[Row]) -> str:
+    """`; the first 200 of 345` for a table that leaves rows out, else empty."""
+    return f"; the first {_MAX_ROWS} of {units.count(len(rows))}" if len(rows) > _MAX_ROWS else ""

@@ -27,7 +27,7 @@ from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 _log = logging.getLogger(__name__)
-_FLAG_PREFIXES = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
+_FLAG_PREFIXES = ("XLA_", "PT_XLA_", "PJRT_", "JAX_", "LIBTPU_")
 """Prefixes of the environment variables that are saved as flags."""
 
 _POLL_SECONDS = 0.05

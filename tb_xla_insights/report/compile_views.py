@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +53,18 @@ def _compiles(session: SessionTrace) -> Compiles:
     graphs = _graphs(session)
     uses_dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
     tracer = find_tracer(uses_dynamo, report["environment"]["framework"])
+    compiled = {
+        (row["host"], row["module"], row["program_id"]) for row in report["compiles"] if row["module"]
+    }
+    programs = Counter((host, module) for host, module, _ in compiled)
     ordered = sorted(
         graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
     )
     return {
-        "compiles": [_compile_row(row, tracer) for row in report["compiles"]],
+        "compiles": [
+            _compile_row(row, tracer, programs[row["host"], row["module"] or ""])
+            for row in report["compiles"]
+        ],
         "graphs": ordered[:_MAX_GRAPHS],
         "graph_count": len(ordered),
         "steps": step_numbers(report["steps"]),
@@ -70,7 +78,8 @@ def _compiles(session: SessionTrace) -> Compiles:
     }
 
 
-def _compile_row(row: Compile, tracer: Tracer) -> CompileRow:
+def _compile_row(row: Compile, tracer: Tracer, programs: int) -> CompileRow:
+    """A row with its texts. `programs`: the number of programs of its module's name that its host compiled."""
     return {
         **row,
         "graph": row["graph"] or UNKNOWN_GRAPH,
@@ -78,12 +87,12 @@ def _compile_row(row: Compile, tracer: Tracer) -> CompileRow:
         "what_is_new": difference_text(row),
         "heading": compile_heading(row),
         "reason": compile_reason(row),
-        "advice": _compile_advice(row, tracer),
+        "advice": _compile_advice(row, tracer, programs),
     }
 
 
-def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
-    """Advice on one compilation; None in warm-up."""
+def _compile_advice(row: Compile, tracer: Tracer, programs: int) -> str | None:
+    """Advice on one compilation; None in warm-up. `programs`: see `_compile_row`."""
     if row["warm_up"]:
         return None
     place = location_text(row["frame"], row["annotation"])
@@ -91,7 +100,10 @@ def _compile_advice(row: Compile, tracer: Tracer) -> str | None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
         return advise_change(row["change"], tracer, place, types)
-    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["graphs_of_same_name"]))
+    if row["cut"]:
+        return CAPTURE_AGAIN
+    # Without hashes, graphs of the same name differ in their programs only.
+    return advise_unknown_change(place, "", variants=max(programs, 1 + len(row["graphs_of_same_name"])))
 
 
 def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
+from tb_xla_insights.analysis.propagation.tree import outer_path
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
@@ -57,9 +58,11 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     Each annotation has `path` (None: ops without an annotation), `self_ps` with all inner annotations, and in `own` the
     same keys without them.
     """
+    annotations = list(annotations)
+    paths = {row["path"] for row in annotations}
     children: dict[str, list[Row]] = {}
     for row in annotations:
-        children.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
+        children.setdefault(outer_path(row["path"] or "", paths), []).append(row)
 
     def collapse(row: Row) -> Row:
         path = row["path"]

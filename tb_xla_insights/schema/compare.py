@@ -190,7 +190,8 @@ class ComparedAnnotation(TypedDict):
     path: str
     """Path of the annotation."""
     phase: bool
-    """Whether it is a child of an outermost annotation, as phases are of the step; only then `host` is tested."""
+    """Whether it is a child of the step's annotation, or, if none is a step, of an outermost one; only then `host` is
+    tested."""
     a: Annotation | None
     """Its row in A's report; `null` if A lacks it."""
     b: Annotation | None

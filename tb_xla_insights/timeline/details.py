@@ -236,7 +236,14 @@ class Details:
         )
 
         def summary_at(position: int) -> EventSummary | None:
-            return self.summary(occurrences.event_at(position)) if 0 <= position < count else None
+            if not 0 <= position < count:
+                return None
+            occurrence = occurrences.event_at(position)
+            if isinstance(occurrence, HiddenEvent):
+                occurrence = (
+                    self.find(occurrence.event) or occurrence
+                )  # in the lane of its own enclosing event
+            return self.summary(occurrence)
 
         sample = np.unique(np.linspace(0, count - 1, min(_MAX_SAMPLE, count)).round().astype(np.int64))
         return {

@@ -12,8 +12,8 @@ from tb_xla_insights.trace.model import Int64
 
 @dataclass(frozen=True)
 class SameNameEvents:
-    """The events of a name in a row, by start. `index` is their index in their lane, for hidden events in the trace;
-    `position` is that of `event` among them."""
+    """The events of a name in a row, by start. `depth` is their lane, `index` their index in it; of hidden events,
+    `depth` is the lane of `event`, and `index` their index in the trace. `position` is that of `event` among them."""
 
     event: RowEvent | HiddenEvent
     position: int

@@ -118,3 +118,14 @@ def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Pa
     assert start.bounding_box() == left
     page.set_viewport_size({"width": 1800, "height": 900})
     expect(scroller).to_have_css("mask-image", "none")
+
+
+def test_without_a_device_the_ops_of_the_former_session_are_not_shown(xi: Xi, page: Page) -> None:
+    xi.open("two_cores/one", v="device")
+    page.get_by_test_id("session-select").select_option("host_alone/one")
+    page.wait_for_selector("main[data-state=empty]")
+    for view in ("overview", "device"):
+        page.get_by_test_id(f"tab-{view}").click()
+        xi.idle()
+    expect(page.locator("main")).to_contain_text("needs a device plane")
+    expect(page.get_by_test_id("op-table")).to_have_count(0)

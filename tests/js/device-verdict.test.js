@@ -46,7 +46,7 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   );
   assert.equal(
     verdictOf({ ...moves, total: { ...moves.total, op_count: 0 } }),
-    'No op of copy of a whole step ran on this device.',
+    'No op of copy of a whole step was recorded on this device.',
   );
   const waits = answerWith();
   waits.ops.bound_by = OPS.map(() => 'wait');
@@ -55,6 +55,8 @@ test('the verdict names the annotation that is farthest below the roof', () => {
     '98.0 % of the step’s op time only waits for copies or other asynchronous ops; fusion.2 alone is 45.000 ms. The ' +
     'other ops run at 60.0 % of the roofline.',
   );
+  waits.ops.kind = OPS.map(() => 'callback');
+  assert.match(verdictOf(waits), /op time only waits for callbacks or asynchronous ops; fusion\.2 alone/);
 });
 
 test('in place of an annotation with all of the work the largest one without nested ones is named', () => {

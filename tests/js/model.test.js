@@ -12,3 +12,13 @@ test('a fold that is opened twice stays open, and one that is closed again has i
   assert.equal(fold(false), undefined);
   assert.equal(fold(false), false);
 });
+
+test('only selections of the timeline are called missing', () => {
+  const messagesAbout = (/** @type {string} */ sel) =>
+    createModel(/** @type {any} */ ({ state: { sel }, set() {} }), () => 1000).open(5e9);
+  assert.deepEqual(messagesAbout('fin:early_sync'), []);
+  assert.deepEqual(messagesAbout('pat:3'), []);
+  assert.deepEqual(messagesAbout('win:1+2'), []);
+  assert.deepEqual(messagesAbout('win:8+2'), ['The linked selection is not in this session.']);
+  assert.deepEqual(messagesAbout('nonsense'), ['The linked selection is not in this session.']);
+});

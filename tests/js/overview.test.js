@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findingLinkState, opsLinkState } from '../../frontend/overview/findings.js';
 import { niceTicks } from '../../frontend/lib/axis.js';
-import { stepRows } from '../../frontend/overview/step-data.js';
+import { axisEnds } from '../../frontend/overview/duty.js';
+import { listedStepsText, stepRows } from '../../frontend/overview/step-data.js';
 
 test('columns of steps become rows, each with its host time by class', () => {
   const zero = [0, 0];
@@ -26,6 +27,19 @@ test('columns of steps become rows, each with its host time by class', () => {
       [null, 9, { tracing: 5, wait: 1 }],
     ],
   );
+});
+
+test('the card of steps says how many steps it leaves out', () => {
+  const text = (...numbers) => listedStepsText(...numbers).replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');
+  assert.equal(text(1000, 1000, false), '');
+  assert.equal(text(1000, 1840, false), '; the first 1 000 of 1 840 steps');
+  assert.equal(text(24, 192, true), '; 24 of 192 steps of all hosts');
+});
+
+test('the axis of duty cycles has a length, and ends at 100 %', () => {
+  assert.deepEqual(axisEnds([0.62, 0.994]), { low: 0.6, high: 1 });
+  assert.deepEqual(axisEnds([1, 1]), { low: 0.95, high: 1 });
+  assert.deepEqual(axisEnds([0, 0]), { low: 0, high: 0.05 });
 });
 
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {

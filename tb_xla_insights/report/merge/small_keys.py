@@ -170,16 +170,23 @@ def merge_throughput(sections: Sections, steps: Sequence[Step]) -> Throughput | 
 def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
     """The report's `compiles` in order of time, from the rows of all hosts. `graphs_of_same_name` includes graphs of
     all hosts; those that ran but were not compiled in the capture come from `programs`."""
-    ids_by_program: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
+    ids_by_program = {row["program"]: row["program_ids"] for row in programs}
     by_module: dict[str, list[Compile]] = {}
     for row in rows:
-        by_module.setdefault(row["module"] or "", []).append(row)
-    result: list[Compile] = []
-    for row in rows:
-        same_module = by_module[row["module"]] if row["module"] else []
-        compiled_ids = {candidate["program_id"] for candidate in same_module}
-        graphs = {graph for candidate in same_module if (graph := candidate["graph"])}
-        ids = ids_by_program.get(row["module"], [])
-        graphs |= {f"{row['module']}({id_})" for id_ in ids if id_ not in compiled_ids}
-        result.append({**row, "graphs_of_same_name": sorted(graphs - {row["graph"]}) if same_module else []})
+        if row["module"]:
+            by_module.setdefault(row["module"], []).append(row)
+    graphs_by_module: dict[str, set[str]] = {}
+    for module, same_module in by_module.items():
+        compiled_ids = {row["program_id"] for row in same_module}
+        graphs_by_module[module] = {
+            *(graph for row in same_module if (graph := row["graph"])),
+            *(f"{module}({id_})" for id_ in ids_by_program.get(module, []) if id_ not in compiled_ids),
+        }
+    result: list[Compile] = [
+        {
+            **row,
+            "graphs_of_same_name": sorted(graphs_by_module.get(row["module"] or "", set()) - {row["graph"]}),
+        }
+        for row in rows
+    ]
     return sorted(result, key=lambda row: row["start_ps"])
