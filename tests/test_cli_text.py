@@ -240,6 +240,19 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     assert total == f"all ops 648 {times} {shares} %"
 
 
+def test_slashes_in_names_divide_no_annotation() -> None:
+    document = report("torch_xla_early_item")
+    [row, *_] = document["annotations"]
+    rows = [row | {"path": path} for path in ("train/step", "train/step/net/forward")]
+    text = printed(document | {"annotations": rows})
+    assert [
+        line.rstrip()[:14].rstrip() for line in text.splitlines() if "train/step  " in line or "net/" in line
+    ] == [
+        "train/step",
+        "  net/forward",
+    ]
+
+
 def test_tables_that_leave_rows_out_say_so() -> None:
     document = report("torch_xla_early_item")
     [program, *_] = document["programs"]

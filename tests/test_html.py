@@ -16,7 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.html.work_cards import collectives_card, metrics_card
+from tb_xla_insights.html.work_cards import annotations_card, collectives_card, metrics_card
 from tb_xla_insights.report.document import session_report
 
 DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
@@ -258,6 +258,16 @@ def test_graph_breaks_without_a_place_or_a_reason() -> None:
     shown = Page(str(metrics_card({"metrics": {"dynamo": {"reasons": reasons}}}))).text()
     assert "Graph break at train.py:7 in step: no reason given" in shown
     assert "Graph break: Unsupported" in shown
+
+
+def test_slashes_in_names_divide_no_annotation() -> None:
+    row = {"count": 1, "host_ps": 5, "device_ps": 5, "device_ops": 1, "executions": 1, "lost": None}
+    rows = [row | {"path": path} for path in ("train/step", "train/step/net/forward")]
+    card = str(annotations_card({"annotations": rows, "propagation": {"device_ps": 0}}))
+    assert re.findall(r"padding-left:(\d+)px\">([^<]*)<", card) == [
+        ("0", "train/step"),
+        ("12", "net/forward"),
+    ]
 
 
 def test_a_table_that_leaves_rows_out_says_so() -> None:

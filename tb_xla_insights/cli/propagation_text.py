@@ -22,13 +22,16 @@ Document = Mapping[str, Any]
 
 def print_annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
     """Prints the keys `annotations` and `propagation` of a report; nothing without annotations."""
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
     if not rows:
         return
     total_ps = propagation["device_ps"]
-    shown_rows: list[Document] = [
-        {**row, "path": "  " * row["path"].count("/") + _leaf(row["path"]), "lost": row["lost"] or ""}
-        for row in rows[:_MAX_ANNOTATIONS]
-    ]
+    paths = {row["path"] for row in rows}
+    shown_rows: list[Document] = []
+    for row in rows[:_MAX_ANNOTATIONS]:
+        name, depth = name_and_depth(row["path"], paths)
+        shown_rows.append({**row, "path": "  " * depth + name, "lost": row["lost"] or ""})
     if len(rows) > _MAX_ANNOTATIONS:
         shown_rows.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]

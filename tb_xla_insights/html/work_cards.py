@@ -3,11 +3,12 @@ None."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from markupsafe import Markup
 
 from tb_xla_insights import units
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.html.markup import Column, Row, card, defined_table, element, table
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.origins_text import origins_text
@@ -51,16 +52,17 @@ def annotations_card(document: Row) -> Markup | None:
     rows = document["annotations"]
     if not rows:
         return None
-    cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
+    paths = {row["path"] for row in rows}
+    cells = {"path": lambda row: _annotation(row["path"], paths), "lost": lambda row: row["lost"] or ""}
     annotations = defined_table(ANNOTATIONS, rows[:_MAX_ROWS], cells)
     propagation = document["propagation"]
     origins = element("p", origins_text(propagation), class_="note") if propagation["device_ps"] else None
     return card(ANNOTATIONS.title, f"{ANNOTATIONS.note}{_cut_note(rows)}", annotations, origins, wide=True)
 
 
-def _annotation(row: Row) -> Markup:
-    path = row["path"]
-    return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
+def _annotation(path: str, paths: Container[str]) -> Markup:
+    name, depth = name_and_depth(path, paths)
+    return element("code", name, style=f"padding-left:{12 * depth}px")
 
 
 def transfers_card(document: Row) -> Markup | None:

@@ -3,7 +3,8 @@
 PyTorch/XLA names an op by the scopes that were open when it was traced, then the operation:
 `Training_Step.1/forward.2/aten__mm`. `.N` is a scope's position within its parent and distinguishes repetitions. A
 lowering to several instructions opens its own scope, named like the operation (`…/aten__add.3/aten__add`).
-JAX and TensorFlow name functions and name scopes in the same way, without numbers (`jit(f)/jit(main)/add`).
+JAX and TensorFlow name functions and name scopes in the same way, without numbers (`jit(f)/jit(main)/add`). The
+compiler joins the names of ops that it makes one with `;`, and those of collectives that it combines as `a/(b:c)`.
 """
 
 from __future__ import annotations
@@ -67,11 +68,27 @@ def op_name_in_tf_op(tf_op: str) -> str:
 def scope_in_op_name(op_name: str, names: frozenset[str] = frozenset()) -> str:
     """The scope path in an op name, with positions, cut to the limits; empty if the op name is bare. `names`: the names
     of the user's annotations; a scope with such a name is never taken for a lowering's."""
-    segments = [segment for segment in op_name.split("/") if segment]
+    segments = _segments(op_name, names)
     scope = segments[:-1]
     while scope and without_numbers(scope[-1]) not in names and _is_lowering(scope[-1], segments[-1]):
         scope.pop()
     return truncate_path("/".join(scope))
+
+
+def _segments(op_name: str, names: frozenset[str]) -> list[str]:
+    """The segments of an op name, the last one the operation. Of an op that stands for several of the program
+    (`a/b/mul;a/c/add`) those of the first; of combined collectives (`a/(b/mul:c/add)`) those that all have in
+    common."""
+    if op_name.endswith(")"):
+        common, bracket, members = f"/{op_name}".partition("/(")
+        if bracket and ":" in members:
+            return [*filter(None, common.split("/")), members]
+    segments = [segment for segment in op_name.split("/") if segment]
+    for index, segment in enumerate(segments):
+        is_annotation = scope_position(segment) or without_numbers(segment) in names
+        if ";" in segment and not is_annotation:
+            return [*segments[:index], segment.partition(";")[0]]
+    return segments
 
 
 def _is_lowering(segment: str, operation: str) -> bool:

@@ -104,6 +104,16 @@ def outer_path(path: str, paths: Container[str]) -> str:
     return path
 
 
+def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
+    """The last name of a path, which may contain slashes, and how many of some paths enclose the path."""
+    outer = outer_path(path, paths)
+    name, depth = path.removeprefix(f"{outer}/"), 0
+    while outer:
+        depth += 1
+        outer = outer_path(outer, paths)
+    return name, depth
+
+
 @memoised
 def find_nodes(trace: Trace) -> Nodes:
     """All annotation paths of one host, including those of its ops' scopes."""

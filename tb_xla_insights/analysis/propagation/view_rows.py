@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from tb_xla_insights.analysis.propagation.tree import (
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
-    outer_path,
+    name_and_depth,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
@@ -88,13 +87,13 @@ def tree_rows(
     annotations = session_rows(session)
     paths = {row.path for row in annotations}
     for row in annotations:
-        outer = outer_path(row.path, paths)
+        name, depth = name_and_depth(row.path, paths)
         step_row = step_rows.get(row.path, AnnotationSums(row.path))
         rows.append(
             {
                 **annotation_row(row, lost.get(row.path)),
-                "name": row.path.removeprefix(f"{outer}/"),
-                "depth": _depth(row.path, paths),
+                "name": name,
+                "depth": depth,
                 "programs": len(row.programs),
                 "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
                 "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),
@@ -107,14 +106,6 @@ def tree_rows(
             }
         )
     return rows, unannotated, {"steps": step_count, "devices": device_count}
-
-
-def _depth(path: str, paths: Container[str]) -> int:
-    """How many of some paths enclose a path."""
-    depth = 0
-    while path := outer_path(path, paths):
-        depth += 1
-    return depth
 
 
 def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:
