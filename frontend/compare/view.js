@@ -138,7 +138,7 @@ export function compareView(app) {
       pairs,
     );
   /** Link state in which B is the open session. */
-  const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
+  const swapped = () => ({ s: app.link.state.c, c: session?.session.name });
 
   async function loadPairs() {
     const [selectedFile] = file.files ?? [];
@@ -344,7 +344,7 @@ export function compareView(app) {
           'p',
           { class: 'secondary' },
           'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and ' +
-          'compilations are shown side by side.',
+          'compilations are shown side by side. The choice appears once the logdir has two sessions.',
         ),
       ),
       pairsCard(),

@@ -195,10 +195,6 @@ export function deviceView(app) {
     });
   }
 
-  function drawRoofCard() {
-    fill(rooflinePlace, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
-  }
-
   const setPeaks = () => openPeaksDialog(answer.peaks, (pk) => request({ pk }));
 
   /** @param {boolean} [announce] */
@@ -301,9 +297,13 @@ export function deviceView(app) {
     const values = filtersValue(app.link.state.f);
     search.value = values.get('op') ?? '';
     requestedQuery = JSON.stringify(query(session));
+    if (!session.devices.length) {
+      fill(element, noDeviceCard('Device', 'This view needs'));
+      return /** @type {'empty'} */ ('empty');
+    }
     drawFilters();
     fill(verdict, verdictBlock(answer, tree, rows, rest, coverageText()));
-    drawRoofCard();
+    fill(rooflinePlace, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
     const ops = opsCard({ heading, search, list }, {
       bounds: [...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))],
       bound: values.get('bound'),
@@ -332,17 +332,13 @@ export function deviceView(app) {
   const data = createDocumentView(app, 'device', element, (next, openSession) => {
     const sessionChanged = session !== openSession;
     session = openSession;
-    if (!openSession.devices.length) {
-      fill(element, noDeviceCard('Device', 'This view needs'));
-      return /** @type {'empty'} */ ('empty');
-    }
     setDocument(next);
     isExpanded = false;
     if (sessionChanged) {
       showsAdvice = false;
       collapsed = collapsedAtFirst(tree);
     }
-    if (next.stale) {
+    if (next.stale && openSession.devices.length) {
       app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; the default is shown.' });
     }
     return draw();
@@ -350,6 +346,7 @@ export function deviceView(app) {
 
   /** Shows the next or the previous one of the selected devices. @param {1|-1} by */
   function moveDevice(by) {
+    if (!data.isDrawn()) return;
     const selected = new Set(app.selectedDevices(session.devices));
     const devices = devicesByKey(session);
     const keys = [...devices].flatMap(([key, device]) => (selected.has(device) ? key : []));
@@ -367,6 +364,7 @@ export function deviceView(app) {
 
   /** Clears the search, else the annotation, else the bound, else the selected op; false if nothing is set. */
   function clearNext() {
+    if (!data.isDrawn()) return false;
     const { an, op } = app.link.state;
     const values = filtersValue(app.link.state.f);
     if (values.get('op')) setFilter('op', '');

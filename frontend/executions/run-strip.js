@@ -102,7 +102,7 @@ export function createRunStrip(app, chooseStep) {
         name: sideName(other.name, other.answer),
         runs: first ? runsOf(other.answer, first.device) : [],
         between: other.answer.between,
-        open: (state) => app.open({ s: other.name, c: session.session.name, h: '', d: '', st: '', ...state }),
+        open: (state) => app.open({ s: other.name, c: session.session.name, ...state }),
       });
     }
     fill(

@@ -8,7 +8,7 @@ import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
-import { createLink } from '../lib/link.js';
+import { createLink, listText } from '../lib/link.js';
 import { createLiveRegions } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
@@ -78,6 +78,10 @@ export function createApp() {
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
+  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
+  let defaultName = '';
+  /** The session that was opened last; it may still be loading. */
+  let openedName = '';
   /** @type {Ready|null} */
   let session = null;
   let frontView = '';
@@ -99,7 +103,7 @@ export function createApp() {
     addNote: (note) => { diagnostics.add(note); live.announce(note.message); },
     setState: () => {},
     open(changes) {
-      link.set(changes, 'push');
+      link.set('s' in changes ? { ...NO_SELECTION, ...changes } : changes, 'push');
       if (session && linkedName() !== session.session.name) return void openSession(linkedName());
       if ('h' in changes) applySelection();
       else showView();
@@ -138,7 +142,7 @@ export function createApp() {
 
   /** Opens a session without any selection. @param {string} name */
   function chooseSession(name) {
-    link.set({ ...NO_SELECTION, s: name === newest() ? '' : name }, 'push');
+    link.set({ ...NO_SELECTION, s: name === defaultName ? '' : name }, 'push');
     void openSession(name);
   }
 
@@ -152,7 +156,7 @@ export function createApp() {
   const header = createHeader({
     session: chooseSession,
     hosts: app.pickHosts,
-    devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); applySelection(); },
+    devices: (devices) => { link.set({ d: listText(devices) }, 'push'); applySelection(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
@@ -179,8 +183,7 @@ export function createApp() {
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());
-  const newest = () => list?.sessions[0]?.name ?? '';
-  const linkedName = () => link.state.s || newest();
+  const linkedName = () => link.state.s || defaultName;
 
   /** Shows a state card in place of the view. @param {string} name @param {HTMLElement} element */
   function showCard(name, element) {
@@ -191,6 +194,8 @@ export function createApp() {
 
   /** @param {string} message @param {() => void} retry */
   function showError(message, retry) {
+    // Views of another session than the one that cannot be read stay hidden.
+    if (session?.session.name !== openedName) session = null;
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -306,6 +311,7 @@ export function createApp() {
 
   /** @param {string} name @param {boolean} [reload] */
   async function openSession(name, reload) {
+    openedName = name;
     header.setSessions(list?.sessions ?? [], name);
     const files =
       session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
@@ -326,8 +332,7 @@ export function createApp() {
     try {
       list = await get('sessions');
     } catch (error) {
-      if (session) return;
-      showError(/** @type {Error} */ (error).message, refreshSessions);
+      if (!session) showError(/** @type {Error} */ (error).message, refreshSessions);
       return;
     } finally {
       isRefreshing = false;
@@ -341,19 +346,19 @@ export function createApp() {
       if (list.note !== previousNote) listNotes().forEach(diagnostics.add);
       return header.setSessions(list.sessions, linkedName());
     }
+    defaultName = list.sessions[0].name;
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
-      await openSession(newest());
+      await openSession(defaultName);
       return app.addNote({ id: 'stale', message });
     }
     await openSession(linkedName());
   }
 
   link.onNavigation(() => {
-    if (!list) return;
-    if (session && linkedName() !== session.session.name) return void openSession(linkedName());
+    if (openedName && linkedName() !== openedName) return void openSession(linkedName());
     void hostSelection.resolveRanks();
     applySelection();
     views.get(frontView)?.followLink?.();

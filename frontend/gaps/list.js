@@ -71,11 +71,10 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
     return coreRows;
   }
 
-  /** `4 cores · w-5`: with the host, in sessions with several. @param {GapRow} row */
-  function coresText({ gaps }) {
-    const [host, ...otherHosts] = new Set(gaps.map(({ device }) => devices.get(device)?.host));
-    const hostText = otherHosts.length ? plural(otherHosts.length + 1, 'host') : host;
-    return `${count(gaps.length)} cores${hosts.length > 1 && host !== undefined ? ` · ${hostText}` : ''}`;
+  /** `4 cores · w-5`: with their host, in sessions with several. @param {GapRow} row */
+  function coresText({ gap, gaps }) {
+    const host = devices.get(gap.device)?.host;
+    return `${count(gaps.length)} cores${hosts.length > 1 && host !== undefined ? ` · ${host}` : ''}`;
   }
 
   /** @param {GapRow} row */

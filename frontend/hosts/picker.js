@@ -103,7 +103,7 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
     const lastHosts = order.filter((host) => lastOf(host));
     const median = medianHost();
     return [
-      ...(ranking && median !== null && names.length > 1
+      ...(median !== null
         ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }]
         : []),
       ...(lastHosts.length

@@ -1,4 +1,4 @@
-/** Copied text has plain digits, spaces and minus signs. */
+/** Copied numbers have plain digits, spaces and minus signs. */
 
 /** `1\u202f163.250\u202fms` → `1163.250 ms`, `−58.2` → `-58.2`. @param {string} text */
 export function plainDigits(text) {

@@ -28,7 +28,7 @@ export function devicesLabel(names) {
     : names.join(', ');
 }
 
-/** The id of the group to which a row belongs: `h12` for `h12.t3`. @param {Row} row */
+/** The id of the group to which a row belongs: `h12` for `h12.t3`. @param {{id: string}} row */
 export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**

@@ -79,8 +79,13 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
     announce(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
   }
 
-  /** Brings a row into view. @param {string} row */
+  /** Brings a row of a host into view; opens what is folded around it. @param {string} row */
   function revealRow(row) {
+    if (!laneFor(lanes().lanes, row, 0)) {
+      unfold(row);
+      model.fold(`${groupOf({ id: row })}.rows`, true);
+      lanes().reveal(row);
+    }
     const lane = laneFor(lanes().lanes, row, 0);
     if (lane?.kind === 'more') toggle(lane);
     lanes().reveal(row);

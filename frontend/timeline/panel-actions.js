@@ -4,6 +4,7 @@ import { findingLinkState } from '../overview/findings.js';
 import { patternText, stepOf } from '../gaps/group.js';
 import { windowLinkState } from '../lib/cards.js';
 import { filtersText } from '../lib/filters.js';
+import { plainDigits } from '../lib/plain-digits.js';
 import { inLaneOrder } from './lanes.js';
 import { eventSelection, gapSelection } from './selection.js';
 
@@ -76,7 +77,7 @@ export function createPanelActions(app, model, parts) {
       fetchDelayed: waits.fetchDelayed,
       fetchCollective: waits.fetchCollectiveOfOp,
       failed: parts.detailFailed,
-      copy: (text) => void app.copy(text, 'The gap'),
+      copy: (text) => void app.copy(plainDigits(text), 'The gap'),
       showOccurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
       linkedFinding: () => link.state.fi ?? '',
       positionInFinding: gaps.positionInFinding,

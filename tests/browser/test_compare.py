@@ -11,7 +11,7 @@ from browser.driver import Xi, plain_spaces
 from browser.tables import column, ps
 from captures import comparison_document, session
 from launching import demo
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from synthetic import dynamo_issue
 
 from tb_xla_insights.catalog.classes import label
@@ -124,13 +124,30 @@ def test_a_slice_of_either_step_opens_in_its_session(xi: Xi, comparison: Page) -
 
 def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
-    xi.open(baseline, v="compare", c=broken)
+    xi.open(baseline, v="compare", c=broken, w="20+10", sel="win:20+10", x="-h0", f="kind:starved", q="Step")
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× slower")
     page.get_by_test_id("compare-swap").click()
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× faster")
-    assert (xi.link()["s"], xi.link()["c"]) == (broken, baseline)
+    assert xi.link() == {"v": "compare", "s": broken, "c": baseline}, (
+        "selections of a session do not apply to another one"
+    )
     expect(page.get_by_test_id("session-select")).to_have_value(broken)
     expect(page.get_by_test_id("compare-select")).to_have_value(baseline)
+
+
+def test_without_a_second_session_the_view_says_why_there_is_no_choice(
+    xi: Xi, page: Page, baseline: str
+) -> None:
+    def keep_one(route: Route) -> None:
+        body = route.fetch().json()
+        sessions = [session for session in body["sessions"] if session["name"] == baseline]
+        route.fulfill(json=body | {"sessions": sessions})
+
+    page.route("**/data/sessions*", keep_one)
+    xi.open(baseline, v="compare", wait=False)
+    page.wait_for_selector("[data-testid=view-compare][data-state=empty]")
+    expect(page.get_by_test_id("compare-select")).to_be_hidden()
+    expect(page.locator("main")).to_contain_text("The choice appears once the logdir has two sessions.")
 
 
 def test_the_header_chooses_the_second_session(xi: Xi, page: Page, baseline: str, case_study: str) -> None:

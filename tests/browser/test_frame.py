@@ -45,6 +45,35 @@ def test_a_logdir_opens_on_its_newest_session_with_its_description(
     expect(page.get_by_test_id("synthetic")).to_be_visible()
 
 
+def test_a_session_that_becomes_the_newest_does_not_replace_the_open_one(
+    xi: Xi, page: Page, tensorboard: str, case_study: str, baseline: str
+) -> None:
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights#xla_insights&p.xla_insights.v=gaps")
+    xi.ready()
+
+    def put_first(route: Route) -> None:
+        body = route.fetch().json()
+        body["sessions"].sort(key=lambda session: session["name"] != baseline)
+        route.fulfill(content_type="application/json", body=json.dumps(body))
+
+    page.route("**/data/sessions*", put_first)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    select = page.get_by_test_id("session-select")
+    expect(select.locator("option").first).to_have_text(baseline)
+    expect(select).to_have_value(case_study)
+    page.get_by_test_id("copy-link").click()
+    expect(page.get_by_test_id("copy-link")).to_have_text("Copied")
+    assert f"p.xla_insights.s={case_study}" in page.evaluate("navigator.clipboard.readText()")
+    page.get_by_test_id("gap-list").get_by_role("button", name="Show").first.click()
+    xi.ready()
+    expect(page.get_by_test_id("gap-parts")).to_be_visible()
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    select.select_option(baseline)
+    page.wait_for_function("document.querySelector('[data-testid=environment]').textContent.includes('CPU')")
+    xi.ready()
+    assert xi.link() == {"v": "timeline", "s": baseline}
+
+
 def test_the_header_names_session_hosts_and_devices(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
@@ -303,6 +332,23 @@ def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, bas
     page.get_by_test_id("try-again").click()
     xi.ready()
     expect(page.get_by_test_id("error")).to_have_count(0)
+
+
+def test_views_of_the_former_session_stay_hidden_if_the_next_one_cannot_be_read(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    xi.open(case_study, v="overview")
+    answer(page, "session?", {"state": "error", "message": "cannot be read", "hosts": []})
+    page.get_by_test_id("session-select").select_option(baseline)
+    expect(page.get_by_test_id("error")).to_contain_text("cannot be read")
+    page.get_by_test_id("tab-gaps").click()
+    expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_test_id("error")).to_be_visible()
+    page.go_back()
+    page.go_back()
+    xi.ready()
+    expect(page.get_by_test_id("session-select")).to_have_value(case_study)
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
 
 
 def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) -> None:

@@ -73,6 +73,7 @@ def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
     expect(page.get_by_test_id("live")).to_have_text("The gap is copied.")
     text = page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("Gap of ")
+    assert not set("\u202f\u00a0\u2212") & set(text), "numbers are copied with plain spaces and minus signs"
     assert "IR tracing" in text
     assert "1. +" in text
 

@@ -47,10 +47,10 @@ def two_cores() -> Space:
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("generated")
-    for write in (one_empty_op, host_alone, two_cores):
-        folder = logdir / write.__name__ / "plugins/profile/one"
+    for write, host in ((one_empty_op, "vm"), (host_alone, "vm"), (two_cores, "vm"), (two_cores, "run 1, b")):
+        folder = logdir / (write.__name__ if host == "vm" else "comma") / "plugins/profile/one"
         folder.mkdir(parents=True)
-        write().write(folder / "vm.xplane.pb")
+        write().write(folder / f"{host}.xplane.pb")
     with serving(logdir) as address:
         yield address
 
@@ -93,6 +93,19 @@ def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     )
 
 
+def test_devices_are_chosen_on_a_host_with_a_comma_in_its_name(xi: Xi, page: Page) -> None:
+    xi.open("comma/one", v="gaps", f="min:10")
+    gaps = page.get_by_test_id("gap-list").locator("tbody tr")
+    expect(gaps).to_have_count(2)
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    expect(gaps).to_have_count(1)
+    page.reload()
+    xi.ready()
+    expect(page.get_by_test_id("device-select")).to_have_text("TPU:1")
+    expect(gaps).to_have_count(1)
+
+
 def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
     page.set_viewport_size({"width": 720, "height": 900})
     xi.open("two_cores/one", v="gaps")
@@ -105,3 +118,14 @@ def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Pa
     assert start.bounding_box() == left
     page.set_viewport_size({"width": 1800, "height": 900})
     expect(scroller).to_have_css("mask-image", "none")
+
+
+def test_without_a_device_the_ops_of_the_former_session_are_not_shown(xi: Xi, page: Page) -> None:
+    xi.open("two_cores/one", v="device")
+    page.get_by_test_id("session-select").select_option("host_alone/one")
+    page.wait_for_selector("main[data-state=empty]")
+    for view in ("overview", "device"):
+        page.get_by_test_id(f"tab-{view}").click()
+        xi.idle()
+    expect(page.locator("main")).to_contain_text("needs a device plane")
+    expect(page.get_by_test_id("op-table")).to_have_count(0)

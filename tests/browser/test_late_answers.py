@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
+import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
 from playwright.sync_api import Page, Route, expect
@@ -116,6 +118,43 @@ def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: 
     switch(page, case_study, re.compile("^One host: there are no others to wait for."))
     held.release(xi)
     assert xi.link()["v"] == "hosts"
+
+
+def test_back_leads_to_the_former_session_while_another_one_is_read(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    xi.open(case_study, v="overview")
+    held: list[Route] = []
+    page.route(
+        "**/data/session?*",
+        lambda route: (
+            held.append(route) if quote(baseline, safe="") in route.request.url else route.continue_()
+        ),
+    )
+    select = page.get_by_test_id("session-select")
+    with page.expect_request("**/data/session?*"):
+        select.select_option(baseline)
+    page.go_back()
+    expect(select).to_have_value(case_study)
+    for route in held:
+        route.continue_()
+    xi.ready()
+    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    expect(select).to_have_value(case_study)
+
+
+@pytest.mark.parametrize(("view", "key", "value"), [("device", "op", "fusion.7"), ("hosts", "st", "1207")])
+def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
+    xi: Xi, page: Page, case_study: str, view: str, key: str, value: str
+) -> None:
+    held = HeldRequests(page, f"**/data/{view}?*")
+    with page.expect_request(f"**/data/{view}?*"):
+        xi.open(case_study, wait=False, v=view, **{key: value})
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Period")
+    assert xi.link() == {"v": view, "s": case_study, key: value}
+    held.release(xi)
+    xi.ready()
 
 
 def test_executions_of_a_second_session_are_requested_once_it_is_read(

@@ -75,6 +75,15 @@ class TestTimeline:
         assert "python (driving)" in [row["label"] for row in rows_of_host(xi, 3)]
         assert xi.link()["x"] == "h3.rows"
 
+    @pytest.mark.parametrize("folds", ["", "-h1"])
+    def test_a_thread_of_the_panel_opens_its_folded_host(
+        self, xi: Xi, page: Page, pod: str, folds: str
+    ) -> None:
+        xi.open(pod, h="0,1", sel="win:600+20", x=folds)
+        assert "python (driving)" not in [row["label"] for row in rows_of_host(xi, 1)]
+        page.get_by_test_id("window-threads").get_by_role("button", name="python (driving)").nth(1).click()
+        assert "python (driving)" in [row["label"] for row in rows_of_host(xi, 1)]
+
     @pytest.mark.parametrize("size", [(1440, 836), (1000, 636)])
     def test_a_gap_and_its_host_are_in_sight(self, xi: Xi, page: Page, size: tuple[int, int]) -> None:
         page.set_viewport_size({"width": size[0], "height": size[1]})
