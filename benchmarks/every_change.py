@@ -41,7 +41,7 @@ from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
 FILES = tuple(
-    next((RECORDED / folder).rglob("*.xplane.pb"))
+    min((RECORDED / folder).rglob("*.xplane.pb"))
     for folder in ("pods/steady", "dynamo_graph_break", "matrix/jax0.6.2/pure_callback")
 )
 Item = TypeVar("Item")
@@ -197,22 +197,24 @@ class Change(NamedTuple):
     depth: int
 
 
-def all_changes(capture: Capture, values: int, traces: int, reports: int) -> Iterator[Change]:
-    """Yields each prefix and each changed byte."""
+def all_changes(
+    capture: Capture, values: int, traces: int, reports: int, one_in: int = 1
+) -> Iterator[Change]:
+    """Yields each prefix and each changed byte, or one in `one_in` of them. Every `reports`-th has depth 2, and of the
+    others every `traces`-th has depth 1."""
+    for number, change in enumerate(itertools.islice(_changes(capture, values), None, None, one_in), 1):
+        yield change._replace(depth=2 if number % reports == 0 else int(number % traces == 0))
+
+
+def _changes(capture: Capture, values: int) -> Iterator[Change]:
     size = len(capture.data)
-    numbers = itertools.count(1)
-
-    def next_depth() -> int:
-        number = next(numbers)
-        return 2 if number % reports == 0 else int(number % traces == 0)
-
     for end in range(size):
-        yield Change("cut", end, 0, next_depth())
+        yield Change("cut", end, 0, 0)
     for position in range(size):
         byte = capture.data[position]
         for value in {byte ^ 0x80, byte ^ 0x01, 0xFF, 0, 0x7F, byte ^ 0x08} - {byte}:
             if (value + position) % 6 < values:
-                yield Change("changed", position, value, next_depth())
+                yield Change("changed", position, value, 0)
 
 
 class _Interrupt:
@@ -277,9 +279,8 @@ def main() -> int:
         capture, start = Capture(path.read_bytes()), time.monotonic()
         key = f"{path} {options.values} {options.traces} {options.reports} {options.one_in}"
         results = state.results(key)
-        changes = all_changes(capture, options.values, options.traces, options.reports)
-        sample = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)
-        for change in interrupt.take_until(sample):
+        changes = all_changes(capture, options.values, options.traces, options.reports, options.one_in)
+        for change in interrupt.take_until(itertools.islice(changes, results.total(), None)):
             results[_check(capture, path.name, change)] += 1
             if results.total() % _FILES_PER_SAVE == 0:
                 state.save(key, results)

@@ -9,6 +9,7 @@ import pytest
 from captures import real_trace, session
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
+from loops import loop
 
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
@@ -134,6 +135,10 @@ class TestCompiles:
         usual = next(graph for graph in view["graphs"] if graph["module"] == "SyncTensorsGraph.41937")
         assert set(usual["steps"].values()) == {"run"}
         assert len(usual["steps"]) == 8
+
+    def test_all_steps_of_a_graph_are_listed(self) -> None:
+        view: Any = compile_views.compiles(session(loop(steps=600, device=500).trace()))
+        assert [len(graph["steps"]) for graph in view["graphs"]] == [len(view["steps"])] == [600]
 
     def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
         view: Any = compile_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))

@@ -1,4 +1,4 @@
-"""Delay hosts, their causes and the gain of a fix, in pods in which all are known."""
+"""Late hosts, their causes and the gain of a fix, in pods in which all are known."""
 
 from __future__ import annotations
 

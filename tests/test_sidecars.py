@@ -91,7 +91,7 @@ class TestRecognition:
         metrics = report_of(run_folder)["metrics"]
         assert (metrics["file"], metrics["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
 
-    def test_without_files_there_are_no_metrics_text(self, run_folder: Path) -> None:
+    def test_without_files_there_are_no_metrics(self, run_folder: Path) -> None:
         session = xi.load(str(run_folder)).trace
         assert metrics_document(session) is None
         assert read_sidecars(session) is read_sidecars(session)

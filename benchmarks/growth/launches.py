@@ -153,7 +153,7 @@ def dynamo_launches(n: int) -> Space:
 
 @axis
 def cpu_runs(n: int) -> Space:
-    """Runs on a CPU, each with two ops in a region of a pool thread."""
+    """Runs on a CPU, each with one op in a region of a pool thread."""
     return _cpu_space([1] * n)
 
 

@@ -53,7 +53,7 @@ def steps(report: Document, truth: Document) -> Iterator[str]:
 
 
 def step_times(report: Document, truth: Document) -> Iterator[str]:
-    """Compares each step if the host waits for the device in it, else all steps together."""
+    """Compares all steps together, and before that each step if the host waits for the device in it."""
     reported = report["steps"]
     if not reported:
         return

@@ -1,6 +1,7 @@
 /** Reads the speed-up table of many pairs from CSV with a header, as `xla-insights compare --pairs` does. */
 
 import { UNITS } from '../lib/format.js';
+import { total } from '../lib/totals.js';
 
 /** @typedef {import('./types').PairsTable} PairsTable */
 /** @typedef {import('../lib/routes').TestVerdict} TestVerdict */
@@ -28,8 +29,8 @@ export async function readPairs(text, compareSessions) {
   }
   /** @type {Map<string, Map<string, {value: number, verdict: TestVerdict|null}>>} */
   const results = new Map();
-  /** @type {Set<string>} */
-  const columns = new Set();
+  // Columns and models of speed-ups are listed even if they have none.
+  const columns = new Set(hasPairs ? [] : head.cells.filter((_, index) => index !== model));
   for (const { line, cells } of rows) {
     /** @param {string} name of the column @param {number} value @param {TestVerdict|null} [verdict] */
     const add = (name, value, verdict = null) => {
@@ -47,6 +48,7 @@ export async function readPairs(text, compareSessions) {
       throw new Error(`Line ${line} of the pairs has ${cells.length} cells under ${head.cells.length} headings.`);
     }
     if (!hasPairs) {
+      if (!results.has(cells[model])) results.set(cells[model], new Map());
       cells.forEach(
         (cell, index) =>
           index !== model &&
@@ -83,8 +85,8 @@ export async function readPairs(text, compareSessions) {
       verdicts: names.map((key) => byColumn.get(key)?.verdict ?? null),
     })),
     // Rounded, because sums of decimal fractions are inexact in binary.
-    means: values.map(
-      (speedups) => Math.round((speedups.reduce((sum, value) => sum + value, 0) / speedups.length) * 1e9) / 1e9,
+    means: values.map((speedups) =>
+      speedups.length ? Math.round((total(speedups, Number) / speedups.length) * 1e9) / 1e9 : null,
     ),
     counts: values.map((speedups) => speedups.length),
   };

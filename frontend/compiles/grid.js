@@ -85,7 +85,7 @@ export const hostsOfSteps = (hosts) => hosts.flatMap(([host, steps]) => Array(st
  * @param {Compiles} answer @param {() => CompileRow|null} chosen @param {(row: CompileRow) => void} choose
  * @param {(host: string) => boolean} isShown whether the steps of a host are shown
  */
-export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choose, isShown) {
+export function createGrid({ compiles, graphs, graph_count, steps, step_hosts }, chosen, choose, isShown) {
   const hosts = hostsOfSteps(step_hosts);
   const cells = groupByCell(compiles);
   const hasCompilesOutsideSteps = compiles.some(({ step }) => step === null);
@@ -196,9 +196,12 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         );
       }),
     );
+    const rowCount = Math.min(shownGraphs, sortedGraphs.length);
+    // The server leaves graphs out too.
+    const canShowMore = rowCount < sortedGraphs.length || columns.length < allColumns.length;
     const notes = [
-      sortedGraphs.length > shownGraphs &&
-        `${count(shownGraphs)} of ${count(sortedGraphs.length)} graphs; those with compilations take precedence. `,
+      rowCount < graph_count &&
+        `${count(rowCount)} of ${count(graph_count)} graphs; those with compilations take precedence. `,
       allColumns.length > columns.length &&
         `${count(columns.length)} of ${count(allColumns.length)} steps; those with compilations take precedence. `,
     ];
@@ -207,7 +210,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       notes.some(Boolean)
         ? [
             ...notes,
-            link('Show all', () => {
+            canShowMore && link('Show all', () => {
               shownGraphs = sortedGraphs.length;
               columns = allColumns;
               drawRows();

@@ -44,6 +44,8 @@ export function compilesView(app) {
   let answer;
   /** The answer with the compilations on the chosen hosts only. @type {Compiles} */
   let filtered;
+  /** @type {CompileRow|null} */
+  let chosen = null;
   /** @type {import('../lib/types').Device[]} */
   let sessionDevices = [];
   let devices = sessionDevices;
@@ -57,7 +59,7 @@ export function compilesView(app) {
   const linkStateOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
     windowLinkState(start_ps, start_ps + duration_ps);
   /** The link's compilation, else the longest one after the warm-up, else the longest one. */
-  const chosenRow = () => {
+  const findChosen = () => {
     const longest =
       [...filtered.compiles].sort(
         (a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps,
@@ -75,10 +77,10 @@ export function compilesView(app) {
   }
 
   function showChosen() {
+    chosen = findChosen();
     compileTable?.refresh();
     grid?.refresh();
-    const row = chosenRow();
-    fill(whyPlace, row && whyCard(row, filtered));
+    fill(whyPlace, chosen && whyCard(chosen, filtered));
   }
 
   function draw() {
@@ -104,7 +106,8 @@ export function compilesView(app) {
       return 'empty';
     }
     const cost = total(afterWarmUp, 'duration_ps');
-    grid = createGrid(filtered, chosenRow, choose, isShown);
+    chosen = findChosen();
+    grid = createGrid(filtered, () => chosen, choose, isShown);
     compileTable = compiles.length ? listTable(compiles) : null;
     fill(
       element,
@@ -180,7 +183,7 @@ export function compilesView(app) {
       ...linkedOrder(app.link, '-time'),
       select: choose,
       open: showInTimeline,
-      selected: (row) => row === chosenRow(),
+      selected: (row) => row === chosen,
       columns: [
         linkedColumn(definedColumn(TABLES.compiles.start_ps), showInTimeline),
         definedColumn(TABLES.compiles.duration_ps, { timeUnit: unit, key: 'time' }),

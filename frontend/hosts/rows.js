@@ -2,6 +2,7 @@
 
 import { UNITS } from '../lib/format.js';
 import { hostNumber, shortNames } from '../lib/host-names.js';
+import { stepKey } from '../lib/link.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
@@ -129,25 +130,14 @@ export function meanOf(steps, range) {
 }
 
 /**
- * A step's key in links: its number, followed by its index if several steps share the number.
- * @param {HostsAnswer['steps']} steps
- * @param {number} step index
- */
-export function stepKey({ number }, step) {
-  const stepNumber = number[step];
-  if (stepNumber == null) return String(step);
-  return number.indexOf(stepNumber) === number.lastIndexOf(stepNumber) ? String(stepNumber) : `${stepNumber}.${step}`;
-}
-
-/**
  * The range that a link names (`1210` or `1210-1220`); null if this session does not have it.
  * @param {HostsAnswer['steps']} steps
  * @param {string|undefined} text
  * @returns {StepRange|null}
  */
-export function stepsOfLink(steps, text) {
+export function stepsOfLink({ number }, text) {
   if (!text) return null;
-  const keys = steps.number.map((_, step) => stepKey(steps, step));
+  const keys = number.map((_, step) => stepKey(number, step));
   const indices = text.split('-').map((key) => keys.indexOf(key));
   const [from, to = from] = indices;
   if (indices.length > 2 || indices.includes(-1)) return null;

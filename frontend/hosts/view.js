@@ -6,11 +6,11 @@ import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { stepArgument } from '../lib/link.js';
+import { stepArgument, stepKey } from '../lib/link.js';
 import { findHosts, hostsText } from '../lib/host-names.js';
 import { countColumn, linkedOrder, sortableTable, bindSearchKeys, timeColumn } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { CSV_HEADS, PS_PER_US, csvRows, hostRows, stepKey, stepsOfLink } from './rows.js';
+import { CSV_HEADS, PS_PER_US, csvRows, hostRows, stepsOfLink } from './rows.js';
 import { differenceCard } from './difference.js';
 import { createHeatCard } from './heat-card.js';
 import { openPicker } from './picker.js';
@@ -85,7 +85,7 @@ export function hostsView(app) {
 
   /** @param {number} host @param {StepRange|null} range @param {boolean} [forAll] whether the range is for all hosts */
   function select(host, range, forAll = false) {
-    const keys = range?.map((step) => stepKey(answer.steps, step));
+    const keys = range?.map((step) => stepKey(answer.steps.number, step));
     app.link.set(
       {
         hs: host === defaultHost() ? '' : answer.hosts.name[host],
@@ -181,7 +181,7 @@ export function hostsView(app) {
         app.open({
           ...(starts.length ? windowLinkState(minimum(starts), maximum(ends)) : { v: 'timeline' }),
           h: names,
-          st: stepKey(answer.steps, from),
+          st: stepKey(answer.steps.number, from),
         }),
       );
     } catch (error) {

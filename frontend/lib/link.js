@@ -39,6 +39,15 @@ export function decodeText(text) {
   }
 }
 
+/** An item of a list: commas separate items, and `%` introduces an encoded character. @param {string} item */
+export const escapeItem = (item) => item.replace(/[,%]/g, encodeURIComponent);
+
+/** A list as links and requests write it. @param {string[]} items */
+export const listText = (items) => items.map(escapeItem).join(',');
+
+/** The items of a list in a link. @param {string|undefined} text */
+export const listItems = (text) => (text ? text.split(',').map(decodeText) : []);
+
 /** The state in a hash such as `#xla_insights&p.xla_insights.w=520+380`. @param {string} hash @returns {LinkState} */
 export function parseHash(hash) {
   /** @type {Record<string, string>} */
@@ -71,11 +80,12 @@ export function formatHash(hash, state) {
 export const stepArgument = (st) => (st?.includes('-') ? undefined : st?.replace(/\.\d+$/, ''));
 
 /**
- * A step's key in links: its number, followed by its index if several steps share the number.
- * @param {number[]} numbers of all steps @param {number} step index
+ * A step's key in links: its number, followed by its index if several steps share the number; its index if it has none.
+ * @param {(number|null)[]} numbers of all steps @param {number} step index
  */
 export function stepKey(numbers, step) {
   const number = numbers[step];
+  if (number == null) return String(step);
   return numbers.indexOf(number) === numbers.lastIndexOf(number) ? String(number) : `${number}.${step}`;
 }
 

@@ -44,30 +44,26 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
     return card('Idle time by cause', { note: basis }, h('p', null, text), singleDuty);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
-  /**
-   * Opens the gaps that a class causes; if it causes none, the first step, if the session has steps.
-   * @param {ClassName} name
-   */
-  const showClass = (name) =>
-    app.open(
-      gap_causes.includes(name) || start === undefined
-        ? { v: 'gaps', f: `cause:${name}`, sel: '' }
-        : windowLinkState(start, start + duration),
-    );
-  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), showClass);
-  const showsFirstStep = !counts.gaps && start !== undefined;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   /**
-   * A link to the gaps that a class causes or, if the session has no gaps, to the first step; otherwise plain text.
+   * Shows the gaps that a class causes or, if the session has no gaps, the first step; null if there is neither.
    * @param {ClassName} name
-   * @param {string} text
    */
-  const linkToClass = (name, text) =>
-    gap_causes.includes(name) || showsFirstStep
-      ? link(text, () => showClass(name), {
-          title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline',
-        })
-      : text;
+  const actionOf = (name) => {
+    if (gap_causes.includes(name)) {
+      const state = { v: 'gaps', f: `cause:${name}`, sel: '' };
+      return { title: `Gaps caused by ${label(name)}`, run: () => app.open(state) };
+    }
+    if (counts.gaps || start === undefined) return null;
+    return { title: 'The first step in the timeline', run: () => app.open(windowLinkState(start, start + duration)) };
+  };
+  const byClass = Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : [])));
+  const bar = stackedBar(byClass, (name) => actionOf(name)?.run);
+  /** A class's time, as a link if it has an action. @param {ClassName} name @param {string} text */
+  const linkToClass = (name, text) => {
+    const action = actionOf(name);
+    return action ? link(text, action.run, { title: action.title }) : text;
+  };
   const { class: classDefinition, idle_ps, all_cores_ps } = TABLES.idle;
   const mean = partColumns(idle_ps.head, items, 'ps', (text, { name }) => (name ? linkToClass(name, text) : text));
   const sum = partColumns(all_cores_ps.head, items, 'all_ps');

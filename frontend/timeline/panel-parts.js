@@ -81,26 +81,27 @@ const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps:
 /**
  * A stacked bar of times by class.
  * @param {ByClass} parts
- * @param {(name: ClassName) => void} [open] called on a click on a part; a table beside the bar has the same action for
- *   the keyboard
+ * @param {(name: ClassName) => (() => void)|undefined} [actionOf] the action of a click on a part; a table beside the
+ *   bar has the same action for the keyboard
  */
-export function stackedBar(parts, open) {
+export function stackedBar(parts, actionOf) {
   const items = partsOf(parts);
   const whole = total(items, 'ps');
   return h(
     'div',
     { class: 'stack', 'aria-hidden': 'true' },
-    items.map(({ name, ps }) =>
-      h(
+    items.map(({ name, ps }) => {
+      const action = actionOf?.(name);
+      return h(
         'span',
         {
-          ...tone(name, { ...fillColors(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
-          onclick: () => open?.(name),
+          ...tone(name, { ...fillColors(`c-${name}`), flex: `${ps} 1 0`, ...(action && { cursor: 'pointer' }) }),
+          onclick: action,
           title: `${LABELS[name]} ${timeText(ps)}`,
         },
         ps / whole > MIN_LABEL_SHARE && LABELS[name],
-      ),
-    ),
+      );
+    }),
   );
 }
 

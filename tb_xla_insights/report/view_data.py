@@ -21,9 +21,6 @@ from tb_xla_insights.device_work.step_op_times import op_times
 from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
-MAX_STEPS_OF_GRAPH = 500
-"""For each graph, the most steps in which it ran without being compiled that are listed."""
-
 ViewDataName = Literal[
     "partial_steps",
     "steps",
@@ -126,7 +123,7 @@ def graph_rows(trace: Trace) -> dict[str, dict[str, Any]]:
         if id_ and id_ not in row["program_ids"]:
             row["program_ids"].append(id_)
         steps = launches.step[(launches.program == program) & (launches.step >= 0)]
-        for step in np.unique(steps)[:MAX_STEPS_OF_GRAPH].tolist():
+        for step in np.unique(steps).tolist():
             row["steps"].setdefault(step, "run")
     return rows
 

@@ -15,7 +15,6 @@ from synthetic import pod
 from synthetic.pod_schedule import Delay, Pod
 
 MS = 10**9
-US = 10**6
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,17 @@ def test_idle_time_covers_the_chosen_devices(xi: Xi, page: Page, case_study: str
     )
 
 
+def test_a_class_that_causes_no_gap_has_no_link_in_table_and_bar(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    bar, table = page.get_by_test_id("idle-bar"), page.get_by_test_id("idle-table")
+    assert table.get_by_role("row", name="dispatch").get_by_role("button").count() == 0
+    bar.get_by_title("dispatch").click()
+    assert xi.link().get("v") == "overview"
+    assert table.get_by_role("row", name="IR tracing").get_by_role("button").count() == 1
+    bar.get_by_title("IR tracing").click()
+    assert {name: xi.link()[name] for name in ("v", "f")} == {"v": "gaps", "f": "cause:tracing"}
+
+
 def test_a_device_alone_has_its_duty_cycle_below_the_idle_time(xi: Xi, page: Page) -> None:
     xi.open(session_named("synthetic_dynamo_issue_lazy"), v="overview")
     expect(page.get_by_test_id("duty-one")).to_contain_text("100.0\u202f%")

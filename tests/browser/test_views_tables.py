@@ -12,7 +12,7 @@ from browser.driver import Xi
 from browser.tables import column, ps
 from captures import session
 from launching import demo
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tb_xla_insights import load
 from tb_xla_insights.catalog.classes import label
@@ -365,6 +365,17 @@ def test_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, d
 def test_a_capture_without_compilations_has_a_notice(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="compiles")
     expect(page.get_by_test_id("compile-list")).to_have_text("No compilation in this capture.")
+
+
+def test_graphs_that_the_server_leaves_out_are_counted(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    def with_more_graphs(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"graph_count": 250})
+
+    page.route("**/data/compiles?*", with_more_graphs)
+    xi.open(dynamic_shapes, v="compiles")
+    note = page.get_by_test_id("compile-grid").locator("xpath=following::p[1]")
+    expect(note).to_have_text("2 of 250 graphs; those with compilations take precedence. ")
+    expect(note.get_by_role("button", name="Show all")).to_have_count(0)
 
 
 def test_counts_of_the_metrics_report_and_of_the_trace(xi: Xi, page: Page, dynamic_shapes: str) -> None:

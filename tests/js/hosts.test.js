@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { csvText } from '../../frontend/lib/csv.js';
+import { stepKey } from '../../frontend/lib/link.js';
 import {
   CSV_HEADS,
   csvRows,
@@ -9,7 +10,6 @@ import {
   largestLateness,
   longestClass,
   meanOf,
-  stepKey,
   stepsOfLink,
 } from '../../frontend/hosts/rows.js';
 import {
@@ -165,7 +165,7 @@ test('the largest lateness of hosts is that in the steps in which one of them wa
 
 test('steps in a link are numbers, with an index where numbers repeat', () => {
   const steps = { number: [7, 8, 8, null] };
-  assert.deepEqual([0, 1, 2, 3].map((step) => stepKey(steps, step)), ['7', '8.1', '8.2', '3']);
+  assert.deepEqual([0, 1, 2, 3].map((step) => stepKey(steps.number, step)), ['7', '8.1', '8.2', '3']);
   assert.deepEqual(
     ['7', '7-8.2', '8.2-7', '3'].map((text) => stepsOfLink(steps, text)),
     [

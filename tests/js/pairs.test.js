@@ -14,6 +14,16 @@ test('columns of speed-ups have exact arithmetic means', async () => {
   assert.deepEqual([means[0].toFixed(6), means[1], counts], ['0.953000', 1.2, [3, 2]]);
 });
 
+test('models and columns without speed-ups are listed', async () => {
+  const { columns, rows, means, counts } = await readPairs('model,first,second\na,,\nb,2,', noComparison);
+  assert.deepEqual(columns, ['first', 'second']);
+  assert.deepEqual(rows.map(({ model, speedups }) => [model, speedups]), [
+    ['a', [null, null]],
+    ['b', [2, null]],
+  ]);
+  assert.deepEqual([means, counts], [[2, null], [1, 0]]);
+});
+
 test('a pair is two step times or two sessions', async () => {
   const requests = [];
   const { columns, rows, means } = await readPairs(
