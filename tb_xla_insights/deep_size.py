@@ -43,5 +43,7 @@ def _entries(item: Any) -> list[Any]:
         return [entry for pair in list(item.items()) for entry in pair]
     if isinstance(item, list | tuple | set | frozenset | deque):
         return list(item)
-    from_package = type(item).__module__.partition(".")[0] == _PACKAGE
-    return [vars(item)] if from_package and hasattr(item, "__dict__") else []
+    if type(item).__module__.partition(".")[0] != _PACKAGE:
+        return []
+    slots = [getattr(item, name, None) for name in getattr(type(item), "__slots__", ())]
+    return [*slots, vars(item)] if hasattr(item, "__dict__") else slots

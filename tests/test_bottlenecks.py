@@ -245,6 +245,12 @@ def test_advice_fits_the_op_and_the_framework() -> None:
     assert advice(op("custom-call.1", None, 900_000_000, 9_000_000_000, 1)) == ""
 
 
+def test_of_several_outputs_the_padded_one_is_named() -> None:
+    shape = "(f32[8,130]{1,0:T(8,128)}, bf16[4096]{0})"
+    padded = op("fusion.1", None, 900_000_000, 10, 9_000_000, shape=shape)
+    assert "in f32[8,130], a dimension of 130 is padded to 256, so 49 % of this output is" in advice(padded)
+
+
 REAL = {
     "other/jax0.9.2_block": 11,
     "other/jax0.10.2_slow_input": 11,

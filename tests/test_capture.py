@@ -254,6 +254,18 @@ class TestLongAnswers:
             server.close()
         assert is_too_long(error.value)
 
+    def test_a_capture_does_not_wait_once_all_servers_have_answered(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        states: list[str] = []
+        with answering(self.long) as address:
+            started = SessionCapture([address], str(tmp_path), SHORT)
+            assert started.state == "waiting"
+            release = "tb_xla_insights.capture.capture.release_freed_memory"  # the last step of `run`
+            monkeypatch.setattr(release, lambda: states.append(started.state))
+            started.run()
+        assert [*states, started.state] == ["collecting", "done"]
+
     def test_the_capture_succeeds_despite_a_long_response(self, tmp_path: Path) -> None:
         with answering(self.long) as address:
             done = capture([address], str(tmp_path), SHORT)

@@ -238,6 +238,11 @@ def test_device_work_on_a_host_thread_is_not_host_work() -> None:
     assert times_by_class(trace) == {"wait": 40}
 
 
+def test_sums_of_times_beyond_two_and_a_half_hours_are_exact() -> None:
+    trace = capture(thread("python", ("StepMarker", 0, 2**53 + 1), role="driving"))
+    assert times_by_class(trace) == {"sync_prepare": 2**53 + 1}
+
+
 def test_lines_of_rows() -> None:
     trace = capture(
         thread("python", ("StepMarker", 0, 10)),

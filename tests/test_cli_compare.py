@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import MS
+from report_texts import UNLIMITED_WIDTH, console, printed_text, single_spaced
 from synthetic.__main__ import LOGDIR
 
+import tb_xla_insights as xi
+from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.main import main
 
 LAZY, DYNAMO = (str(LOGDIR / f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
@@ -34,6 +39,20 @@ def test_two_sessions_as_text(capsys: Capsys) -> None:
     assert "dynamo: SyncTensorsGraph.96 lazy 1 1.892 0.08347 0.000 1.809" in rows
     assert "dynamo: SyncTensorsGraph.4410 SyncTensorsGraph.131 1 9.910" in rows
     assert "dynamo: SyncTensorsGraph.131 SyncTensorsGraph.6902 1 5.137" in rows
+
+
+def test_numbers_per_step_are_unknown_without_steps() -> None:
+    document: Any = xi.load(LAZY).compare(xi.load(DYNAMO))
+    tables = document["lazy_dynamo"]
+    for side in "ab":
+        tables["step"][side] |= {"executions": None}
+        for row in tables["executions"][side]:
+            row["per_step"] = None
+    out = console(UNLIMITED_WIDTH)
+    print_comparison(out, document)
+    rows = [single_spaced(line) for line in printed_text(out).splitlines()]
+    assert [row.split(" ")[-1] for row in rows if re.match("(lazy|dynamo) 1 ", row)] == ["–", "–"]
+    assert any(row.startswith("dynamo: SyncTensorsGraph.96 lazy – 1.892") for row in rows)
 
 
 def test_two_sessions_as_json(capsys: Capsys) -> None:

@@ -197,8 +197,9 @@ def test_in_warm_up_every_graph_is_new() -> None:
 def test_of_many_lost_annotations_the_first_are_named() -> None:
     document = report("torch_xla_slow_input")
     backward = next(row for row in document["annotations"] if row["lost"] == "autograd thread")
+    outer = [backward | {"path": path, "lost": None} for path in ("step", "step/a", "step/b")]
     rows = [backward | {"path": f"step/{part}/layer_{n}"} for part in "ab" for n in range(1500)]
-    text = printed(document | {"annotations": rows})
+    text = printed(document | {"annotations": [*outer, *rows]})
     [line] = [line for line in text.splitlines() if line.startswith("Lost, ")]
     assert line.startswith("Lost, autograd thread: layer_0, layer_1, ")
     assert "layer_11, 1\u202f488 more. " in line

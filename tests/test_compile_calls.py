@@ -109,6 +109,13 @@ def test_frame_open_at_the_python_tracers_start_began_before() -> None:
     assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
 
 
+def test_call_recorded_before_the_python_tracer_starts_is_part_of_the_frame_open_then() -> None:
+    frames = ("$train.py:3 main", 4, 90), (FRAME, 4, 60)
+    for length in (3, 40):
+        client = thread("tf_client/1", ("PjRtCpuClient::Compile", 0, length), role="compiler")
+        assert compilations(capture(thread("python", *frames, role="driving"), client)) == [(0, 64, "start")]
+
+
 def test_frame_inside_its_call_is_that_call() -> None:
     main = ("$train.py:3 main", 0, 96), ("backend_compile_and_load", 10, 30), (FRAME, 11, 28)
     assert compilations(capture(thread("python", *main, role="driving"))) == [(10, 40, None)]

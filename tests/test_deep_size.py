@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from helpers import joining_threads
 
+from tb_xla_insights.analysis.propagation.hlo_scopes import Origin
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
@@ -34,6 +35,11 @@ def test_long_lists_are_sampled() -> None:
     rows = [(f"row {number}", number * 10**12) for number in range(20_000)]
     exact = getsizeof(rows) + sum(getsizeof(row) + sum(map(getsizeof, row)) for row in rows)
     assert deep_size(rows) == pytest.approx(exact, rel=0.05)
+
+
+def test_attributes_in_slots_count() -> None:
+    names = [f"step.1/forward.{number}/aten__mm" for number in range(50)]
+    assert deep_size([Origin(op_name=name) for name in names]) > sum(map(getsizeof, names))
 
 
 def test_cached_answers_are_freed_with_their_session() -> None:

@@ -39,6 +39,14 @@ def test_the_limit() -> None:
     ]
 
 
+def test_places_with_spaces() -> None:
+    text = (RECOMPILATION + LIMIT).replace("/a/b.py", "/My Drive/b.py").replace("train.py", "my train.py")
+    assert [(guard.function, guard.place, guard.source) for guard in parse_guards(text)] == [
+        ("forward", "/My Drive/b.py:26", None),
+        ("forward", "/home/me/my train.py:73", "x = x * self.scale  # why not"),
+    ]
+
+
 def test_the_wording_of_pytorch_2_5() -> None:
     older = LIMIT.replace("recompile_limit (8)", "cache_size_limit (16)").replace("[1/8]", "[1/8_1]")
     assert [(guard.limit, guard.guard) for guard in parse_guards(older)] == [(16, "self.scale == 1.5")]

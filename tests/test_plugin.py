@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import raising, write_cut_session, write_session
+from helpers import MS, raising, write_cut_session, write_session
 from schema_checks import check_answer
+from synthetic.writer import Space
 from tensorboard import program
 from tensorboard.backend import application
 from tensorboard.plugins.core import core_plugin
@@ -230,6 +231,27 @@ def test_sessions_with_names_that_are_not_utf_8_are_listed_and_open(logdir: Path
 
 def test_repeated_items_of_a_list_are_answered_once() -> None:
     assert Arguments("data/timeline", {"rows": "b,a,,b,a"}).names("rows") == ["b", "a"]
+
+
+def test_a_capture_of_more_than_two_and_a_half_hours_can_be_requested(tmp_path: Path) -> None:
+    hours = 3 * 3600 * 10**12
+    space = Space()
+    line = space.plane("/host:CPU").line("python")
+    line.event("forward", 0, MS)
+    line.event("loss", hours, MS)
+    folder = tmp_path / "plugins/profile/s"
+    folder.mkdir(parents=True)
+    space.write(folder / "vm.xplane.pb")
+    client = tensorboard("--logdir", str(tmp_path))
+    head = open_session(client, "s")
+    window = {"session": "s", "start_ps": 0, "end_ps": hours + MS}
+    assert head["session"]["duration_ps"] == data(client, "window", **window)["duration_ps"] == hours + MS
+    assert data(client, "timeline", **window, px=1000, rows="h0.t0")["rows"]["h0.t0"][0]["s"] == [0, hours]
+
+
+def test_items_of_a_list_have_their_commas_encoded() -> None:
+    arguments = Arguments("data/executions", {"devices": "run 1%2C b/TPU:0,50%25/TPU:0,50%/TPU:0"})
+    assert arguments.names("devices") == ["run 1, b/TPU:0", "50%/TPU:0"]
 
 
 def test_stopping_a_session_that_is_not_being_read_does_nothing(client: Client) -> None:

@@ -31,6 +31,11 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     )
 
 
+def test_a_session_without_hosts_is_not_inside_a_compilation() -> None:
+    text = "No device's work could be read: only the host's activity is shown."
+    assert severity_and_text(session_report(session())) == ("warning", text)
+
+
 def test_the_number_of_devices_is_grouped_as_numbers_are() -> None:
     many = report_with() | {"devices": report_with()["devices"] * 4096}
     assert severity_and_text(many)[1].startswith("The 4 096 devices are 50.0 % busy")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train a small network with JAX and record its steps with the program's own measurements.
 
-    JAX_PLATFORMS=cpu python train_jax.py PROGRAM {plain,traced} LOGDIR
+    JAX_PLATFORMS=cpu PYTHONPATH=../what_if python train_jax.py PROGRAM {plain,traced} LOGDIR
 
 `traced` records Python's calls as well. Runs on every JAX from 0.4.38 on.
 """

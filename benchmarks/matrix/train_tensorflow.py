@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train a small network with TensorFlow and record its steps with the program's own measurements.
 
-    python train_tensorflow.py PROGRAM {plain,traced} LOGDIR
+    PYTHONPATH=../what_if python train_tensorflow.py PROGRAM {plain,traced} LOGDIR
 
 `fit` is Keras' own loop; in `compiled` XLA compiles the step; the others loop over a `tf.function`.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train a small transformer with PyTorch/XLA and record its steps with the program's own measurements.
 
-    PJRT_DEVICE=CPU python train_torch_xla.py PROGRAM plain LOGDIR
+    PJRT_DEVICE=CPU PYTHONPATH=../what_if python train_torch_xla.py PROGRAM plain LOGDIR
 
 The programs are those of `benchmarks/what_if`.
 """

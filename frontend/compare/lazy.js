@@ -26,7 +26,8 @@ export function lazySteps(answer) {
       definedColumn(device_ps),
       definedColumn(wall_ps),
       definedColumn(executions, {
-        field: (/** @type {typeof items[number]} */ item) => Math.round((item.executions ?? 0) * 100) / 100,
+        field: (/** @type {typeof items[number]} */ { executions: number }) =>
+          number === null ? null : Math.round(number * 100) / 100,
       }),
     ],
     foot: [

@@ -17,6 +17,7 @@ import {
   timeCell,
   unitFor,
 } from '../lib/format.js';
+import { ownName } from '../lib/path-names.js';
 import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
@@ -215,6 +216,7 @@ export function compareView(app) {
           }),
         ),
       );
+    const annotationPaths = new Set(comparison.annotations.map(({ path }) => path));
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
     fill(
       element,
@@ -284,7 +286,7 @@ export function compareView(app) {
           'host time per step',
           TABLES.phase_differences,
           comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
-          ({ path }) => path.split('/').at(-1),
+          ({ path }) => ownName(path, annotationPaths),
           { isWide: true },
         ),
         pairCard(

@@ -1,6 +1,7 @@
 /** Rows of ops and annotations from the device document: filtered, and rounded so that printed values add up. */
 
 import { unitFor } from '../lib/format.js';
+import { outerPath, ownName } from '../lib/path-names.js';
 import { total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 
@@ -88,12 +89,6 @@ export const restRows = (document) =>
   }));
 
 /**
- * The path that encloses a path, or the annotation of an own-time key; empty for an outermost path.
- * @param {string} path
- */
-export const outerPath = (path) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
-
-/**
  * The tree's rows, each before its nested ones. An annotation's own time, if any, is a row after its nested
  * annotations.
  * @param {DeviceAnswer} document
@@ -107,16 +102,15 @@ export function treeRows(document) {
   const annotations = new Set(tree.path.map((pathIndex) => paths[pathIndex]));
   tree.path.forEach((pathIndex, index) => {
     if (pathIndex < 0) return;
-    const outer = outerPath(paths[pathIndex]);
-    const parent = annotations.has(outer) ? outer : '';
-    nestedIn.set(parent, [...nestedIn.get(parent) ?? [], index]);
+    const outer = outerPath(paths[pathIndex], annotations);
+    nestedIn.set(outer, [...nestedIn.get(outer) ?? [], index]);
   });
   /** @param {number} index in the document @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
   function row(index, depth, ownTime) {
     const path = paths[tree.path[index]] ?? null;
     const [first, last] = [tree.first_ps[index], tree.last_ps[index]];
     const key = path === null ? OWN_TIME_SUFFIX : ownTime ? path + OWN_TIME_SUFFIX : path;
-    const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
+    const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : ownName(path, annotations);
     return {
       key,
       name,

@@ -4,10 +4,11 @@ import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
+import { outerPath } from '../lib/path-names.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
 import { drawableOps } from './layout.js';
-import { BOUND_WORDS, divisor, hasRates, isInRow, outerPath, roundTree } from './rows.js';
+import { BOUND_WORDS, divisor, hasRates, isInRow, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').TreeRow} TreeRow */
@@ -206,7 +207,10 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
     },
     ArrowLeft({ ariaExpanded, dataset: { key = '' } }) {
       if (ariaExpanded === 'true') toggle(key);
-      else focus(tableRows.findIndex(({ dataset }) => dataset.key === outerPath(key)));
+      else {
+        const outer = outerPath(key, new Set(tableRows.map(({ dataset }) => dataset.key ?? '')));
+        focus(tableRows.findIndex(({ dataset }) => dataset.key === outer));
+      }
     },
     ' ': ({ dataset: { key = '' } }) => select(key),
     Enter: ({ dataset: { key = '' } }) => select(key),

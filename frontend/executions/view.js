@@ -3,7 +3,7 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
-import { linkedStepIndex, stepKey } from '../lib/link.js';
+import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
@@ -65,7 +65,7 @@ export function executionsView(app) {
   /** Query parameter for the chosen devices; null if all are chosen. */
   const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
     const { devices } = app.selection();
-    return { devices: devices.length < openSession.devices.length ? devices.join(',') : null };
+    return { devices: devices.length < openSession.devices.length ? listText(devices) : null };
   };
 
   /** Draws another step; fetches only its runs. @param {number} step index */

@@ -8,7 +8,7 @@ import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
-import { createLink } from '../lib/link.js';
+import { createLink, listText } from '../lib/link.js';
 import { createLiveRegions } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
@@ -156,7 +156,7 @@ export function createApp() {
   const header = createHeader({
     session: chooseSession,
     hosts: app.pickHosts,
-    devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); applySelection(); },
+    devices: (devices) => { link.set({ d: listText(devices) }, 'push'); applySelection(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),

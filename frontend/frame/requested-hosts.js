@@ -1,6 +1,7 @@
 /** The hosts whose traces are requested: those of the link, and those that a selection needs. */
 
 import { findHosts, RANK_WORDS } from '../lib/host-names.js';
+import { listItems } from '../lib/link.js';
 
 /**
  * The routes' `hosts` argument: rank words and `all` unchanged, other hosts by index.
@@ -13,9 +14,7 @@ export function requestedHosts(linked, names, needed) {
   const words = [...RANK_WORDS, 'all'];
   const indicesOf = (/** @type {string} */ term) =>
     names.includes(term) ? [names.indexOf(term)] : /^\d+(-\d+)?$/.test(term) ? findHosts(term, names) : [];
-  const terms = (linked ?? '')
-    .split(',')
-    .flatMap((term) => (words.includes(term) ? term : indicesOf(term).map(String)));
+  const terms = listItems(linked).flatMap((term) => (words.includes(term) ? term : indicesOf(term).map(String)));
   const neededIndices = [...needed].map(String);
   // Without hosts in the link, the needed hosts are added to the server's default ones.
   const requested = [...new Set([...(terms.length || !neededIndices.length ? terms : RANK_WORDS), ...neededIndices])];

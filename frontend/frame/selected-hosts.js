@@ -2,6 +2,7 @@
 
 import { getShared } from '../lib/api.js';
 import { linkedHosts, RANK_WORDS } from '../lib/host-names.js';
+import { listItems } from '../lib/link.js';
 import { requestedHosts } from './requested-hosts.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -24,7 +25,7 @@ export function createHostSelection(link, onRanks) {
   function devicesOf(hosts) {
     const hostNames = new Set(hosts);
     const ids = (session?.devices ?? []).filter(({ host }) => hostNames.has(host)).map(({ id }) => id);
-    const linkDeviceIds = new Set(link.state.d?.split(','));
+    const linkDeviceIds = new Set(listItems(link.state.d));
     const linkedIds = ids.filter((id) => linkDeviceIds.has(id));
     return linkedIds.length ? linkedIds : ids;
   }

@@ -1,6 +1,6 @@
 /** Filters of a list in the link state. */
 
-import { decodeText } from './link.js';
+import { decodeText, escapeItem } from './link.js';
 
 /**
  * Filters as a link writes them: `cause:compile,kind:starved`.
@@ -16,4 +16,4 @@ export function filtersValue(text) {
 
 /** @param {Map<string, string>} filters */
 export const filtersText = (filters) => [...filters].filter(([, value]) => value)
-  .map(([key, value]) => `${key}:${value.replace(/[,%]/g, encodeURIComponent)}`).join(',');
+  .map(([key, value]) => `${key}:${escapeItem(value)}`).join(',');

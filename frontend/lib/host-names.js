@@ -1,5 +1,6 @@
 /** Names of hosts: short where that is unambiguous, and found by name, number or range. */
 
+import { listItems, listText } from './link.js';
 import { minimum } from './totals.js';
 
 /** If a host's number is not below this, as an id may be, links write all hosts by name. */
@@ -48,7 +49,7 @@ export function findHosts(text, names) {
 export function hostsText(chosen, names) {
   const numbers = shortNames(names).map(hostNumber);
   const numbered = new Set(numbers).size === names.length && numbers.every((number) => number < MAX_HOST_NUMBER);
-  if (!numbered || names.length === 1) return chosen.map((at) => names[at]).join(',');
+  if (!numbered || names.length === 1) return listText(chosen.map((at) => names[at]));
   const sorted = chosen.map((at) => numbers[at]).sort((a, b) => a - b);
   const allNumbers = new Set(numbers);
   /** @type {[number, number][]} */
@@ -74,7 +75,7 @@ export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
  * @returns {string[]} names in the session's order; empty if the text names none
  */
 export function linkedHosts(text, names, ranks) {
-  const linkedNames = (text ?? '').split(',').flatMap((term) => {
+  const linkedNames = listItems(text).flatMap((term) => {
     if (term === 'all') return names;
     const word = RANK_WORDS.find((candidate) => candidate === term);
     if (word) return ranks[word] ?? [];

@@ -39,6 +39,15 @@ export function decodeText(text) {
   }
 }
 
+/** An item of a list: commas separate items, and `%` introduces an encoded character. @param {string} item */
+export const escapeItem = (item) => item.replace(/[,%]/g, encodeURIComponent);
+
+/** A list as links and requests write it. @param {string[]} items */
+export const listText = (items) => items.map(escapeItem).join(',');
+
+/** The items of a list in a link. @param {string|undefined} text */
+export const listItems = (text) => (text ? text.split(',').map(decodeText) : []);
+
 /** The state in a hash such as `#xla_insights&p.xla_insights.w=520+380`. @param {string} hash @returns {LinkState} */
 export function parseHash(hash) {
   /** @type {Record<string, string>} */

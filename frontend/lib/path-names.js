@@ -1,6 +1,28 @@
-/** Short names of annotation paths. */
+/** Names of annotation paths. As names may contain slashes, not every beginning of a path is a path. */
 
 import { groupBy } from './totals.js';
+
+/**
+ * The longest of some paths that encloses a path; empty without one.
+ * @param {string} path
+ * @param {Set<string>} paths
+ */
+export function outerPath(path, paths) {
+  let outer = path;
+  do outer = outer.slice(0, Math.max(0, outer.lastIndexOf('/')));
+  while (outer && !paths.has(outer));
+  return outer;
+}
+
+/**
+ * The last name of a path: the path without the longest of some paths that encloses it.
+ * @param {string} path
+ * @param {Set<string>} paths
+ */
+export function ownName(path, paths) {
+  const outer = outerPath(path, paths);
+  return outer ? path.slice(outer.length + 1) : path;
+}
 
 /**
  * The shortest ending of each path that is unique among the paths, in whole segments: `shard_map/reduce`.

@@ -57,6 +57,8 @@ export function propagationView(app) {
   let collapsed = new Set();
   /** The link's selection that the view shows. @type {string|undefined} */
   let shownSelection;
+  /** The link's step and device that the view shows, as JSON. */
+  let shownChoices = '';
   /** Tones of phases, 0 to 5, by name. @type {Map<string, number>} */
   let tones = new Map();
   /** Names of the annotations that the tables list, by path. @type {Map<string, string>} */
@@ -66,6 +68,8 @@ export function propagationView(app) {
     app.open(windowLinkState(start_ps, end_ps));
   /** The query for the link's selection, unless the view shows it already. */
   const pendingQuery = () => app.link.state.sel !== shownSelection && selectionQuery(app.link.state.sel);
+  const linkedChoices = () =>
+    JSON.stringify([stepArgument(app.link.state.st), filtersValue(app.link.state.f).get('device')]);
   const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const selected = app.selectedDevices(devices);
     const firstSelected = selected.length < devices.length ? selected[0]?.id : null;
@@ -308,6 +312,7 @@ export function propagationView(app) {
       selectedPath = next.requested_path ?? linkedRow?.path ?? null;
     }
     shownSelection = sel;
+    shownChoices = linkedChoices();
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
     names = shortPathNames([
       ...next.lost.map(({ path }) => path),
@@ -336,12 +341,9 @@ export function propagationView(app) {
     data.reload();
   }
 
-  /** Reloads if another view has selected an annotation, a scope, a window or a step. */
+  /** Reloads if the link has another selection, step or device, as after Back or a selection in another view. */
   const followLink = data.whenDrawn(() => {
-    const { sel } = app.link.state;
-    const st = stepArgument(app.link.state.st);
-    const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
-    if (pendingQuery() || windowChanged || (st && st !== stepOf(answer))) data.reload();
+    if (app.link.state.sel !== shownSelection || linkedChoices() !== shownChoices) data.reload();
   });
 
   return {

@@ -101,9 +101,11 @@ class SessionCapture:
             if self.has_captures:
                 return "done"
             return "cancelled" if self._stop.is_set() else "error"
-        if not any(host.state == "tracing" for host in self.hosts):
+        states = {host.state for host in self.hosts}
+        if "waiting" in states and "tracing" not in states:
             return "waiting"
-        return "collecting" if self._elapsed_ms() >= self.options.duration_ms else "tracing"
+        has_traced = "tracing" not in states or self._elapsed_ms() >= self.options.duration_ms
+        return "collecting" if has_traced else "tracing"
 
     def progress(self) -> CaptureProgress:
         """`state`, `elapsed_ms` of `duration_ms`, `message`, and per host `address`, `state`, `message`, `bytes`."""

@@ -45,6 +45,8 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _print_sessions(out: Console, document: Document) -> None:
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
     elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     has_same_name = document["a"]["session"]["name"] == document["b"]["session"]["name"]
@@ -60,9 +62,9 @@ def _print_sessions(out: Console, document: Document) -> None:
     _print_measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
     _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)
-    phases = [
-        (row["path"].rpartition("/")[2], row["host"]) for row in document["annotations"] if row["phase"]
-    ]
+    annotations = document["annotations"]
+    paths = {row["path"] for row in annotations}
+    phases = [(name_and_depth(row["path"], paths)[0], row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
     _print_device_work(out, document["device_work"])
     gaps = document["gaps"]
@@ -187,11 +189,11 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
     steps: list[Document] = []
     for kind in kinds:
         row = document["step"][document[kind]]
-        steps.append({**row, "kind": kind, "executions": f"{round(row['executions'] or 0, 2):g}"})
+        steps.append({**row, "kind": kind, "executions": _number_text(row["executions"], 2)})
     ratios = {f"{key}_ps": _ratio_text(ratio) for key, ratio in document["speedup"].items()}
     out.print(elements.table(LAZY_DYNAMO_STEPS, steps, sums={"kind": "lazy / dynamo", **ratios}))
     executions = [
-        {**row, "program": f"{kind}: {row['program']}", "per_step": f"{row['per_step'] or 0:g}"}
+        {**row, "program": f"{kind}: {row['program']}", "per_step": _number_text(row["per_step"], 6)}
         for kind in kinds
         for row in document["executions"][document[kind]]
     ]
@@ -204,6 +206,10 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
     ]
     if between:
         out.print(elements.table(BETWEEN_EXECUTIONS, between))
+
+
+def _number_text(value: float | None, decimals: int) -> str:
+    return units.MISSING if value is None else f"{round(value, decimals):g}"
 
 
 def _precise_ms(ps: int | None) -> str:

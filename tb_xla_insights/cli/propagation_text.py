@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -41,9 +41,9 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
         elements.print_paragraph(out, origins_text(propagation))
         out.print()
         _print_order(out, [program for program in propagation["programs"] if program["phases"]])
-        _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"])
-        _print_ops(out, SHARED_OPS, propagation["shared_ops"])
-    _print_lost(out, rows)
+        _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"], paths)
+        _print_ops(out, SHARED_OPS, propagation["shared_ops"], paths)
+    _print_lost(out, rows, paths)
 
 
 def _print_order(out: Console, programs: Sequence[Document]) -> None:
@@ -52,25 +52,26 @@ def _print_order(out: Console, programs: Sequence[Document]) -> None:
     out.print(elements.table(PHASES, programs[: elements.MAX_ROWS]))
 
 
-def _print_ops(out: Console, definition: Definition, rows: Sequence[Document]) -> None:
+def _print_ops(out: Console, definition: Definition, rows: Sequence[Document], paths: Container[str]) -> None:
     if not rows:
         return
     longest = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
-    cells = {"op": lambda row: units.cut_middle(row.get("name") or row["op"]), "parts": _parts_text}
+    cells = {
+        "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
+        "parts": lambda row: ", ".join(
+            f"{_name(part['path'], paths)} {units.share(part['share'])}" for part in row["parts"]
+        ),
+    }
     title = f"{definition.title} (all cores{longest})"
     out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
 
-def _parts_text(row: Document) -> str:
-    return ", ".join(f"{_leaf(part['path'])} {units.share(part['share'])}" for part in row["parts"])
-
-
-def _print_lost(out: Console, rows: Sequence[Document]) -> None:
+def _print_lost(out: Console, rows: Sequence[Document], paths: Container[str]) -> None:
     """Prints a line per reason: the names of annotations lost for it, and the remedy."""
     from tb_xla_insights.analysis.propagation.lost import ADVICE
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
-        names = list(dict.fromkeys(_leaf(row["path"]) for row in rows if row["lost"] == reason))
+        names = list(dict.fromkeys(_name(row["path"], paths) for row in rows if row["lost"] == reason))
         more = len(names) - elements.MAX_ROWS
         listed = [*names[: elements.MAX_ROWS], *([f"{units.count(more)} more"] if more > 0 else [])]
         elements.print_paragraph(out, f"Lost, {reason}: {', '.join(listed)}. {ADVICE[reason]}")
@@ -78,5 +79,7 @@ def _print_lost(out: Console, rows: Sequence[Document]) -> None:
         out.print()
 
 
-def _leaf(path: str) -> str:
-    return path.rpartition("/")[2]
+def _name(path: str, paths: Container[str]) -> str:
+    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+
+    return name_and_depth(path, paths)[0]

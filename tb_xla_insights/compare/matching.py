@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
@@ -75,9 +76,10 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
     """
     better = better_step_time(a, b)
     rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
-    phases = _phases({**rows_a, **rows_b}, {step["name"] for session in (a, b) for step in session.steps})
+    paths = {**rows_a, **rows_b}
+    phases = _phases(paths, {step["name"] for session in (a, b) for step in session.steps})
     rows: list[ComparedAnnotation] = []
-    for path in {**rows_a, **rows_b}:
+    for path in paths:
         row_a, row_b = rows_a.get(path), rows_b.get(path)
         host_a, device_a = _annotation_times(a, row_a)
         host_b, device_b = _annotation_times(b, row_b)
@@ -100,21 +102,11 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
 
 def _phases(paths: Collection[str], step_names: set[str]) -> set[str]:
     """Returns the children of annotations with the names of steps; without such annotations, those of the outermost
-    ones. A name may itself contain slashes."""
-    parents = {path: _parent(path, paths) for path in paths}
+    ones."""
+    parents = {path: outer_path(path, paths) for path in paths}
     outermost = {path for path, parent in parents.items() if not parent}
-    steps = {
-        path for path, parent in parents.items() if path[len(parent) + 1 if parent else 0 :] in step_names
-    } or outermost
+    steps = {path for path in paths if name_and_depth(path, paths)[0] in step_names} or outermost
     return {path for path, parent in parents.items() if parent in steps}
-
-
-def _parent(path: str, paths: Collection[str]) -> str:
-    """Returns the path of the annotation around another, "" if there is none."""
-    while path := path.rpartition("/")[0]:
-        if path in paths:
-            break
-    return path
 
 
 def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:

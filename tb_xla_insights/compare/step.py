@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.propagation.order import host_phases
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
@@ -56,17 +57,15 @@ def default_step_view(session: SessionTrace) -> DefaultStep | None:
 
 def _phases(trace: Trace, step: int) -> list[StepPhase]:
     """Returns the children of the step's annotation; the outermost annotations if steps are not annotations."""
-    host = host_annotations(trace)
-    parent_row = np.where(host.parent >= 0, host.row[host.parent], -1)
-    step_row = find_steps(trace)[step].row if find_steps(trace)[step].source == "annotation" else -1
-    rows = np.flatnonzero((host.step == step) & (parent_row == step_row))[:_MAX_ROWS]
+    host, phases = host_annotations(trace), host_phases(trace)
+    indices = phases.index[phases.step == step][:_MAX_ROWS]
     return [
         {
-            "name": host.name_of(int(host.path[row])),
-            "start_ps": int(trace.start_ps[host.row[row]]),
-            "duration_ps": int(trace.duration_ps[host.row[row]]),
+            "name": host.name_of(int(host.path[index])),
+            "start_ps": int(trace.start_ps[host.row[index]]),
+            "duration_ps": int(trace.duration_ps[host.row[index]]),
         }
-        for row in rows.tolist()
+        for index in indices.tolist()
     ]
 
 

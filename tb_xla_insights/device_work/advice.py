@@ -119,8 +119,8 @@ def _minor_sides(shape: _Shape) -> list[tuple[int, int]]:
 
 
 def layout_waste(row: Row) -> float:
-    """Returns the share of padding in what an op writes, whose two minor dimensions are padded to whole tiles; 0 if the
-    layout is not known."""
+    """Returns the share of padding in an op's output (of several, the first), whose two minor dimensions are padded to
+    whole tiles; 0 if the layout is not known."""
     for shape in _shapes(row["shape"])[:1]:
         return 1 - math.prod(size / _round_up(size, tile_side) for size, tile_side in _minor_sides(shape))
     return 0.0
@@ -193,13 +193,14 @@ def _percent(value: float) -> str:
 
 
 def _layout_advice(row: Row) -> str:
-    sides = _minor_sides(_shapes(row["shape"])[0])
-    size, tile_side = min(sides, key=lambda side: side[0] / _round_up(*side))
-    shape, waste = row["shape"].split("{")[0], _percent(layout_waste(row))
+    output = _shapes(row["shape"])[0]
+    size, tile_side = min(_minor_sides(output), key=lambda side: side[0] / _round_up(*side))
+    shape = f"{output.number_format}[{','.join(map(str, output.dimensions))}]"
+    waste = _percent(layout_waste(row))
     padded_size = _round_up(size, tile_side)
     return (
         f"Change the shape of {row['op']}: in {shape}, a dimension of {size} is padded to {padded_size}, "
-        f"so {waste} of what it writes is padding; put a longer dimension there, or merge two dimensions."
+        f"so {waste} of this output is padding; put a longer dimension there, or merge two dimensions."
     )
 
 

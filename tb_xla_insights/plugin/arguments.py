@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
 
-# The page's numbers are exact up to here; far beyond any capture.
-_MAX_INTEGER = 2**53
+# No event of a trace ends later, as its start and its duration are limited (see `trace.clock.MAX_DISTANCE_PS`). The
+# page rounds numbers beyond 2**53, two and a half hours in picoseconds.
+_MAX_INTEGER = 2**61
 MAX_DEPTH = 2**15
 """No row of the timeline has a deeper lane."""
-_INTEGER = re.compile(r"-?[0-9]{1,16}")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Arguments:
@@ -58,9 +60,12 @@ class Arguments:
         return start, end
 
     def names(self, name: str) -> list[str] | None:
-        """The distinct items of a comma-separated list; None if the argument is missing."""
+        """The distinct items of a comma-separated list, in which `%2C` and `%25` stand for `,` and `%`; None if the
+        argument is missing."""
         value = self._values.get(name)
-        return None if value is None else [item for item in dict.fromkeys(value.split(",")) if item]
+        return (
+            None if value is None else list(dict.fromkeys(unquote(item) for item in value.split(",") if item))
+        )
 
     def peaks(self, name: str) -> tuple[float, float] | None:
         """A device's FLOP/s and bytes/s, as `918e12,1638e9`; None if the argument is missing."""

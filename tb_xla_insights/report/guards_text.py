@@ -22,10 +22,10 @@ from tb_xla_insights.report.debug_text import TIME_STAMP
 
 _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
-_RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S+:\d+)")
-_FUNCTION = re.compile(r"\s+function: '(.+)' \((\S+:\d+)\)")
+_RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S.*:\d+)\s*$")
+_FUNCTION = re.compile(r"\s+function: '(.+)' \((\S.*:\d+)\)\s*$")
 _REASON = re.compile(
-    r"\s+(?:last reason:|-) (?:\d+/\d+: )?(?P<guard>.+?)(?:\s+# (?P<source>.*?))?(?:\s+# \S+:\d+ in \S+)?\s*$"
+    r"\s+(?:last reason:|-) (?:\d+/\d+: )?(?P<guard>.+?)(?:\s+# (?P<source>.*?))?(?:\s+# [^#]+:\d+ in \S+)?\s*$"
 )
 
 

@@ -234,7 +234,7 @@ def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
 def _without_devices(report: Mapping[str, Any]) -> Verdict:
     """The verdict if no device worked or none was recorded."""
     hosts_compiling = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
-    if len(hosts_compiling) == len(report["session"]["hosts"]):
+    if hosts_compiling and len(hosts_compiling) == len(report["session"]["hosts"]):
         text = "The whole capture is inside one compilation, which began before it and did not finish"
         return {"text": f"{text}: no program ran.", "severity": "warning"}
     return {"text": f"No device's work could be read: {_host_clause(report)}.", "severity": "warning"}

@@ -47,10 +47,10 @@ def two_cores() -> Space:
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("generated")
-    for write in (one_empty_op, host_alone, two_cores):
-        folder = logdir / write.__name__ / "plugins/profile/one"
+    for write, host in ((one_empty_op, "vm"), (host_alone, "vm"), (two_cores, "vm"), (two_cores, "run 1, b")):
+        folder = logdir / (write.__name__ if host == "vm" else "comma") / "plugins/profile/one"
         folder.mkdir(parents=True)
-        write().write(folder / "vm.xplane.pb")
+        write().write(folder / f"{host}.xplane.pb")
     with serving(logdir) as address:
         yield address
 
@@ -91,6 +91,19 @@ def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     expect(page.get_by_test_id("gap-sentence")).to_contain_text(
         "All cores of the host are idle for 20.0\u202fms of it; for the rest, some of them work."
     )
+
+
+def test_devices_are_chosen_on_a_host_with_a_comma_in_its_name(xi: Xi, page: Page) -> None:
+    xi.open("comma/one", v="gaps", f="min:10")
+    gaps = page.get_by_test_id("gap-list").locator("tbody tr")
+    expect(gaps).to_have_count(2)
+    page.get_by_test_id("device-select").click()
+    page.get_by_label("TPU:0").uncheck()
+    expect(gaps).to_have_count(1)
+    page.reload()
+    xi.ready()
+    expect(page.get_by_test_id("device-select")).to_have_text("TPU:1")
+    expect(gaps).to_have_count(1)
 
 
 def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:

@@ -194,6 +194,29 @@ def test_another_step_and_device(xi: Xi, page: Page, case_study: str) -> None:
     expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:3")
 
 
+def test_back_undoes_the_choice_of_a_step_a_device_and_an_annotation(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="propagation")
+    step, device = page.get_by_test_id("propagation-step"), page.get_by_test_id("propagation-device")
+    first_step, first_device = step.input_value(), device.input_value()
+    step.select_option("1206")
+    xi.idle()
+    device.select_option(label="TPU:3")
+    xi.idle()
+    page.get_by_test_id(FORWARD).locator("td").first.click()
+    assert selected_rows(page) == [FORWARD]
+    page.go_back()
+    xi.idle()
+    assert selected_rows(page) == []
+    page.go_back()
+    xi.idle()
+    assert (step.input_value(), device.input_value()) == ("1206", first_device)
+    page.go_back()
+    xi.idle()
+    assert step.input_value() == first_step != "1206"
+
+
 def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="propagation")
     table = page.get_by_test_id("source-table")

@@ -7,7 +7,6 @@ import {
   hasRates,
   isInRow,
   opRows,
-  outerPath,
   passes,
   peaksOfLink,
   restRows,
@@ -16,6 +15,7 @@ import {
   tonesOf,
   treeRows,
 } from '../../frontend/device/rows.js';
+import { outerPath } from '../../frontend/lib/path-names.js';
 import { MS, answerWith } from './device-answer.js';
 
 const answer = /** @type {any} */ (answerWith());
@@ -36,7 +36,37 @@ test('ops with equal names have distinct ids, and rates if they compute', () => 
 });
 
 test('the outer path of a row is its parent’s path, and an outermost row has none', () => {
-  assert.deepEqual(['a/b', 'a/b/', 'ab', '/'].map(outerPath), ['a', 'a/b', '', '']);
+  const paths = new Set(['a', 'a/b', 'x/y']);
+  assert.deepEqual(
+    ['a/b', 'a/b/', 'ab', '/', 'x/y', 'x/y/v/w'].map((path) => outerPath(path, paths)),
+    ['a', 'a/b', '', '', '', 'x/y'],
+  );
+});
+
+test('slashes in names divide no annotation', () => {
+  const paths = ['step/layers', 'step/layers/mlp', 'step/layers/net/attention', 'step/layers/net/attention/a/b'];
+  const self = [65, 20, 40, 10];
+  const slashes = treeRows(/** @type {any} */ ({
+    core_steps: 1,
+    paths,
+    tree: {
+      ...Object.fromEntries(Object.keys(answer.tree).map((column) => [column, self.map(() => null)])),
+      path: [0, 1, 2, 3],
+      self_ps: self,
+      own_ps: [5, 20, 30, 10],
+    },
+  }));
+  assert.deepEqual(
+    slashes.map(({ name, depth, ps }) => [name, depth, ps]),
+    [
+      ['step/layers', 0, 65],
+      ['mlp', 1, 20],
+      ['net/attention', 1, 40],
+      ['a/b', 2, 10],
+      ['in none of these', 2, 30],
+      ['in none of these', 1, 5],
+    ],
+  );
 });
 
 test('times are per core and step; rates are not divided', () => {

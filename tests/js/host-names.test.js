@@ -27,6 +27,9 @@ test('chosen hosts are written as ranges, or by name where numbers are ambiguous
   assert.equal(hostsText([0, 2], ['w-1', 'w-4', 'w-9']), '1,9');
   assert.equal(hostsText([0, 1], ['w-1', 'w-4', 'w-9']), '1-4');
   assert.equal(hostsText([0, 2], ['a-1', 'b-1', 'c']), 'a-1,c');
+  assert.equal(hostsText([1], ['a-1', 'b-1']), 'b-1');
+  const named = ['run 1, b', 'run 1, c'];
+  assert.deepEqual(linkedHosts(hostsText([1], named), named, {}), ['run 1, c']);
   for (const chosen of [[3], [0, 5, 6, 7, 63], indices(64)]) {
     assert.deepEqual(
       linkedHosts(hostsText(chosen, POD), POD, {}),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 import {
-  formatHash, linkedStepIndex, msText, msValue, parseHash, roundToNs, spanText, spanValue, stepArgument, stepKey,
+  formatHash, linkedStepIndex, listItems, listText, msText, msValue, parseHash, roundToNs, spanText, spanValue,
+  stepArgument, stepKey,
 } from '../../frontend/lib/link.js';
 import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { eventSelection, windowSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
@@ -24,6 +25,14 @@ test('keys of other plugins stay in the hash', () => {
 test('a state is unchanged after a round trip through a hash', () => {
   const state = { s: 'run/a b&c=d', d: 'vm/TPU:0,vm/TPU:1', sel: 'ev:h0.t3@739.896/1', q: 'a+b %' };
   assert.deepEqual(parseHash(formatHash('#xla_insights', state)), state);
+});
+
+test('a list is unchanged after a round trip, also if its items have commas', () => {
+  const devices = ['run 1, b/TPU:0', '50%/TPU:1', 'vm/TPU:0'];
+  const { d } = parseHash(formatHash('', { d: listText(devices) }));
+  assert.deepEqual(listItems(d), devices);
+  assert.equal(listText(['vm/TPU:0', 'vm/TPU:1']), 'vm/TPU:0,vm/TPU:1');
+  assert.deepEqual(listItems(undefined), []);
 });
 
 test('times are decimal ms, rounded to ns unless they must be exact', () => {

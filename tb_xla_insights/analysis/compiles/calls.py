@@ -72,8 +72,11 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
     parts that begin during a call. Parts without a call are one compilation as long as the driving thread does nothing
     else, and no call occurs, between them.
     """
-    calls = _outermost(trace, rows_flagged(trace, COMPILE))
+    calls = rows_flagged(trace, COMPILE)
     starts, ends, cut_calls = _times(trace, calls)
+    outermost = _outermost(starts, ends)
+    calls, starts, ends = calls[outermost], starts[outermost], ends[outermost]
+    cut_calls = cut_calls[outermost]
     parts = _without_call(trace, starts, ends)
     if not len(parts):
         return CompileCalls(calls, starts, ends, cut_calls)
@@ -108,11 +111,11 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
     return starts, ends, cut
 
 
-def _outermost(trace: Trace, rows: Int32) -> Int32:
-    """Returns events by start, without those within the time of another one."""
-    rows = rows[np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))]
-    latest_end = np.maximum.accumulate(np.append(np.int64(-1), trace.end_ps[rows]))[:-1]
-    return rows[trace.end_ps[rows] > latest_end]
+def _outermost(starts: Int64, ends: Int64) -> NDArray[np.intp]:
+    """Returns the indices of intervals by start, without those inside another one."""
+    order = np.lexsort((-ends, starts))
+    latest_end = np.maximum.accumulate(np.append(np.int64(-1), ends[order]))[:-1]
+    return order[ends[order] > latest_end]
 
 
 def _without_call(trace: Trace, starts: Int64, ends: Int64) -> Int32:

@@ -9,6 +9,7 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fit
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
 
@@ -43,7 +44,8 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     unexplained_ps = coverage["bare_ps"] + coverage["none_ps"]
     main_reason = reasons[0]
     lost_paths = [path for path, reason in lost.items() if reason in _REPORTED_REASONS]
-    names = _names(lost_paths, lost, main_reason)
+    names_by_reason = _names_by_reason(facts.trace, lost, reasons)
+    names = names_by_reason[main_reason]
     summary = (
         f"{share(unexplained_ps / coverage['device_ps'])} of the device's work has no annotation"
         if coverage["device_ps"]
@@ -61,9 +63,7 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         title = first_fitting_title(
             f"{_some_names(names)} cannot be seen on the device", "Annotations cannot be seen on the device"
         )
-        causes = "; ".join(
-            f"{_some_names(_names(lost_paths, lost, reason))}: {_CAUSES[reason]}" for reason in reasons
-        )
+        causes = "; ".join(f"{_some_names(names_by_reason[reason])}: {_CAUSES[reason]}" for reason in reasons)
         detail = f"{summary}. {causes}."
     advice = "; ".join(_CHANGES[reason] for reason in reasons)
     return Finding(
@@ -83,9 +83,15 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     )
 
 
-def _names(paths: list[str], lost: Mapping[str, str], reason: str) -> list[str]:
-    """The distinct names of the annotations lost for a reason."""
-    return list(dict.fromkeys(path.rpartition("/")[2] for path in paths if lost[path] == reason))
+def _names_by_reason(trace: Trace, lost: Mapping[str, str], reasons: list[str]) -> dict[str, list[str]]:
+    """Per reason, the distinct names of the annotations lost for it."""
+    paths = frozenset(host_annotations(trace).path_texts)
+    return {
+        reason: list(
+            dict.fromkeys(name_and_depth(path, paths)[0] for path, why in lost.items() if why == reason)
+        )
+        for reason in reasons
+    }
 
 
 def _some_names(names: list[str]) -> str:

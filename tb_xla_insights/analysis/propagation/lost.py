@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
-from tb_xla_insights.analysis.propagation.tree import capture_rows
+from tb_xla_insights.analysis.propagation.tree import capture_rows, name_and_depth
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
@@ -109,10 +109,11 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     Empty if no op is bare, as the ops of a backward pass on its own thread are."""
     if not (ops.state == BARE).any():
         return []
-    backward = [path for path in lost if _BACKWARD.search(path.rpartition("/")[2])]
+    host = host_annotations(trace)
+    all_paths = frozenset(host.path_texts)
+    backward = [path for path in lost if _BACKWARD.search(name_and_depth(path, all_paths)[0])]
     if backward:
         return backward
-    host = host_annotations(trace)
     rows = [trace.lines[line].rows for line in trace.lines_with("autograd")]
     starts = np.sort(
         np.concatenate([trace.start_ps[line_rows] for line_rows in rows] or [np.zeros(0, np.int64)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.analysis.propagation.tree import find_nodes, outer_path
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals
 from tb_xla_insights.analysis.window import kernels
@@ -33,7 +33,7 @@ Sums = dict[tuple[str | None, str], tuple[int, int]]
 @dataclass(frozen=True)
 class DistinctOps:
     """Properties of a host's distinct ops, as in `propagation.ops.Ops`, except that each part has the `path` of its
-    annotation (None: none) in place of its scope."""
+    annotation (None: none) in place of its scope. `paths`: those of all annotations."""
 
     name: list[str]
     first_part: Int32
@@ -41,6 +41,7 @@ class DistinctOps:
     path: list[str | None]
     caller: Int32
     in_program: NDArray[np.bool_]
+    paths: frozenset[str]
 
 
 @memoised
@@ -48,7 +49,15 @@ def distinct_ops(trace: Trace) -> DistinctOps:
     """The distinct ops of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
-    return DistinctOps(ops.name, ops.first_part, ops.cumulative_weights, path, ops.caller, ops.in_program)
+    return DistinctOps(
+        ops.name,
+        ops.first_part,
+        ops.cumulative_weights,
+        path,
+        ops.caller,
+        ops.in_program,
+        frozenset(nodes.path),
+    )
 
 
 @dataclass(frozen=True)
@@ -130,10 +139,21 @@ class OpsOfWindow:
         return sums
 
 
-def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
+def paths_around(sums_of_devices: Iterable[Sums], paths: Container[str]) -> frozenset[str]:
+    """The paths of the annotations of some ops and of those around them, which are in `paths`."""
+    around: set[str] = set()
+    for path in {path for sums in sums_of_devices for path, _ in sums}:
+        outer = path
+        while outer and outer not in around:
+            around.add(outer)
+            outer = outer_path(outer, paths)
+    return frozenset(around)
+
+
+def annotations_of(sums_of_devices: Iterable[Sums], paths: Container[str]) -> list[WindowAnnotation]:
     """The ops of several devices by annotation, most own time first: `path` (None: none), `count` and `self_ps` of its
     own ops, `share` of the time of all ops, `inside_ps` including nested annotations; `top_ops`, its own ops with most
-    time, and `more_ops`, the sums of all others."""
+    time, and `more_ops`, the sums of all others. `paths`: from `paths_around`."""
     ops_of_path: dict[str | None, Sums] = {}
     for sums in sums_of_devices:
         for (path, op), (count, ps) in sums.items():
@@ -141,7 +161,7 @@ def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
     own_ps = {path: sum(ps for _, ps in ops.values()) for path, ops in ops_of_path.items()}
     total_ps = sum(own_ps.values())
     rows: list[WindowAnnotation] = []
-    for path, inside_ps in _inclusive_times(own_ps).items():
+    for path, inside_ps in _inclusive_times(own_ps, paths).items():
         rows_of_ops, self_ps = _rows(ops_of_path.get(path, {})), own_ps.get(path, 0)
         rows.append(
             {
@@ -166,14 +186,14 @@ def sum_of_ops(rows: Sequence[OpTime]) -> OmittedRows:
     }
 
 
-def _inclusive_times(own_ps: Mapping[str | None, int]) -> dict[str | None, int]:
+def _inclusive_times(own_ps: Mapping[str | None, int], paths: Container[str]) -> dict[str | None, int]:
     """The time of each annotation, and of each one around it, including the annotations nested in it."""
     inside: dict[str | None, int] = {}
     for path, ps in own_ps.items():
         ancestor = path
         while ancestor:
             inside[ancestor] = inside.get(ancestor, 0) + ps
-            ancestor = ancestor.rpartition("/")[0]
+            ancestor = outer_path(ancestor, paths)
         if path is None:
             inside[None] = ps
     return inside

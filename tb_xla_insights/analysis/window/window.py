@@ -11,7 +11,13 @@ import numpy as np
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameTimes
-from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
+from tb_xla_insights.analysis.window.op_times import (
+    OpsOfWindow,
+    Sums,
+    annotations_of,
+    paths_around,
+    sum_of_ops,
+)
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.row_ids import RowId, thread_row
@@ -64,9 +70,10 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
 @dataclass(frozen=True)
 class HostWindow:
-    """One host's part of a window, independent of its trace. `ops`: the sums of each device; `own_ps`: by event name,
-    its own time by class, with a last column for time without a class; `events`: by name, the sums of its events.
-    `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the session's time base."""
+    """One host's part of a window, independent of its trace. `ops`: the sums of each device; `paths`: those of the ops'
+    annotations and of the annotations around them; `own_ps`: by event name, its own time by class, with a last column
+    for time without a class; `events`: by name, the sums of its events. `host_index`: the host's index in the session;
+    `shift_ps`: the host's time 0 on the session's time base."""
 
     host: str
     has_driving_thread: bool
@@ -74,6 +81,7 @@ class HostWindow:
     threads: list[WindowThread]
     devices: list[WindowDevice]
     ops: list[Sums]
+    paths: frozenset[str]
     own_ps: dict[str, Int64]
     events: dict[str, _EventSums]
     host_index: int = 0
@@ -127,7 +135,10 @@ def merge_windows(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Wi
         "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
         "threads": [thread for part in parts for thread in part.thread_rows()],
         "devices": [device for part in parts for device in part.devices],
-        "annotations": annotations_of(sums for part in parts for sums in part.ops),
+        "annotations": annotations_of(
+            [sums for part in parts for sums in part.ops],
+            frozenset().union(*(part.paths for part in parts)),
+        ),
         "top": _top_rows(parts),
     }
 
@@ -224,6 +235,7 @@ class _HostSums:
             self._threads,
             devices,
             ops,
+            paths_around(ops, host_excerpt.ops.paths if host_excerpt.ops else ()),
             self.own_ps,
             dict(self._event_sums([name for name in names if name in self.own_ps])),
             self._host_index,

@@ -1,0 +1,131 @@
+"""Names of annotations that contain slashes divide no annotation, in any output."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from programs import STEP_PS, Step, training
+from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, section
+
+from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
+from tb_xla_insights.analysis.propagation.report import session_lost
+from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
+from tb_xla_insights.analysis.window.window import window
+from tb_xla_insights.cli.compare_text import print_comparison
+from tb_xla_insights.compare import compare
+from tb_xla_insights.compare.step import default_step_view
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.model import SessionTrace
+
+STEPS = 5
+FORWARD = "train/step.1/net/forward.2/aten__mm"
+INNER = "train/step.1/net/forward.2/enc/q.7/aten__add"
+UPDATE = "train/step.1/update.3/aten__add"
+PATHS = [
+    "train/step",
+    "train/step/data",
+    "train/step/net/forward",
+    "train/step/net/forward/enc/q",
+    "train/step/update",
+]
+NAMES = ["train/step", "data", "net/forward", "enc/q", "update"]
+DEPTHS = [0, 1, 1, 2, 1]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
+    phases = [("data", 100_000), ("net/forward", 200_000), ("update", 100_000)]
+    ops = [("dot.1", 40_000, FORWARD), ("add.2", 20_000, UPDATE), ("mul.3", 10_000, INNER)]
+    steps = [
+        Step(
+            phases,
+            [(number * STEP_PS + 920_000, ops)],
+            inner={"net/forward": [("enc/q", 50_000)]},
+            name="train/step",
+        )
+        for number in range(STEPS)
+    ]
+    return training(tmp_path_factory.mktemp("slashes"), steps)
+
+
+def test_the_path_around_a_path() -> None:
+    assert [outer_path(path, PATHS) for path in PATHS] == ["", PATHS[0], PATHS[0], PATHS[2], PATHS[0]]
+    assert [name_and_depth(path, PATHS) for path in PATHS] == [*zip(NAMES, DEPTHS, strict=True)]
+
+
+def test_annotations_in_the_report_as_text_and_as_a_page(loaded: SessionTrace) -> None:
+    document: Any = session_report(loaded)
+    text = printed(document)
+    lines = text.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("Annotations ("))
+    indented = [re.split(r"  +\d", line)[0] for line in lines[start + 3 : start + 3 + len(NAMES)]]
+    assert indented == ["train/step", "  data", "  net/forward", "    enc/q", "  update"]
+    assert "Lost, no ops of its own: data." in text
+    page = report_html(document)
+    assert re.findall(r'<code style="padding-left:(\d+)px">([^<]*)</code>', page) == [
+        (str(12 * depth), name) for depth, name in zip(DEPTHS, NAMES, strict=True)
+    ]
+
+
+def test_device_work_by_annotation_adds_up(loaded: SessionTrace) -> None:
+    document: Any = session_report(loaded)
+    _, _, _, *rows, total = section(printed(document), "Device work by annotation")
+    assert [row.split(" ", 3)[:3] for row in rows] == [
+        ["train/step/net/forward", "0.200", "57.1"],
+        ["train/step/update", "0.100", "28.6"],
+        ["train/step/net/forward/enc/q", "0.050", "14.3"],
+    ]
+    assert total.startswith("all ops 0.350 100.0 %")
+
+
+def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:
+    rows = window(loaded, 0, STEPS * STEP_PS)["annotations"]
+    assert {row["path"]: row["inside_ps"] // STEPS for row in rows} == {
+        "train/step": 70_000,
+        "train/step/net/forward": 50_000,
+        "train/step/net/forward/enc/q": 10_000,
+        "train/step/update": 20_000,
+    }
+
+
+def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
+    document = compare(loaded, loaded)
+    assert [row["path"] for row in document["annotations"] if row["phase"]] == [
+        path for path, depth in zip(PATHS, DEPTHS, strict=True) if depth == 1
+    ]
+    out = console(UNLIMITED_WIDTH)
+    print_comparison(out, document)
+    _, _, _, *rows = section(printed_text(out), "Phases, host time per step")
+    assert [row.split(" ")[0] for row in rows] == ["data", "net/forward", "update"]
+
+
+def test_phases_of_the_step_that_is_compared(loaded: SessionTrace) -> None:
+    step = default_step_view(loaded)
+    assert step is not None
+    assert [phase["name"] for phase in step["phases"]] == ["data", "net/forward", "update"]
+
+
+def test_phases_of_a_compared_step_inside_another_annotation(tmp_path: Path) -> None:
+    steps = [Step([("data", 100_000), ("forward", 200_000)]) for _ in range(3)]
+    step = default_step_view(training(tmp_path, steps, around=("epoch", 0, 3 * STEP_PS)))
+    assert step is not None
+    assert [phase["name"] for phase in step["phases"]] == ["data", "forward"]
+
+
+def test_a_backward_pass_and_lost_annotations_by_name(tmp_path: Path) -> None:
+    """`bwd/loss` is a backward pass although the last part of its name is not; the finding has the whole name."""
+    ops = [("dot.1", 40_000, FORWARD), ("mul.2", 20_000, "aten__mul")]
+    steps = [
+        Step([("net/forward", 200_000), ("bwd/loss", 100_000)], [(920_000, ops)], name="train/step")
+        for _ in range(STEPS)
+    ]
+    loaded = training(tmp_path, steps)
+    assert session_lost(loaded) == {"train/step/bwd/loss": AUTOGRAD}
+    (finding,) = (
+        row for row in session_report(loaded)["findings"] if row["id"] == "annotations_not_propagated"
+    )
+    assert finding["title"].startswith("bwd/loss cannot be seen")
