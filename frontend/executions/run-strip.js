@@ -1,6 +1,6 @@
 /** The executions of one step on one axis: host calls, device runs, idle time; below them those of a second session. */
 
-import { button, fill, h, labelledSelect } from '../lib/dom.js';
+import { button, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
 import { fillColors } from '../lib/classes.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
@@ -90,6 +90,7 @@ export function createRunStrip(app, chooseStep) {
       button(by < 0 ? '‹' : '›', () => chooseStep((step ?? 0) + by), {
         class: 'small-button',
         'aria-label': by < 0 ? 'Previous step' : 'Next step',
+        'data-testid': by < 0 ? 'execution-previous' : 'execution-next',
         disabled: (step ?? 0) + by < 0 || (step ?? 0) + by >= answer.steps.length,
       });
     /** @type {Side[]} */
@@ -105,7 +106,7 @@ export function createRunStrip(app, chooseStep) {
         open: (state) => app.open({ s: other.name, c: session.session.name, ...state }),
       });
     }
-    fill(
+    refill(
       element,
       card(
         'One step, execution by execution',
@@ -121,6 +122,7 @@ export function createRunStrip(app, chooseStep) {
                     device = id;
                     draw(answer, session, other);
                   },
+                  'execution-device',
                 )
               : null,
             ...(step == null

@@ -1,6 +1,6 @@
 /** Loads a view's document and draws it. */
 
-import { fill } from '../lib/dom.js';
+import { fill, keepFocus } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
@@ -53,7 +53,7 @@ export function createDocumentView(
         : getShared(route, requested.query));
       if (requested !== session) return;
       drawn = requested;
-      app.setState(draw(answer, requested));
+      app.setState(keepFocus(element, () => draw(answer, requested)));
     } catch (error) {
       if (requested !== session) return;
       isRequested = false;

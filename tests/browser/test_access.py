@@ -181,3 +181,38 @@ def test_nothing_moves_with_reduced_motion(xi: Xi) -> None:
     }).map(element => element.outerHTML.slice(0, 160))"""
     # The edge of a wide table follows only its own scrolling.
     assert xi.page.evaluate(moving) == []
+
+
+@pytest.mark.parametrize(
+    ("view", "control", "key"),
+    [
+        ("executions", "execution-next", "Enter"),
+        ("executions", "execution-device", "ArrowDown"),
+        ("propagation", "propagation-step", "ArrowDown"),
+        ("propagation", "propagation-device", "ArrowDown"),
+        ("device", "device-pick", "ArrowDown"),
+        ("device", "device-step", "ArrowDown"),
+        ("device", "device-category", "ArrowDown"),
+    ],
+)
+def test_a_control_keeps_the_focus_when_the_view_is_drawn_again(
+    xi: Xi, view: str, control: str, key: str
+) -> None:
+    xi.open(CASE, v=view)
+    xi.page.get_by_test_id(control).focus()
+    before = xi.page.url, xi.page.get_by_test_id(control).evaluate("control => control.value")
+    for _ in range(2):
+        xi.press(key)
+        expect(xi.page.get_by_test_id(control)).to_be_focused()
+        after = xi.page.url, xi.page.get_by_test_id(control).evaluate("control => control.value")
+        assert after != before
+        before = after
+
+
+def test_swapping_the_compared_sessions_keeps_the_focus(xi: Xi) -> None:
+    xi.open(LAZY, v="compare", c=DYNAMO)
+    xi.page.get_by_test_id("compare-swap").focus()
+    xi.press("Enter")
+    expect(xi.page.get_by_test_id("session-select")).to_have_value(DYNAMO)
+    xi.ready()
+    expect(xi.page.get_by_test_id("compare-swap")).to_be_focused()
