@@ -64,7 +64,7 @@ def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
     }
     document = report_with(single_straggler) | {
         "steps": [{"host": host} for host in ("w-4", "w-5") for _ in range(12)],
-        "gaps": report_with(single_straggler)["gaps"] | {"by_class_ps": {"compile": 50}}
+        "gaps": report_with(single_straggler)["gaps"] | {"by_class_ps": {"compile": 50}},
     }
     assert severity_and_text(document)[1] == f"{title}, which cost up to 240.0 ms: {CAUSE} {DUTY}."
 
