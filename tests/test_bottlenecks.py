@@ -127,6 +127,19 @@ def test_the_worst_of_two_groups_of_one_name_is_not_called_it() -> None:
     assert "With mlp at the roofline" in texts[1]
 
 
+def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> None:
+    rows = [
+        op("fusion.1", None, 500_000, 10_000_000, 50_000, program="jit_generator"),
+        op("fusion.1", None, 300_000, 24_000_000, 30_000, program="jit_critic"),
+        op("dot.2", None, 20_000, 0, 0, category="fusion"),
+    ]
+    document = with_bottlenecks(report(*rows))
+    assert "The longest part is fusion.1 of jit_generator: 50.0" in verdict(document)["text"]
+    bound = next(row for row in document["findings"] if row["id"] == "device_bound")
+    assert "fusion.1 of jit_generator at train.py:7 (50.0" in bound["advice"]
+    assert "fusion.1 of jit_critic at train.py:7 (30.0" in bound["advice"]
+
+
 def test_a_small_mistake_follows_the_longest_device_work() -> None:
     """With a mistake of 9 % removed, the program still waits for the device."""
     document = report(MLP)

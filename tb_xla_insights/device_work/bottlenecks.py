@@ -3,8 +3,9 @@ cost of the worst one. (docs/definitions.md, "Below the roofline")"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
@@ -47,11 +48,12 @@ class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
 
     `path` and `annotation`: the annotation's path and its own name. `rows`: all of them work, the ones with most time
-    first. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the steps on
-    all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than the steps;
-    `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known FLOPs and
-    bytes. `roofline_share`: the share of those ops' time that the roofline would take (None: nothing is known).
-    `flops_share`, `bytes_share`: shares of the peaks.
+    first. `is_ambiguous`: whether the group is a single op, and other groups are ops of the same name in other
+    programs. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the steps
+    on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than the
+    steps; `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known
+    FLOPs and bytes. `roofline_share`: the share of those ops' time that the roofline would take (None: nothing is
+    known). `flops_share`, `bytes_share`: shares of the peaks.
     """
 
     path: str | None
@@ -65,14 +67,18 @@ class OpGroup:
     flops_share: float | None
     bytes_share: float | None
     bound_by: str
+    is_ambiguous: bool = False
 
     @property
     def name(self) -> str:
-        """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`."""
+        """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`. An ambiguous op is
+        named with its program: `fusion.1 of jit_step`."""
         if self.annotation:
             return self.annotation
         first = self.rows[0]
-        return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
+        if len(self.rows) == 1:
+            return f"{first['op']} of {first['program']}" if self.is_ambiguous else str(first["op"])
+        return f"{len(self.rows)} {first['category']} ops"
 
     @property
     def is_plural(self) -> bool:
@@ -86,8 +92,11 @@ class OpGroup:
 
     @property
     def op_text(self) -> str:
-        """The longest op with its source line: `fusion.3 at train.py:7`."""
-        return _op_text(self.rows[0])
+        """The longest op with its source line: `fusion.3 at train.py:7`; an ambiguous one with its program."""
+        source = self.rows[0]["source"]
+        if not self.is_ambiguous:
+            return _op_text(self.rows[0])
+        return f"{self.name} at {source}" if source else self.name
 
     def rate_text(self) -> str:
         """Returns ` at 22 % of peak FLOP/s`: the share of the peak that bounds the group, else of the nearest one, or
@@ -212,6 +221,11 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
         name = name_and_depth(path, paths)[0] if path else None
         groups += [_group(path, name, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
+    counts = Counter(group.name for group in groups)
+    groups = [
+        replace(group, is_ambiguous=not group.path and len(group.rows) == 1 and counts[group.name] > 1)
+        for group in groups
+    ]
     return sorted(groups, key=lambda group: -group.time_ps)
 
 
