@@ -284,7 +284,7 @@ class TestLazyAgainstDynamo:
         assert (step["executions"], step["device_ps"]) == (2, (100 * 2 + 40) * US // 2)
         per_step = {row["program"]: row["per_step"] for row in document["lazy_dynamo"]["executions"]["a"]}
         assert per_step == {"both": 1, "one": 1}
-        view = executions(two_cores("marker"))
+        view: Any = executions(two_cores("marker"))
         overhead_ps = sum(row["overhead_ps"] for row in view["executions"])
         assert measure(document, "overhead_per_step")["a_ps"] == round(overhead_ps / view["core_steps"])
 
