@@ -18,7 +18,7 @@ import { createHostSelection } from './selected-hosts.js';
 import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
-import { partialNote, sessionNotes } from './session-notes.js';
+import { hasNewFiles, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
 import { createTermTips } from './term-tips.js';
@@ -333,7 +333,7 @@ export function createApp() {
   async function refreshSessions() {
     if (isRefreshing) return;
     isRefreshing = true;
-    const previousNote = list?.note;
+    const previousList = list;
     try {
       list = await get('sessions');
     } catch (error) {
@@ -348,7 +348,8 @@ export function createApp() {
       return;
     }
     if (session) {
-      if (list.note !== previousNote) listNotes().forEach(diagnostics.add);
+      if (list.note !== previousList?.note) listNotes().forEach(diagnostics.add);
+      if (hasNewFiles(linkedName(), previousList, list)) return void openSession(linkedName());
       return header.setSessions(list.sessions, linkedName());
     }
     defaultName = list.sessions[0].name;

@@ -14,6 +14,18 @@ export const partialNote = (loading, stop) => ({
 });
 
 /**
+ * Whether a listing has other files of a session than an earlier one; false if the session is not in both.
+ * @param {string} name
+ * @param {import('../lib/routes').SessionList|null} before
+ * @param {import('../lib/routes').SessionList} after
+ */
+export function hasNewFiles(name, before, after) {
+  const [old, current] = [before, after].map((list) => list?.sessions.find((listed) => listed.name === name));
+  return Boolean(old && current) &&
+    (old?.modified_unix_ns !== current?.modified_unix_ns || old?.hosts.length !== current?.hosts.length);
+}
+
+/**
  * @param {import('../lib/types').Ready} session
  * @param {number} listedHostCount the number of the session's hosts in the logdir
  * @param {() => void} readAgain reads the session's files again
