@@ -121,6 +121,23 @@ def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     assert float(detail[1]) + float(detail[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
 
 
+def test_tracing_in_a_call_that_compiles_in_the_warm_up_is_no_limit() -> None:
+    """JAX traces for 300 us and compiles for 100 us in step 1, while the device is idle. As a compilation after the
+    warm-up, this is another finding's time."""
+    first_calls, later_calls = loop(device=50, first=0), loop(device=50, first=5)
+    for tpu in (first_calls, later_calls):
+        tpu.on_main("PjitFunction(f)", STEP + 270, 400)
+        tpu.on_main("trace_to_jaxpr", STEP + 270, 300)
+        tpu.on_main("backend_compile", STEP + 570, 100)
+    warm_up, later = findings(first_calls.trace()), findings(later_calls.trace())
+    assert "recompilation" in later.keys() - warm_up.keys()
+    assert warm_up["tracing_bound"].cost_ps == later["tracing_bound"].cost_ps
+    assert ", besides 0.075\u202fms in the warm-up" in warm_up["tracing_bound"].detail
+    fixed = warm_up["tracing_bound"].step_if_fixed_ps
+    assert fixed is not None
+    assert 4 * fixed >= (400 + 3 * 50) * US
+
+
 def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
     """The host runs ahead: of the last six steps no work was recorded."""
     simulation = Simulation()
