@@ -152,11 +152,10 @@ def _lacks_hosts(document: HostReport, comparison: HostComparison) -> bool:
 
 
 def _with_unknown_waiting(detail: str) -> str:
-    if detail.endswith(_WAITING):
-        return (
-            f"{detail.removesuffix('.')}; how much of the rest is waiting for hosts that are not compared is not known."
-        )
-    return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
+    what = "the rest is waiting for hosts that are not compared"
+    if not detail.endswith(_WAITING):
+        what = "that is waiting for others"
+    return f"{detail.removesuffix('.')}; how much of {what} is not known."
 
 
 def _with_late_hosts(
