@@ -221,6 +221,20 @@ def test_python_and_building_are_listed_separately_with_their_phases(
     assert re.search(r"[Bb]uilding takes \S+\sms a step in loss\b", finding.detail)
 
 
+def test_an_annotation_between_steps_is_named_with_its_time_in_the_gaps() -> None:
+    """Both are inside `epoch`, which contains steps and is therefore not named. The device works during the first
+    300 us of `save_checkpoint`."""
+    tpu = Tpu()
+    for i, at in enumerate((0, STEP, 4 * STEP, 5 * STEP)):
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + LAUNCH, (at + LAUNCH + 10, 20), (at + LAUNCH + 50, 550), by="marker")
+    tpu.on_main("save_checkpoint", 2 * STEP, 1500)
+    tpu.on_main("epoch", 0, 6 * STEP)
+    finding = findings(tpu.trace())["tracing_bound"]
+    assert finding.evidence["phases"] == [{"name": "save_checkpoint", "host_ps": 1200 * US}]
+    assert " in save_checkpoint (" in finding.advice
+
+
 def test_the_usual_overhead_excludes_first_runs() -> None:
     """The first run begins 500 us after its call, as its program is loaded; the others 30 us after theirs."""
     tpu = Tpu()
