@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.amounts import find_amounts
-from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts, with_bottlenecks
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.report.document import session_report
@@ -81,6 +81,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
         "steps": [step], "findings": [bound], "environment": {"framework": framework},
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
         "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
+        "annotations": [{"path": path} for path in ("s", *{row["annotation"] for row in rows} - {None, "s"})],
     }  # fmt: skip
     return document | work_document(list(rows), STEPS, [PEAKS], [])
 
@@ -108,6 +109,22 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
     assert with_bottlenecks(document) == document
+
+
+def test_a_name_that_contains_a_slash_is_given_whole() -> None:
+    document = with_bottlenecks(report(op("fusion.1", "s/net/attention", 500_000, 10_000_000, 50_000), MLP))
+    worst = next(row for row in document["findings"] if row["id"] == BELOW_ROOFLINE)
+    assert worst["title"] == "net/attention is far from the roofline"
+    assert "The longest part is net/attention: " in verdict(document)["text"]
+
+
+def test_the_worst_of_two_groups_of_one_name_is_not_called_it() -> None:
+    backward = op("add.4", "s/backward", 1_000, 100_000, 1_000)
+    backward_mlp = op("fusion.1", "s/backward/mlp", 200_000, 1_000_000, 10_000)
+    document = with_bottlenecks(report(MLP, backward_mlp, backward))
+    texts = bottleneck_texts(document)
+    assert all("With it" not in text for text in texts)
+    assert "With mlp at the roofline" in texts[1]
 
 
 def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
@@ -46,15 +47,17 @@ _MIN_KNOWN_SHARE = 0.5
 class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
 
-    `rows`: all of them work, the ones with most time first. `is_ambiguous`: whether the group is a single op, and other
-    groups are ops of the same name in other programs. `time_ps`: in steps (in the capture if it has none).
-    `step_share`: its share of the duration of the steps on all cores, or of all work if there are no steps, or if ops
-    run concurrently and take longer in total than the steps; `base_text` names this base. `above_roof_ps`: the part of
-    the time above the roofline, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that
-    the roofline would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
+    `path` and `annotation`: the annotation's path and its own name. `rows`: all of them work, the ones with most time
+    first. `is_ambiguous`: whether the group is a single op, and other groups are ops of the same name in other
+    programs. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the steps
+    on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than the
+    steps; `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known
+    FLOPs and bytes. `roofline_share`: the share of those ops' time that the roofline would take (None: nothing is
+    known). `flops_share`, `bytes_share`: shares of the peaks.
     """
 
     path: str | None
+    annotation: str | None
     rows: Sequence[Row]
     time_ps: int
     step_share: float
@@ -70,8 +73,8 @@ class OpGroup:
     def name(self) -> str:
         """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`. An ambiguous op is
         named with its program: `fusion.1 of jit_step`."""
-        if self.path:
-            return self.path.rpartition("/")[2]
+        if self.annotation:
+            return self.annotation
         first = self.rows[0]
         if len(self.rows) == 1:
             return f"{first['op']} of {first['program']}" if self.is_ambiguous else str(first["op"])
@@ -167,9 +170,10 @@ def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
             document["mistakes"]["step_if_fixed_ps"] or worst["step_ps"], worst["step_if_fixed_ps"]
         )
         at_roof = f" at the roofline: {change}."
-        name = worst["evidence"]["name"]
+        name, path = worst["evidence"]["name"], worst["evidence"]["annotation"]
+        is_first = (name, path) == (groups[0].name, groups[0].path)
         pronoun = "them" if groups[0].is_plural else "it"
-        without_second = f"{first}. With {pronoun if name == groups[0].name else name}{at_roof}"
+        without_second = f"{first}. With {pronoun if is_first else name}{at_roof}"
         return [f"{first}{second}. With {name}{at_roof}", without_second, first + "."]
     return [first + second + ".", first + "."]
 
@@ -202,6 +206,7 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
     steps = document["device_work"]["steps"]
     step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else work_ps
     base_text = "the step" if step_ps > work_ps else "the steps’ work" if document["steps"] else "all work"
+    paths = {row["path"] for row in document["annotations"]}
     by_annotation: dict[str | None, list[Row]] = {}
     for row in rows:
         by_annotation.setdefault(row["annotation"], []).append(row)
@@ -214,7 +219,8 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         else:
             rows_of_groups = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
         path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
-        groups += [_group(path, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
+        name = name_and_depth(path, paths)[0] if path else None
+        groups += [_group(path, name, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
     counts = Counter(group.name for group in groups)
     groups = [
         replace(group, is_ambiguous=not group.path and len(group.rows) == 1 and counts[group.name] > 1)
@@ -235,7 +241,13 @@ def _by_category(rows: Sequence[Row], time_key: str, max_ps: float) -> list[list
 
 
 def _group(
-    path: str | None, rows: Sequence[Row], time_key: str, base_ps: int, base_text: str, roof: Roof
+    path: str | None,
+    annotation: str | None,
+    rows: Sequence[Row],
+    time_key: str,
+    base_ps: int,
+    base_text: str,
+    roof: Roof,
 ) -> OpGroup:
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[time_key] for row in rows)
 
@@ -250,6 +262,7 @@ def _group(
     known_ps = sum(row["self_ps"] for row in rows if row["roof_ps"])
     return OpGroup(
         path=path,
+        annotation=annotation,
         rows=sorted(rows, key=lambda row: -row[time_key]),
         time_ps=time_ps,
         step_share=time_ps / base_ps if base_ps else 0.0,

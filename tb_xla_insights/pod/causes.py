@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING_CLASSES, StepTable
 
 MIN_EXPLAINED_SHARE = 0.25
@@ -86,12 +87,13 @@ def _find_annotation(
     step_count = max(int(table.present[host].sum()), 1)
     share = 1.0 if steps is None else len(steps) / step_count
     min_longer_ps = MIN_ANNOTATION_SHARE * cause.longer_ps * share
-    candidates = [
-        path
+    depths = {
+        path: name_and_depth(path, host_ps)[1]
         for path, time in host_ps.items()
-        if "/" in path and time - median_ps.get(path, 0.0) >= min_longer_ps
-    ]
-    return max(candidates, key=lambda path: (path.count("/"), host_ps[path])) if candidates else None
+        if time - median_ps.get(path, 0.0) >= min_longer_ps
+    }
+    candidates = [path for path, depth in depths.items() if depth]
+    return max(candidates, key=lambda path: (depths[path], host_ps[path]), default=None)
 
 
 def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:

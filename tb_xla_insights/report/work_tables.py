@@ -3,12 +3,12 @@ whatever their number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.propagation.tree import outer_path
+from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
@@ -88,24 +88,26 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
 
 
 def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
-    """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last part if
+    """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last name if
     that is unique in the table; kernels without a program have one row per name."""
+    paths = {row["path"] for row in work["annotations"]}
     total_ps = work["total"]["self_ps"]
     ordered = _longest_first(_merge_kernels(ops))
     large_count = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
     some_are_small = 0 < large_count < len(ordered)
     rows = _limit_rows(ordered, min(max_rows, large_count + 1) if some_are_small else max_rows)
-    annotations_by_leaf: dict[str, set[str]] = {}
-    for row in rows:
-        annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])
+    names = [_last_name(row, paths) for row in rows]
+    annotations_by_name: dict[str, set[str]] = {}
+    for row, name in zip(rows, names, strict=True):
+        annotations_by_name.setdefault(name, set()).add(row["annotation"])
     shortened_rows = [
         {
             **row,
-            "annotation": _leaf(row) if len(annotations_by_leaf[_leaf(row)]) == 1 else row["annotation"],
+            "annotation": name if len(annotations_by_name[name]) == 1 else row["annotation"],
             # FLOPs of a collective do not measure the device.
             "flops": row["flops"] if row["kind"] == "work" else None,
         }
-        for row in rows
+        for row, name in zip(rows, names, strict=True)
     ]
     return _table(WORK_BY_OP, shortened_rows, work["total"])
 
@@ -135,8 +137,8 @@ def peaks_text(work: Row) -> str:
     return f"{text} {units.share(work_ps / total['self_ps'])} of the time is work; {counts}."
 
 
-def _leaf(row: Row) -> str:
-    return _NO_ANNOTATION if row["annotation"] is None else row["annotation"].rpartition("/")[2]
+def _last_name(row: Row, paths: Container[str]) -> str:
+    return _NO_ANNOTATION if row["annotation"] is None else name_and_depth(row["annotation"], paths)[0]
 
 
 def _merge_kernels(ops: Sequence[Row]) -> list[Row]:

@@ -194,13 +194,13 @@ class _Labels:
         self.paths: list[str] = []
         self.recorded_scopes: list[str] = []
         self._label_ids: dict[tuple[str, str], int] = {}
-        nodes = find_nodes(trace)
+        self._nodes = nodes = find_nodes(trace)
         labels_of_part: list[list[int]] = []
         scopes = ops.scope.tolist()
         labels_of_scope: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
         for scope, node in zip(scopes, nodes.of_part.tolist(), strict=True):
             if scope not in labels_of_scope:
-                labels_of_scope[scope] = self._nested_labels(nodes.path[node], ops.scopes[scope])
+                labels_of_scope[scope] = self._nested_labels(node, ops.scopes[scope])
             labels_of_part.append(labels_of_scope[scope])
         depths = max(map(len, labels_of_part), default=1)
         self.of_part = [
@@ -210,19 +210,17 @@ class _Labels:
             for depth in range(depths)
         ]
 
-    def _nested_labels(self, path: str, scope: str) -> list[int]:
+    def _nested_labels(self, node: int, scope: str) -> list[int]:
         """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
         recorded scope."""
-        names, recorded_names = path.split("/"), scope.split("/")
-        unrecorded = len(names) - len(recorded_names)
-        return [
-            self._label(
-                "/".join(names[: depth + 1]),
-                "/".join(recorded_names[: max(0, depth + 1 - unrecorded)]),
-                names[depth],
-            )
-            for depth in range(min(len(names), _MAX_DEPTH))
-        ]
+        nodes, recorded_parts = self._nodes, scope.split("/")
+        unrecorded = nodes.path[node].count("/") + 1 - len(recorded_parts)
+        labels = []
+        for enclosing in nodes.with_enclosing(node)[::-1][:_MAX_DEPTH]:
+            path = nodes.path[enclosing]
+            recorded_scope = "/".join(recorded_parts[: max(0, path.count("/") + 1 - unrecorded)])
+            labels.append(self._label(path, recorded_scope, nodes.name_of(enclosing)))
+        return labels
 
     def _label(self, path: str, recorded_scope: str, name: str) -> int:
         label = self._label_ids.setdefault((path, recorded_scope), len(self.names))
