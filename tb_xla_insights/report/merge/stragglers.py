@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _EXPOSED = "exposed_collectives"
 
 _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+_WAITING = " of that is waiting for others."
+"""The end of the detail of exposed collectives if hosts are compared."""
+
 _FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
     "python": ("tracing_bound",),
@@ -61,7 +64,7 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
     if exposed and remaining < exposed:
         findings, mistakes = _without_waiting(document, findings, mistakes, remaining, exposed)
     diagnostics, pipeline = document["diagnostics"], document["input_pipeline"]
-    if comparison.state == "clocks_apart":
+    if comparison.state == "clocks_apart" or _lacks_hosts(document, comparison):
         findings = [
             replace(finding, detail=_with_unknown_waiting(finding.detail))
             if finding.id == _EXPOSED
@@ -70,7 +73,9 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
         ]
     if straggler:
         findings, straggler, mistakes = _without_straggler_causes(findings, straggler, mistakes)
+        before = mistakes
         straggler, mistakes = _add_to_mistakes(mistakes, straggler, comparison.table.mean_step_ps)
+        findings, mistakes = _relate_to_remaining_step(findings, before, mistakes)
         findings = [*findings, straggler]
         pipeline = _with_late_hosts(pipeline, straggler, comparison)
     if comparison.state == "compared":
@@ -141,8 +146,18 @@ def _not_compared_diagnostic(comparison: HostComparison) -> Diagnostic | None:
     return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
 
 
+def _lacks_hosts(document: HostReport, comparison: HostComparison) -> bool:
+    """Whether hosts of the session are not compared with the others: the comparison cannot show waiting for them."""
+    are_missing = any(row["id"] in ("skipped_host", "missing_host") for row in document["diagnostics"])
+    compared_with_others = comparison.state == "compared" and not comparison.arrivals.clocks.is_known.all()
+    return are_missing or compared_with_others
+
+
 def _with_unknown_waiting(detail: str) -> str:
-    return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
+    what = "the rest is waiting for hosts that are not compared"
+    if not detail.endswith(_WAITING):
+        what = "that is waiting for others"
+    return f"{detail.removesuffix('.')}; how much of {what} is not known."
 
 
 def _with_late_hosts(
@@ -200,7 +215,7 @@ def _without_waiting(
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
         step_if_fixed_at_worst_ps=fixed_at_worst,
-        detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
+        detail=f"{exposed.detail.removesuffix('.')}; {waiting}{_WAITING}",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
@@ -243,3 +258,24 @@ def _add_to_mistakes(
         "step_without_limit_ps": fixed if without_limit is None else min(without_limit, fixed),
         "gain": (step - fixed) / step,
     }
+
+
+def _relate_to_remaining_step(
+    findings: Sequence[Finding], before: Mistakes, mistakes: Mistakes
+) -> tuple[list[Finding], Mistakes]:
+    """Makes the gain of exposed collectives, whose waiting for others is left out already, a share of the step that
+    remains without the straggler as well; also in `mistakes` if this is the largest limit. `before`: the mistakes
+    without the straggler."""
+    exposed = next((finding for finding in findings if finding.id == _EXPOSED), None)
+    remaining_before, remaining = before["step_if_fixed_ps"], mistakes["step_if_fixed_ps"]
+    if exposed is None or exposed.gain is None or not remaining_before or not remaining:
+        return [*findings], mistakes
+    gain, gain_at_worst = (
+        None if share_saved is None else min(1.0, share_saved * remaining_before / remaining)
+        for share_saved in (exposed.gain, exposed.gain_at_worst)
+    )
+    related = replace(exposed, gain=gain, gain_at_worst=gain_at_worst)
+    related = replace(related, severity=severity_of_finding(related, gain or 0.0))
+    if exposed is next((finding for finding in findings if finding_kind(finding) == "limit"), None):
+        mistakes = {**mistakes, "step_without_limit_ps": round(remaining * (1 - (gain or 0.0)))}
+    return [related if finding is exposed else finding for finding in findings], mistakes
