@@ -6,9 +6,10 @@ import { idle } from '../../frontend/lib/activity.js';
 /** A view of a document from a server that answers with the given status codes, one after another. */
 function viewOf(...statusCodes) {
   const drawings = [];
+  globalThis.document = { activeElement: null };
   globalThis.fetch = async () => new Response('{}', { status: statusCodes.shift() });
   const app = { setState() {}, live: { announceError() {} } };
-  const element = { replaceChildren() {}, append() {}, hasChildNodes: () => true };
+  const element = { replaceChildren() {}, append() {}, hasChildNodes: () => true, contains: () => false };
   const draw = () => { drawings.push('document'); return 'ready'; };
   const view = createDocumentView(app, 'device', element, draw, () => ({}), () => []);
   return { view, drawings };
