@@ -1,7 +1,7 @@
 /** The Device view's filters: device, step and category, with the peaks that ops are compared with. */
 
 import { coreCountText } from '../lib/cards.js';
-import { button, h, labelledSelect } from '../lib/dom.js';
+import { button, h, labelledSelect, withValue } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
 import { groupBy } from '../lib/totals.js';
@@ -107,7 +107,7 @@ export function filterControls(
     ),
     labelledSelect(
       'category',
-      [['', 'any'], ...choicesOf(categories)],
+      withValue([['', 'any'], ...choicesOf(categories)], chosen.category),
       chosen.category ?? '',
       on.category,
       'device-category',

@@ -1,6 +1,6 @@
 /** The Gaps view: recurring gaps, and a list of gaps filtered by pattern, cause and more. */
 
-import { button, fill, h, labelledSelect } from '../lib/dom.js';
+import { button, fill, h, labelledSelect, withValue } from '../lib/dom.js';
 import { total } from '../lib/totals.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
@@ -42,6 +42,9 @@ const CSV_KEYS = [
   'after',
   'all_cores_idle_ps',
 ];
+
+/** The filters of this view; the link may have others, of other views. */
+const FILTERS = ['device', 'cause', 'kind', 'step', 'min', 'pat', 'finding'];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -175,14 +178,16 @@ export function gapsView(app) {
     const filters = filtersValue(app.link.state.f);
     const withGaps = new Set(items.map(({ device }) => device));
     const devices = app.selectedDevices(session.devices).filter(({ id }) => withGaps.has(id));
+    const device = byId.get(filters.get('device') ?? '');
+    const listedDevices = device && !devices.includes(device) ? [...devices, device] : devices;
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
-    /** @type {[key: string, label: string, all: string, values: (string|[string, string])[]][]} */
+    /** @type {[key: string, label: string, all: string, values: [value: string, text: string][]][]} */
     const choices = [
-      ['device', 'device', `all ${count(devices.length)}`, devices.map(({ id }) => [id, nameOf(id)])],
+      ['device', 'device', `all ${count(devices.length)}`, listedDevices.map(({ id }) => [id, nameOf(id)])],
       ['cause', 'cause', 'any', causes.map((name) => [name, LABELS[name]])],
-      ['kind', 'kind', 'any', ['starved', 'queued', 'unknown']],
-      ['step', 'step', 'any', steps],
+      ['kind', 'kind', 'any', ['starved', 'queued', 'unknown'].map((kind) => [kind, kind])],
+      ['step', 'step', 'any', steps.map((step) => [step, step])],
       ['min', 'at least', '10\u202fµs', ['0.1', '1', '10'].map((ms) => [ms, `${ms}\u202fms`])],
     ];
     return h(
@@ -191,7 +196,7 @@ export function gapsView(app) {
       choices.map(([key, label, any, values]) =>
         labelledSelect(
           label,
-          [['', any], ...values],
+          withValue([['', any], ...values], filters.get(key)),
           filters.get(key),
           (value) => setFilter(key, value),
           `filter-${key}`,
@@ -288,14 +293,15 @@ export function gapsView(app) {
       activeFilters,
       id && removeButton('finding', `explained by: ${answer.findings[id] ?? id}`),
       pattern && removeButton('pat', programsText(pattern, shortProgram)),
-      [...filters].some(([, value]) => value) || pattern
+      FILTERS.some((key) => filters.get(key)) || pattern
         ? link('Clear filters', clearFilters, { 'data-testid': 'gap-clear' })
         : null,
     );
   }
 
   function clearFilters() {
-    app.link.set({ f: '', sel: '' }, 'push');
+    const others = [...filtersValue(app.link.state.f)].filter(([key]) => !FILTERS.includes(key));
+    app.link.set({ f: filtersText(new Map(others)), sel: '' }, 'push');
     draw(true);
   }
 

@@ -122,6 +122,15 @@ export function labelledSelect(label, choices, value, onChange, testid) {
 }
 
 /**
+ * The choices of a filter, with its value even if the choices lack it: the rows are filtered by it all the same.
+ * @param {[value: string, text: string][]} choices
+ * @param {string|null|undefined} value
+ * @returns {[value: string, text: string][]}
+ */
+export const withValue = (choices, value) =>
+  !value || choices.some(([choice]) => choice === value) ? choices : [...choices, [value, value]];
+
+/**
  * Replaces the options of a select and chooses one, the first if the value is not among them.
  * @param {HTMLSelectElement} select
  * @param {(string|[value: string, text: string])[]} choices

@@ -105,3 +105,24 @@ def test_a_table_keeps_its_default_order_if_the_link_has_that_of_another_view(
     xi.open(case_study, v="device", o="-start")
     heads = page.get_by_role("table", name="Device work by op").locator("th[aria-sort=descending]")
     expect(heads).to_have_text("Own time, ms")
+
+
+def test_a_filter_is_shown_if_no_row_has_its_value(xi: Xi, page: Page, case_study: str) -> None:
+    host = "t1v-n-8c41-w-0"
+    xi.open(case_study, v="gaps", d=f"{host}/TPU:0", f=f"device:{host}/TPU:2,step:9")
+    expect(page.get_by_test_id("gap-count")).to_contain_text("0 gaps")
+    expect(page.get_by_test_id("filter-device").locator("option:checked")).to_have_text("TPU:2")
+    expect(page.get_by_test_id("filter-step")).to_have_value("9")
+    xi.open(case_study, v="device", f="cat:sort")
+    expect(page.get_by_test_id("device-category")).to_have_value("sort")
+
+
+def test_clearing_the_filters_of_gaps_leaves_those_of_other_views(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="gaps", f="op:fusion")
+    expect(page.get_by_test_id("gap-clear")).to_have_count(0)
+    page.get_by_test_id("filter-cause").select_option("wait")
+    page.get_by_test_id("gap-clear").click()
+    assert xi.link()["f"] == "op:fusion"
+    expect(page.get_by_test_id("filter-cause")).to_have_value("")
