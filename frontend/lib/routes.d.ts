@@ -434,7 +434,7 @@ export interface ComparedCompiles {
   count: number[];
 }
 
-/** Own time of ops per step and core; empty where a session has no steps. */
+/** Own time of ops per step and core; empty where a session has no steps, or recorded no ops. */
 export interface ComparedDeviceWork {
   /** By annotation; the differences add up to that of all ops. The largest difference first. */
   annotations: ComparedWork[];

@@ -173,13 +173,14 @@ def _print_differences(
     )
     sums = None
     if summed:
-        a, b = (sum(row[key] or 0 for row in named_rows) for key in ("a_ps", "b_ps"))
+        columns = ([row[key] for row in named_rows] for key in ("a_ps", "b_ps"))
+        a, b = (None if set(times) == {None} else sum(time or 0 for time in times) for times in columns)
         sums = {
             "name": "all",
             "a_ps": a,
             "b_ps": b,
-            "difference_ps": b - a,
-            "ratio": b / a if a else None,
+            "difference_ps": None if a is None or b is None else b - a,
+            "ratio": b / a if a and b is not None else None,
         }
     out.print(elements.table(definition, shown_rows, _CELLS, title=definition.title + count_note, sums=sums))
 
