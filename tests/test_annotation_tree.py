@@ -109,6 +109,12 @@ def test_names_that_are_empty_or_only_slashes_have_rows() -> None:
     assert {row.path: row.count for row in annotation_rows(trace)} == {"": 1, "//": 1, "/x": 1}
 
 
+def test_a_number_sign_is_part_of_a_name_and_stats_after_it_are_not(tmp_path: Path) -> None:
+    run = (920_000, [("dot.1", 40_000, "train.1/batch #3.2/aten__mm")])
+    session = training(tmp_path, [Step([("batch #3", 100_000)], [run], name="train#step_num=0,loop=4#")])
+    assert rows(session) == {"train": (1, 1_000_000, 40_000, 1), "train/batch #3": (1, 100_000, 40_000, 1)}
+
+
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
     fused = [
         Instruction(n, f"add.{n}", "add", FORWARD.split(":")[0] if n < 3 else ATTENTION.split(":")[0])

@@ -75,6 +75,11 @@ _LOADING_FUNCTION = re.compile(
 _LISTS = ("names", "prefixes", "suffixes")
 
 
+def without_stats(name: str) -> str:
+    """The name of an event without the stats that TSL's TraceMe appended to it. A `#` of the name itself stays."""
+    return _ENCODED_STATS.sub("", name)
+
+
 @dataclass(frozen=True)
 class _Entry:
     """The class (-1: none) and the tags of one name, prefix or suffix."""
@@ -115,7 +120,7 @@ class Catalog:
 
     def describes_loading(self, name: str) -> bool:
         """Whether the name of a user's annotation has a word about loading data, and none of _MODEL_WORD."""
-        words = [word.lower() for word in _WORD.findall(_ENCODED_STATS.sub("", name))]
+        words = [word.lower() for word in _WORD.findall(without_stats(name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
             return False
         return any(map(_INPUT_WORD.fullmatch, words))
@@ -127,7 +132,7 @@ class Catalog:
         return entry
 
     def _find(self, name: str) -> _Entry:
-        name = _ENCODED_STATS.sub("", name)
+        name = without_stats(name)
         frame = _FRAME.fullmatch(name)
         if frame:
             for candidate in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
