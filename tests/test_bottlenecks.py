@@ -82,7 +82,10 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
         "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
     }  # fmt: skip
-    return document | work_document(list(rows), STEPS, [PEAKS], [])
+    annotations = [
+        {"path": path, "kind": "annotation"} for path in ("s", *{row["annotation"] for row in rows})
+    ]
+    return document | work_document(list(rows), STEPS, [PEAKS], annotations)
 
 
 # 20 % of the FLOP/s, 10 % of the bandwidth.
@@ -108,6 +111,18 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
     assert with_bottlenecks(document) == document
+
+
+def test_groups_are_named_by_whole_names_that_distinguish_them() -> None:
+    """A name may contain a slash; two annotations with one name are named by their paths."""
+    encoder, decoder = (
+        row | {"annotation": path} for row, path in ((ATTENTION, "s/a/mlp"), (MLP, "s/b/mlp"))
+    )
+    text = verdict(with_bottlenecks(report(encoder, decoder)))["text"]
+    assert "The longest part is a/mlp: 50.0" in text
+    document = report(encoder, decoder)
+    document["device_work"]["annotations"] += [{"path": "s/a"}, {"path": "s/b"}]
+    assert "The longest part is s/a/mlp: 50.0" in verdict(with_bottlenecks(document))["text"]
 
 
 def test_a_small_mistake_follows_the_longest_device_work() -> None:

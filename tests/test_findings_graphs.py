@@ -17,10 +17,10 @@ from tb_xla_insights.analysis.sidecars import DebugLogBlock, GraphBreaks, Guard,
 from tb_xla_insights.schema.texts import GraphBreak
 
 
-def cut(read: bool = True) -> Tpu:
-    """Step 6 of the loop launches within `forward`, and reads a value, after which the device idles for 330 us."""
+def cut(read: bool = True, name: str = "forward") -> Tpu:
+    """Step 6 of the loop launches within an annotation, and reads a value, after which the device idles for 330 us."""
     tpu = loop(device=400)
-    tpu.on_main("forward", STEP + 180, 450)
+    tpu.on_main(name, STEP + 180, 450)
     tpu.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)")
     if read:
         tpu.on_main("PjRtComputationClient::TransferFromDevice", STEP + 415, 10)
@@ -45,6 +45,10 @@ class TestEarlySync:
         assert finding.title == "forward is cut by a read in step 6"
         assert finding.evidence["annotation"] == "Training_Step/forward"
         assert ".item()" in finding.advice
+
+    def test_a_name_with_a_slash_is_named_whole(self) -> None:
+        finding = findings(cut(name="net/forward").trace())["early_sync"]
+        assert finding.title == "net/forward is cut by a read in step 6"
 
     def test_without_the_read_there_is_no_early_sync(self) -> None:
         assert "early_sync" not in findings(cut(read=False).trace())

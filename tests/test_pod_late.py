@@ -16,9 +16,11 @@ from synthetic.times import MS, jitter
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import advice_text, late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
+from tb_xla_insights.pod.causes import find_cause
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import (
+    cause_text,
     exposed_without_waiting,
     straggler_finding,
     straggler_row,
@@ -132,6 +134,23 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     if len(truth.hosts) == 1:
         assert len(comparison.late_hosts.steps[0]) == truth.steps
     check_texts(comparison)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a loader", "train/step/get/batch"), ("Python", None)])
+def test_the_annotation_of_a_cause_has_its_whole_name(name: str, expected: str | None) -> None:
+    """Slashes in names neither divide them nor put the step's annotation into another one."""
+    training, truth = CASES[name]
+    comparison = compare_pod(training)
+    for host in comparison.table.hosts:
+        for row in host.document["annotations"]:
+            row["path"] = (
+                row["path"].replace("Training_Step", "train/step").replace("next_batch", "get/batch")
+            )
+    assert comparison.median_host is not None
+    cause = find_cause(comparison.table, truth.hosts[0], comparison.median_host, 0)
+    assert cause is not None
+    assert (cause.annotation, cause.annotation_name) == (expected, expected and "get/batch")
+    assert cause_text(cause) == ("get/batch (input)" if expected else "python")
 
 
 def check_texts(comparison: HostComparison) -> None:

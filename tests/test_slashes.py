@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from programs import STEP_PS, Step, training
 from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, section
+from timelines import slices
 
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.report import session_lost
@@ -19,6 +20,7 @@ from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
 STEPS = 5
@@ -80,6 +82,36 @@ def test_device_work_by_annotation_adds_up(loaded: SessionTrace) -> None:
         ["train/step/net/forward/enc/q", "0.050", "14.3"],
     ]
     assert total.startswith("all ops 0.350 100.0 %")
+
+
+def test_the_annotations_of_ops(loaded: SessionTrace) -> None:
+    _, _, _, *rows, _ = section(printed(session_report(loaded)), "Device work by op")
+    assert [row.split(" ")[:3] for row in rows] == [
+        ["dot.1", "dot", "net/forward"],
+        ["add.2", "add", "update"],
+        ["mul.3", "mul", "enc/q"],
+    ]
+
+
+def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -> None:
+    runs = [(number * STEP_PS + 920_000, [("dot.1", 30_000, FORWARD)]) for number in range(STEPS)]
+    faster = training(tmp_path, [Step([("net/forward", 200_000)], [run], name="train/step") for run in runs])
+    out = console(UNLIMITED_WIDTH)
+    print_comparison(out, compare(loaded, faster))
+    _, _, _, *rows = section(printed_text(out), "Device time per step and core, by op")
+    assert sorted(row.split(" ")[:2] for row in rows) == [
+        ["add.2", "update"],
+        ["dot.1", "net/forward"],
+        ["mul.3", "enc/q"],
+    ]
+
+
+def test_scopes_in_the_timeline(loaded: SessionTrace) -> None:
+    timeline = Timeline(loaded)
+    timeline.find_scopes()
+    view = timeline.view(0, loaded.duration_ps, 20_000, ["h0.d0.scopes"])
+    names = [{name for _, _, name, _ in lane} for lane in slices(view, "h0.d0.scopes")]
+    assert names == [{"train/step"}, {"net/forward", "update"}, {"enc/q"}]
 
 
 def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:

@@ -105,7 +105,7 @@ def test_kernels_with_and_without_an_annotation() -> None:
     }  # fmt: skip
     ops = [kernel | {"annotation": path} for path in (None, "s/a")]
     total = kernel | {"self_ps": 10}
-    (row,) = work_by_op(ops, {"total": total}, 5).rows
+    (row,) = work_by_op(ops, {"total": total, "annotations": [{"path": "s"}]}, 5).rows
     assert (row["annotation"], row["executions"]) == ("1 annotation or none", 2)
 
 
@@ -115,7 +115,7 @@ def test_of_small_ops_alone_the_longest_are_listed() -> None:
         "bound_by": None, "annotation": None,
     }  # fmt: skip
     ops = [op | {"op": f"fusion.{number}"} for number in range(3000)]
-    table = work_by_op(ops, {"total": op | {"self_ps": 5 * 3000}}, 3)
+    table = work_by_op(ops, {"total": op | {"self_ps": 5 * 3000}, "annotations": []}, 3)
     assert [plain(row["op"]) for row in table.rows] == ["fusion.0", "fusion.1", "2 998 others"]
 
 

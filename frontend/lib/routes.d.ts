@@ -1630,6 +1630,8 @@ export interface HostsVerdict {
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
+  /** The last name of that annotation's path. */
+  annotation_name: string | null;
   /** Time of the cause per step on the first late host; `null` without a cause. */
   cause_us: number | null;
   /** Time of the cause per step on the median host; `null` without a cause. */

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
+from tb_xla_insights.analysis.propagation.tree import short_names
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
@@ -44,6 +45,7 @@ _MIN_KNOWN_SHARE = 0.5
 @dataclass(frozen=True)
 class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
+    `annotation_name`: the annotation's last name, or its path if another group's annotation ends with that name.
 
     `rows`: all of them work, the ones with most time first. `time_ps`: in steps (in the capture if it has none).
     `step_share`: its share of the duration of the steps on all cores, or of all work if there are no steps, or if ops
@@ -53,6 +55,7 @@ class OpGroup:
     """
 
     path: str | None
+    annotation_name: str
     rows: Sequence[Row]
     time_ps: int
     step_share: float
@@ -67,7 +70,7 @@ class OpGroup:
     def name(self) -> str:
         """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`."""
         if self.path:
-            return self.path.rpartition("/")[2]
+            return self.annotation_name
         first = self.rows[0]
         return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
 
@@ -196,6 +199,9 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
     by_annotation: dict[str | None, list[Row]] = {}
     for row in rows:
         by_annotation.setdefault(row["annotation"], []).append(row)
+    names = short_names(
+        by_annotation, {row["path"] for row in document["device_work"]["annotations"] if row["path"]}
+    )
     groups = []
     for annotation, rows_of_annotation in by_annotation.items():
         annotation_ps = sum(row[time_key] for row in rows_of_annotation)
@@ -205,7 +211,8 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         else:
             rows_of_groups = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
         path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
-        groups += [_group(path, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
+        name = names[annotation]
+        groups += [_group(path, name, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
     return sorted(groups, key=lambda group: -group.time_ps)
 
 
@@ -221,7 +228,13 @@ def _by_category(rows: Sequence[Row], time_key: str, max_ps: float) -> list[list
 
 
 def _group(
-    path: str | None, rows: Sequence[Row], time_key: str, base_ps: int, base_text: str, roof: Roof
+    path: str | None,
+    name: str,
+    rows: Sequence[Row],
+    time_key: str,
+    base_ps: int,
+    base_text: str,
+    roof: Roof,
 ) -> OpGroup:
     self_ps, time_ps = sum(row["self_ps"] for row in rows), sum(row[time_key] for row in rows)
 
@@ -236,6 +249,7 @@ def _group(
     known_ps = sum(row["self_ps"] for row in rows if row["roof_ps"])
     return OpGroup(
         path=path,
+        annotation_name=name,
         rows=sorted(rows, key=lambda row: -row[time_key]),
         time_ps=time_ps,
         step_share=time_ps / base_ps if base_ps else 0.0,

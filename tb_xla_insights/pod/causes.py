@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING_CLASSES, StepTable
 
 MIN_EXPLAINED_SHARE = 0.25
@@ -24,14 +25,15 @@ median host's busiest core."""
 class Cause:
     """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean
     time per step on either host, over the steps that are compared. `annotation`: the path of the annotation with most
-    of the extra time, None if no annotation has it. `core`: the device that is slower than its neighbours, None if all
-    are equally slow or the cause is not the device."""
+    of the extra time, None if no annotation has it; `annotation_name`: the last name of that path. `core`: the device
+    that is slower than its neighbours, None if all are equally slow or the cause is not the device."""
 
     name: str
     host_ps: int
     median_ps: int
     annotation: str | None
     core: str | None
+    annotation_name: str | None = None
 
     @property
     def longer_ps(self) -> int:
@@ -74,24 +76,29 @@ def find_cause(
     cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
-    return replace(cause, annotation=_find_annotation(table, host, median, cause, steps))
+    return _with_annotation(table, host, median, cause, steps)
 
 
-def _find_annotation(
+def _with_annotation(
     table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
-) -> str | None:
-    """Returns the deepest annotation with most of the extra time, None if none below the outermost ones has it.
+) -> Cause:
+    """Returns the cause with the deepest annotation with most of the extra time, unchanged if none below the outermost
+    ones has it.
     Documents sum annotations over all steps, so the extra time of a cause in some steps is spread over all of them."""
     host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
     step_count = max(int(table.present[host].sum()), 1)
     share = 1.0 if steps is None else len(steps) / step_count
     min_longer_ps = MIN_ANNOTATION_SHARE * cause.longer_ps * share
-    candidates = [
-        path
+    names = {
+        path: name_and_depth(path, host_ps)
         for path, time in host_ps.items()
-        if "/" in path and time - median_ps.get(path, 0.0) >= min_longer_ps
-    ]
-    return max(candidates, key=lambda path: (path.count("/"), host_ps[path])) if candidates else None
+        if time - median_ps.get(path, 0.0) >= min_longer_ps
+    }
+    candidates = [path for path, (_, depth) in names.items() if depth]
+    if not candidates:
+        return cause
+    path = max(candidates, key=lambda path: (names[path][1], host_ps[path]))
+    return replace(cause, annotation=path, annotation_name=names[path][0])
 
 
 def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:

@@ -146,9 +146,9 @@ def cause_text(cause: Cause) -> str:
 
 
 def _cause_words(cause: Cause) -> list[str]:
-    """Returns the last part of the annotation's path, if there is one, and the class."""
+    """Returns the annotation's name, if there is one, and the class."""
     name = "device work" if cause.name == DEVICE else label(cause.name)
-    return [cause.annotation.rsplit("/", 1)[-1], name] if cause.annotation else [name]
+    return [cause.annotation_name, name] if cause.annotation_name else [name]
 
 
 def _detail(comparison: HostComparison) -> str:
@@ -247,6 +247,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
         "cause_ps": cause.host_ps if cause else None,
         "median_cause_ps": cause.median_ps if cause else None,
         "annotation": cause.annotation if cause else None,
+        "annotation_name": cause.annotation_name if cause else None,
         "core": cause.core if cause else None,
         "median_host": None if median_host is None else comparison.hosts[median_host].name,
     }

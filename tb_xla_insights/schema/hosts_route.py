@@ -37,6 +37,8 @@ class HostsVerdict(TypedDict):
     the lateness."""
     annotation: str | None
     """The annotation with most of the cause's extra time; `null` without one."""
+    annotation_name: str | None
+    """The last name of that annotation's path."""
     cause_us: int | None
     """Time of the cause per step on the first late host; `null` without a cause."""
     median_cause_us: int | None
