@@ -73,7 +73,9 @@ export function fill(element, ...children) {
 export function refill(element, ...children) {
   const id = element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-testid') : null;
   fill(element, ...children);
-  if (id) /** @type {HTMLElement|null} */ (element.querySelector(`[data-testid="${id}"]`))?.focus();
+  // Test ids may contain names from a capture, with any characters.
+  const candidates = /** @type {HTMLElement[]} */ (id ? [...element.querySelectorAll('[data-testid]')] : []);
+  candidates.find(({ dataset }) => dataset.testid === id)?.focus();
 }
 
 /**
