@@ -121,7 +121,7 @@ export function deviceView(app) {
   function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
     // The run's time is unknown if its host is not in memory: the timeline searches for the op.
-    if (!run) return app.open({ v: 'timeline', q: op });
+    if (!run) return app.open({ v: 'timeline', q: `name:${op}` });
     const margin = Math.max(UNITS.us.ps, run.duration_ps);
     app.open({
       v: 'timeline',
