@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -137,3 +138,11 @@ def ordinary_user() -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+def run_script(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a Python program in a process of its own, where JAX is on the CPU."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    root = Path(__file__).parents[1]
+    variables = {**os.environ, "PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu", **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=root, check=False)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
 from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -91,6 +92,24 @@ def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_p
     assert (row["executions"], row["device_ops"], row["programs"]) == (4, 12, ["7"])
 
 
+def test_a_number_sign_is_part_of_a_name(tmp_path: Path) -> None:
+    """Stats that the profiler appended to a name are not."""
+    phases = [("layer #3", 100), ("layer #4#scale=2#", 100)]
+    ops = [
+        ("dot.1", 20, "Training_Step.1/layer #3.2/aten__mm"),
+        ("dot.2", 30, "Training_Step.1/layer #4.3/aten__mm"),
+    ]
+    loaded = training(tmp_path, [Step(phases, [(950_000, ops)])])
+    rows = propagation_report(loaded)["annotations"]
+    assert [(row["path"], row["count"], row["device_ps"]) for row in rows] == [
+        ("Training_Step", 1, 50),
+        ("Training_Step/layer #3", 1, 20),
+        ("Training_Step/layer #4", 1, 30),
+    ]
+    trace = loaded.traces[0]
+    assert [enclosing_path(trace, row) for row in trace.annotations.tolist()] == [row["path"] for row in rows]
+
+
 @pytest.mark.parametrize("step", ["Training_Step", "train/step"])
 def test_annotations_of_a_cut_step_have_the_path_of_whole_steps(step: str) -> None:
     events = [(step, 100, 100, {"_r": 1, "step_num": 1}), ("forward", 100, 50), ("inner", 110, 9)]
@@ -107,12 +126,6 @@ def test_annotations_of_a_cut_step_have_the_path_of_whole_steps(step: str) -> No
 def test_names_that_are_empty_or_only_slashes_have_rows() -> None:
     trace = capture(thread("python", ("", 0, 20), ("/", 5, 9), ("/x", 30, 9)))
     assert {row.path: row.count for row in annotation_rows(trace)} == {"": 1, "//": 1, "/x": 1}
-
-
-def test_a_number_sign_is_part_of_a_name_and_stats_after_it_are_not(tmp_path: Path) -> None:
-    run = (920_000, [("dot.1", 40_000, "train.1/batch #3.2/aten__mm")])
-    session = training(tmp_path, [Step([("batch #3", 100_000)], [run], name="train#step_num=0,loop=4#")])
-    assert rows(session) == {"train": (1, 1_000_000, 40_000, 1), "train/batch #3": (1, 100_000, 40_000, 1)}
 
 
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.amounts import find_amounts
-from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts, with_bottlenecks
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.report.document import session_report
@@ -81,11 +81,9 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
         "steps": [step], "findings": [bound], "environment": {"framework": framework},
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
         "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
+        "annotations": [{"path": path} for path in ("s", *{row["annotation"] for row in rows} - {None, "s"})],
     }  # fmt: skip
-    annotations = [
-        {"path": path, "kind": "annotation"} for path in ("s", *{row["annotation"] for row in rows})
-    ]
-    return document | work_document(list(rows), STEPS, [PEAKS], annotations)
+    return document | work_document(list(rows), STEPS, [PEAKS], [])
 
 
 # 20 % of the FLOP/s, 10 % of the bandwidth.
@@ -113,16 +111,33 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert with_bottlenecks(document) == document
 
 
-def test_groups_are_named_by_whole_names_that_distinguish_them() -> None:
-    """A name may contain a slash; two annotations with one name are named by their paths."""
-    encoder, decoder = (
-        row | {"annotation": path} for row, path in ((ATTENTION, "s/a/mlp"), (MLP, "s/b/mlp"))
-    )
-    text = verdict(with_bottlenecks(report(encoder, decoder)))["text"]
-    assert "The longest part is a/mlp: 50.0" in text
-    document = report(encoder, decoder)
-    document["device_work"]["annotations"] += [{"path": "s/a"}, {"path": "s/b"}]
-    assert "The longest part is s/a/mlp: 50.0" in verdict(with_bottlenecks(document))["text"]
+def test_a_name_that_contains_a_slash_is_given_whole() -> None:
+    document = with_bottlenecks(report(op("fusion.1", "s/net/attention", 500_000, 10_000_000, 50_000), MLP))
+    worst = next(row for row in document["findings"] if row["id"] == BELOW_ROOFLINE)
+    assert worst["title"] == "net/attention is far from the roofline"
+    assert "The longest part is net/attention: " in verdict(document)["text"]
+
+
+def test_the_worst_of_two_groups_of_one_name_is_not_called_it() -> None:
+    backward = op("add.4", "s/backward", 1_000, 100_000, 1_000)
+    backward_mlp = op("fusion.1", "s/backward/mlp", 200_000, 1_000_000, 10_000)
+    document = with_bottlenecks(report(MLP, backward_mlp, backward))
+    texts = bottleneck_texts(document)
+    assert all("With it" not in text for text in texts)
+    assert "With mlp at the roofline" in texts[1]
+
+
+def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> None:
+    rows = [
+        op("fusion.1", None, 500_000, 10_000_000, 50_000, program="jit_generator"),
+        op("fusion.1", None, 300_000, 24_000_000, 30_000, program="jit_critic"),
+        op("dot.2", None, 20_000, 0, 0, category="fusion"),
+    ]
+    document = with_bottlenecks(report(*rows))
+    assert "The longest part is fusion.1 of jit_generator: 50.0" in verdict(document)["text"]
+    bound = next(row for row in document["findings"] if row["id"] == "device_bound")
+    assert "fusion.1 of jit_generator at train.py:7 (50.0" in bound["advice"]
+    assert "fusion.1 of jit_critic at train.py:7 (30.0" in bound["advice"]
 
 
 def test_a_small_mistake_follows_the_longest_device_work() -> None:

@@ -48,7 +48,7 @@ def capture_steps(address: str, logdir: Path) -> tuple[SessionCapture, xi.Sessio
         session = xi.load(str(logdir))
         if len(session.report()["steps"]) > 3:
             return captured, session
-    raise AssertionError("no steps in 30 seconds")
+    raise AssertionError("at most 3 steps in 30 seconds")
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ class TestLongAnswers:
         with answering(self.long) as address:
             started = SessionCapture([address], str(tmp_path), SHORT)
             assert started.state == "waiting"
-            release = "tb_xla_insights.capture.capture.release_freed_memory"  # the last step of `run`
+            release = "tb_xla_insights.capture.capture.release_freed_memory"  # called by `run` after the last answer
             monkeypatch.setattr(release, lambda: states.append(started.state))
             started.run()
         assert [*states, started.state] == ["collecting", "done"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -24,7 +25,7 @@ from report_texts import (
 from rich.cells import cell_len
 from synthetic.__main__ import LOGDIR
 
-from tb_xla_insights.cli import elements
+from tb_xla_insights.cli import elements, printing
 from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.tables.definition import Column, Definition
@@ -53,6 +54,19 @@ class TestWidths:
                     title,
                     heading,
                 )
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", ["dumb", "unknown", "xterm-256color"])
+def test_text_is_as_wide_as_the_terminal(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    for name, value in {"TERM": kind, "COLUMNS": "140", "LINES": "40"}.items():
+        monkeypatch.setenv(name, value)
+    assert printing.console().width == 140
 
 
 def words(text: str) -> set[str]:

@@ -18,6 +18,7 @@ from synthetic import dynamo_issue
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -36,6 +37,17 @@ def steps_of(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
         tpu.step(start, length, first + number)
         tpu.launch(start + 10, (start + 20, 20), (start + 50, 100), by="marker")
         start += length
+    return session(tpu.trace())
+
+
+def two_cores(by: str) -> SessionTrace:
+    """A session in whose steps one program runs on both cores for 100 us, then another one on the first for 40 us."""
+    tpu = Tpu()
+    for number in range(6):
+        start = 1000 * number
+        tpu.step(start, 1000, number)
+        tpu.launch(start + 10, (start + 20, 20), (start + 50, 100), program="both(7)", by=by, cores=(0, 1))
+        tpu.launch(start + 300, (start + 310, 20), (start + 350, 40), program="one(8)", by=by)
     return session(tpu.trace())
 
 
@@ -264,6 +276,17 @@ class TestLazyAgainstDynamo:
     def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:
         means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
         assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
+
+    def test_a_program_on_one_of_two_cores(self) -> None:
+        """Its time per step and core is half of a run's; the number of its launches does not depend on its cores."""
+        document = comparison_document(two_cores("marker"), two_cores("dynamo"))
+        step = document["lazy_dynamo"]["step"]["a"]
+        assert (step["executions"], step["device_ps"]) == (2, (100 * 2 + 40) * US // 2)
+        per_step = {row["program"]: row["per_step"] for row in document["lazy_dynamo"]["executions"]["a"]}
+        assert per_step == {"both": 1, "one": 1}
+        view: Any = executions(two_cores("marker"))
+        overhead_ps = sum(row["overhead_ps"] for row in view["executions"])
+        assert measure(document, "overhead_per_step")["a_ps"] == round(overhead_ps / view["core_steps"])
 
     def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")

@@ -68,6 +68,19 @@ def test_call_cut_by_the_start_is_one_compilation_from_the_start() -> None:
     assert compilations(trace) == [(0, 50, "start"), (80, 100, None)]
 
 
+@pytest.mark.parametrize("by_tracer", [False, True])
+def test_a_host_whose_capture_begins_later_has_the_same_compilation(by_tracer: bool) -> None:
+    """The compilation begins with its host's capture, not with the session."""
+    frames = ("$compiler.py:267 backend_compile_and_load", 0, 50), ("$train.py:9 step", 55, 20)
+    trace = (
+        capture(thread("python", *frames, (READ, 60, 10), role="driving"))
+        if by_tracer
+        else capture(pool(0, 30, 42), thread("python", (READ, 60, 10), role="driving"))
+    )
+    trace.shift(1000)
+    assert compilations(trace) == [(1000, 1050, "start")]
+
+
 def test_compilation_longer_than_the_capture_is_cut_at_both_ends() -> None:
     assert compilations(capture(pool(0, 20, 60, 92), thread("python", role="driving"))) == [(0, 100, "both")]
 

@@ -130,13 +130,7 @@ class TestHosts:
 
 def test_steps_of_all_hosts_are_grouped_by_number() -> None:
     steps = [
-        {
-            "name": f"train#step_num={number}#",
-            "number": number,
-            "host": host,
-            "index": index,
-            "duration_ps": time,
-        }
+        {"name": f"train#{number}", "number": number, "host": host, "index": index, "duration_ps": time}
         for index, (host, number, time) in enumerate(
             (("a", 1, 5), ("a", 2, 6), ("b", 1, 9), ("b", 2, 7), ("c", 2, 8))
         )

@@ -41,8 +41,8 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
 
 
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:
-    """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events are in the gaps
-    and in the next runs."""
+    """If runs ended with their threads' regions, part of it would count as busy: late `end:` events are in the gaps and
+    in the next runs."""
     trace = real_trace(shared_traces / "torch_xla" / "dynamo_full_step")
     (device,) = trace.devices
     intervals = busy(trace, device)

@@ -164,6 +164,19 @@ def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
     )
 
 
+def test_transfers_between_steps_have_no_number_per_step() -> None:
+    tpu = Tpu()
+    for i in range(4):
+        tpu.step(i * STEP + 300, 600, 5 + i)
+        tpu.on_main("PjRtComputationClient::TransferToDevice", i * STEP + 20, 250, total_size=10**6)
+        tpu.launch(
+            i * STEP + LAUNCH, (i * STEP + LAUNCH + 10, 20), (i * STEP + LAUNCH + 50, 270), by="marker"
+        )
+    finding = findings(tpu.trace())["transfer_bound"]
+    assert finding.evidence["to_device"]["per_step"] == 0
+    assert finding.detail.endswith(" a step while the host sends to it.")
+
+
 def test_compiled_phases_get_no_advice_to_compile() -> None:
     tpu = loop()
     for i in range(4):

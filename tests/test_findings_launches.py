@@ -69,6 +69,21 @@ def test_executions_of_pending_inputs_before_dynamo_are_counted() -> None:
     assert finding.detail.endswith("; 1 a step only computes pending inputs.")
 
 
+@pytest.mark.parametrize("cores", [[(0,)], [(0,), (1,)], [(0, 1)]])
+def test_the_work_of_small_executions_is_the_mean_of_their_runs(cores: list[tuple[int, ...]]) -> None:
+    """Executions on one core, alternately on two cores, and on both."""
+    tpu = Tpu()
+    for i in range(3):
+        tpu.step(i * STEP, STEP, 5 + i)
+        for k in range(8):
+            at = i * STEP + 100 + 100 * k
+            tpu.launch(at, (at + 10, 40), (at + 60, 8), cores=cores[k % len(cores)], program=f"p{k}({k})")
+    assert (
+        " take less time (8.00\u202fµs on average) than "
+        in findings(tpu.trace())["many_small_executions"].detail
+    )
+
+
 def test_small_executions_without_idle_time_before_them() -> None:
     """The gaps of 9.9 us between them are too short to be listed; their calls take 14 us."""
     tpu = Tpu()

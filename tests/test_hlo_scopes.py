@@ -240,6 +240,34 @@ def test_frames_count_from_one_and_lead_outward() -> None:
         assert frames().user_frame(missing) is None
 
 
+@pytest.mark.parametrize(
+    ("library", "user_file"),
+    [
+        ("/usr/local/lib/python3.12/dist-packages/flax/linear.py", "<ipython-input-5-0a1b2c>"),
+        ("/usr/lib/python3.11/contextlib.py", "/home/me/train.py"),
+        (r"C:\Python311\Lib\contextlib.py", r"C:\me\lib\train.py"),
+        (r"C:\me\miniconda3\envs\jax\Lib\contextlib.py", r"C:\me\train.py"),
+        (r"C:\venv\Lib\site-packages\flax\linear.py", r"C:\me\train.py"),
+        ("<string>", "train.py"),
+    ],
+)
+def test_the_frame_in_the_users_code_is_outside_of_packages_and_the_standard_library(
+    library: str, user_file: str
+) -> None:
+    index = StackFrameIndex(
+        file_names=[library, user_file],
+        function_names=["f"],
+        file_locations=[
+            StackFrameIndex.FileLocation(file_name_id=file, function_name_id=1, line=1) for file in (1, 2)
+        ],
+        stack_frames=[
+            StackFrameIndex.StackFrame(file_location_id=2),
+            StackFrameIndex.StackFrame(file_location_id=1, parent_frame_id=1),
+        ],
+    )
+    assert Frames(index).user_frame(2) == Frame(user_file, "f", 1)
+
+
 def test_a_damaged_index_ends_the_stack() -> None:
     assert frames().stack(3) == []  # it is its own parent, and its location does not exist
 

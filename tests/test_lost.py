@@ -9,6 +9,7 @@ from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
 from tb_xla_insights.analysis.findings import Finding, Window, find_findings
+from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS
 from tb_xla_insights.analysis.propagation import (
     propagation_diagnostics,
     propagation_report,
@@ -54,6 +55,15 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
     assert finding.evidence["unexplained_ps"] == 40
     assert finding.windows == [Window(300_000, 500_000)]
     assert "backward" in finding.title
+
+
+def test_windows_are_those_of_the_longest_lost_annotations(tmp_path: Path) -> None:
+    phases = [(f"backward_{number}", 1000 + number) for number in range(30)]
+    loaded = training(tmp_path, [Step(phases, [(950_000, [("dot.1", 60, FORWARD), ("dot.2", 40, BARE)])])])
+    finding = lost_finding(loaded)
+    assert finding is not None
+    lengths = [window.end_ps - window.start_ps for window in finding.windows]
+    assert lengths == [1029 - number for number in range(MAX_WINDOWS)]
 
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:

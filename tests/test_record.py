@@ -4,22 +4,18 @@ Scripts run in a separate process."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import raising
+from helpers import raising, run_script
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.record import record
-from tb_xla_insights.record.stderr import DebugText
 
-ROOT = Path(__file__).parents[1]
 TRAIN = """
 import sys
 import jax, jax.numpy as jnp
@@ -34,12 +30,6 @@ logdir = sys.argv[1]
 """
 
 
-def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False)
-
-
 def test_importing_the_module_and_recording_without_a_logdir_import_no_framework() -> None:
     program = """
 import sys
@@ -50,7 +40,7 @@ with record(None) as recording:
 assert recording.session is None and record("").stop() is None
 print(*(set(sys.modules) - before))
 """
-    process = run(program)
+    process = run_script(program)
     assert process.returncode == 0, process.stderr
     imported = process.stdout.split()
     assert not {"torch", "torch_xla", "jax", "numpy", "fsspec", "grpc", "google.protobuf"} & set(imported)
@@ -202,7 +192,7 @@ print(recording.session)
             "LIBTPU_INIT_ARGS": "--xla_tpu_enable_async_collective_fusion=true",
             "SECRET": "x",
         }
-        process = run(program, tmp_path, **variables)
+        process = run_script(program, tmp_path, **variables)
         assert process.returncode == 0, process.stderr
         session = Path(process.stdout.strip())
         assert session.parent == tmp_path / "plugins/profile"
@@ -226,7 +216,7 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
     train(4)
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert process.returncode == 0, process.stderr
         report: Any = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
@@ -234,7 +224,7 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
 
     @pytest.mark.parametrize("python", [False, True])
     def test_python_calls_are_recorded_on_request(self, tmp_path: Path, python: bool) -> None:
-        process = run(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
+        process = run_script(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
         assert (process.returncode, process.stderr) == (0, "")
         [file] = tmp_path.glob("plugins/profile/*/*.xplane.pb")
         assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
@@ -258,7 +248,7 @@ for name in ("a", "b"):
     print(recording.stop(), recording.stop() == recording.session)
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert process.returncode == 0, process.stderr
         assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
         assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
@@ -272,7 +262,7 @@ for first in (4, 8):
         train(first)
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert process.returncode == 0, process.stderr
         sessions = sorted(path.parent for path in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
         steps = [[step["number"] for step in xi.load(str(session)).report()["steps"]] for session in sessions]
@@ -287,7 +277,7 @@ with record(logdir):
     raise ZeroDivisionError("in training")
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert process.stderr.strip().endswith("ZeroDivisionError: in training")
         assert len(list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))) == 1
 
@@ -299,7 +289,7 @@ jax.profiler.start_trace(logdir + "/other")
 record(logdir + "/new").start()
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert "InputError: record: the profiler does not start" in process.stderr.splitlines()[-1]
         assert not (tmp_path / "new").exists()
 
@@ -313,7 +303,7 @@ print(recording.session)
 assert "jax" not in sys.modules
 """
         for seconds in (0.5, 5.0, 30.0):  # until a busy machine has recorded a step
-            process = run(program, tmp_path, seconds)
+            process = run_script(program, tmp_path, seconds)
             if process.returncode == 0 and xi.load(process.stdout.strip()).report()["steps"]:
                 break
         assert process.returncode == 0, process.stderr
@@ -344,7 +334,7 @@ except InputError as error:
     print(error)
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert process.returncode == 0, process.stderr
         for line, path in zip(process.stdout.splitlines(), ("file/below", "gone"), strict=True):
             assert line.startswith(f"{tmp_path}/{path}: the profile cannot be written (")
@@ -356,7 +346,7 @@ from tb_xla_insights.record import record
 with record(sys.argv[1], server="localhost:1"):
     print("never")
 """
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert "InputError: localhost:1: nothing listens there" in process.stderr.splitlines()[-1]
         assert process.stdout == ""
 
@@ -368,65 +358,5 @@ with record(logdir, debug=True):
     train(4)
 """
         )
-        process = run(program, tmp_path)
+        process = run_script(program, tmp_path)
         assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in process.stderr
-
-
-class TestDebugText:
-    def test_output_of_python_of_native_code_and_of_child_processes_is_captured_and_forwarded(self) -> None:
-        program = """
-import os, subprocess, sys
-from tb_xla_insights.record.stderr import DebugText
-text = DebugText()
-print("before", file=sys.stderr)
-text.start()
-print("python", file=sys.stderr)
-os.write(2, b"native\\n")
-subprocess.run(["sh", "-c", "echo child >&2"], check=True)
-captured = text.stop()
-print("after", file=sys.stderr)
-print(repr(captured))
-"""
-        process = run(program)
-        assert process.stdout.strip() == repr("python\nnative\nchild\n")
-        assert process.stderr.split() == ["before", "python", "native", "child", "after"]
-
-    def test_a_child_process_that_keeps_writing_does_not_block_the_stop(self) -> None:
-        program = """
-import subprocess, sys
-from tb_xla_insights.record.stderr import DebugText
-text = DebugText()
-text.start()
-child = subprocess.Popen(["sh", "-c", "read line; echo $line >&2"], stdin=subprocess.PIPE)
-print(repr(text.stop()))
-child.communicate(b"later\\n")
-assert child.returncode == 0
-"""
-        assert run(program).stdout.strip() == "''"
-
-    def test_stderr_without_a_reader_does_not_block_the_program(self) -> None:
-        program = """
-import os, signal
-from tb_xla_insights.record.stderr import DebugText
-signal.alarm(30)  # ends the program if it blocks
-read_end, write_end = os.pipe()
-os.dup2(write_end, 2)
-os.close(write_end)
-os.close(read_end)
-text = DebugText()
-text.start()
-for _ in range(5):
-    os.write(2, b"x" * 65_536)
-print(len(text.stop()))
-"""
-        assert run(program).stdout.strip() == str(5 * 65_536)
-
-    def test_the_debug_file_of_pytorch_xla(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        file = tmp_path / "debug"
-        file.write_text("old\n")
-        monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(file))
-        text = DebugText()
-        text.start()
-        with file.open("a") as opened:
-            opened.write("new\n")
-        assert text.stop() == "new\n"

@@ -105,6 +105,11 @@ def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:
     assert PATHS.path_of(scope) == path
 
 
+def test_a_position_without_a_name_is_a_path() -> None:
+    """An annotation of an empty name has such a scope. The capture may lack the annotation itself."""
+    assert HostPaths(["Training_Step"]).path_of(".1") == ".1"
+
+
 def test_an_annotations_name_may_end_like_a_number() -> None:
     paths = HostPaths(["layer.1", "layer.2"])
     assert [paths.path_of(scope) for scope in ("layer.1.1", "layer.2.5")] == ["layer.1", "layer.2"]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from loops import STEP, findings, loop
 from programs import STEP_PS, Step, training
 from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, section
-from timelines import slices
 
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.report import session_lost
 from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
@@ -18,8 +21,11 @@ from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.step import default_step_view
+from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.pod.causes import Cause, _find_annotation
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.work_tables import work_by_op
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -84,13 +90,68 @@ def test_device_work_by_annotation_adds_up(loaded: SessionTrace) -> None:
     assert total.startswith("all ops 0.350 100.0 %")
 
 
-def test_the_annotations_of_ops(loaded: SessionTrace) -> None:
-    _, _, _, *rows, _ = section(printed(session_report(loaded)), "Device work by op")
-    assert [row.split(" ")[:3] for row in rows] == [
-        ["dot.1", "dot", "net/forward"],
-        ["add.2", "add", "update"],
-        ["mul.3", "mul", "enc/q"],
+def test_device_work_by_op_has_whole_names(loaded: SessionTrace) -> None:
+    document: Any = session_report(loaded)
+    table = work_by_op(document["ops"], document["device_work"], 9)
+    assert [row["annotation"] for row in table.rows] == ["net/forward", "update", "enc/q"]
+
+
+@pytest.mark.parametrize("max_paths", range(1, 7))
+def test_the_time_of_paths_beyond_the_limit_is_that_of_an_annotation(
+    loaded: SessionTrace, max_paths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_xla_insights.device_work.view.MAX_PATHS", max_paths)
+    document = device_view(loaded, "all", "all", user_peaks=(1e12, 1e12))
+    tree = [document["paths"][index] for index in document["tree"]["path"]]
+    assert tree == [path for path in PATHS if path in tree]
+    assert sum(document["tree"]["own_ps"]) == document["total"]["self_ps"]
+
+
+def test_scopes_in_the_timeline(loaded: SessionTrace) -> None:
+    timeline = Timeline(loaded)
+    timeline.find_scopes()
+    view = timeline.view(0, loaded.duration_ps, 2000, ["h0.d0.scopes"])
+    lanes = [{view["names"][name] for name in lane["n"]} for lane in view["rows"]["h0.d0.scopes"]]
+    assert lanes == [{"train/step"}, {"net/forward", "update"}, {"enc/q"}]
+    start = find_launches(loaded.traces[0]).runs.start_ps[0]
+    annotation = timeline.annotation_at("h0.d0.scopes", int(start), 1)
+    assert annotation["path"] == "train/step/net/forward"
+    assert {
+        fact["name"]: fact["value"] for fact in timeline.event_at("h0.d0.scopes", int(start), 1)["stats"]
+    } == {
+        "annotation": "train/step/net/forward",
+        "as recorded": "train/step.1/net/forward.2",
+    }
+
+
+def test_an_outermost_annotation_is_not_where_a_late_host_takes_longer() -> None:
+    """Only an annotation inside of it says more than that the host is late."""
+    documents = [
+        {
+            "annotations": [
+                {"path": "train/step", "host_ps": ps},
+                {"path": "train/step/data/load", "host_ps": inner_ps},
+            ]
+        }
+        for ps, inner_ps in ((90, 50), (10, 10))
     ]
+    for longer_ps, expected in ((80, None), (60, "train/step/data/load")):
+        table: Any = SimpleNamespace(
+            hosts=[SimpleNamespace(document=document) for document in documents],
+            present=np.ones((2, 1), np.bool_),
+        )
+        cause = Cause("python", longer_ps, 0, None, None)
+        assert _find_annotation(table, 0, 1, cause, None) == expected
+
+
+def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:
+    rows = window(loaded, 0, STEPS * STEP_PS)["annotations"]
+    assert {row["path"]: row["inside_ps"] // STEPS for row in rows} == {
+        "train/step": 70_000,
+        "train/step/net/forward": 50_000,
+        "train/step/net/forward/enc/q": 10_000,
+        "train/step/update": 20_000,
+    }
 
 
 def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -> None:
@@ -104,24 +165,6 @@ def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -
         ["dot.1", "net/forward"],
         ["mul.3", "enc/q"],
     ]
-
-
-def test_scopes_in_the_timeline(loaded: SessionTrace) -> None:
-    timeline = Timeline(loaded)
-    timeline.find_scopes()
-    view = timeline.view(0, loaded.duration_ps, 20_000, ["h0.d0.scopes"])
-    names = [{name for _, _, name, _ in lane} for lane in slices(view, "h0.d0.scopes")]
-    assert names == [{"train/step"}, {"net/forward", "update"}, {"enc/q"}]
-
-
-def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:
-    rows = window(loaded, 0, STEPS * STEP_PS)["annotations"]
-    assert {row["path"]: row["inside_ps"] // STEPS for row in rows} == {
-        "train/step": 70_000,
-        "train/step/net/forward": 50_000,
-        "train/step/net/forward/enc/q": 10_000,
-        "train/step/update": 20_000,
-    }
 
 
 def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
@@ -161,3 +204,14 @@ def test_a_backward_pass_and_lost_annotations_by_name(tmp_path: Path) -> None:
         row for row in session_report(loaded)["findings"] if row["id"] == "annotations_not_propagated"
     )
     assert finding["title"].startswith("bwd/loss cannot be seen")
+
+
+def test_a_cut_annotation_by_name() -> None:
+    tpu = loop()
+    for i in range(4):
+        tpu.on_main("net/forward", i * STEP + 50, 400)
+        tpu.launch(i * STEP + 100, (i * STEP + 110, 20), (i * STEP + 150, 50))
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 220, 20)
+    finding = findings(tpu.trace())["early_sync"]
+    assert finding.title == "net/forward is cut by a read in every step"
+    assert "Training_Step/net/forward" in finding.advice

@@ -54,16 +54,18 @@ def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
 
 
 def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
-    """Not the mean over all steps. A compilation that made it late is no warm-up."""
+    """Not the mean over all steps, but what 12 steps of a host lose together; the captures begin at different steps, so
+    that more are compared. A compilation that made it late is no warm-up."""
     evidence: dict[str, Any] = STRAGGLER["evidence"]
     title = "w-5 held up the others in step 7"
     single_straggler = STRAGGLER | {
         "recurs": "once",
         "title": title,
-        "evidence": evidence | {"steps_compared": 12, "repeated_findings": ["recompilation"]},
+        "evidence": evidence | {"steps_compared": 20, "repeated_findings": ["recompilation"]},
     }
     document = report_with(single_straggler) | {
-        "gaps": report_with(single_straggler)["gaps"] | {"by_class_ps": {"compile": 50}}
+        "steps": [{"host": host} for host in ("w-4", "w-5") for _ in range(12)],
+        "gaps": report_with(single_straggler)["gaps"] | {"by_class_ps": {"compile": 50}},
     }
     assert severity_and_text(document)[1] == f"{title}, which cost up to 240.0 ms: {CAUSE} {DUTY}."
 

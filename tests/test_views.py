@@ -69,7 +69,7 @@ class TestOverview:
         assert figures["duty"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle"] == figures["step"] - figures["work"]
 
-    def test_figures_without_devices_are_unknown(self) -> None:
+    def test_figures_of_devices_are_unknown_without_devices(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
         figures: dict[str, Any] = {
             figure["name"]: figure["value"] for figure in views.overview(session(capture(steps)))["figures"]
@@ -146,7 +146,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
             assert packed_size(view(capture_session)) < MAX_VIEW_BYTES, (folder.name, view.__name__)
 
 
-class TestThroughHttp:
+class TestRoutes:
     @pytest.fixture
     def get(self) -> Any:
         """Answers of the routes about the case study, by the name of the route."""

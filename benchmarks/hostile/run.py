@@ -2,11 +2,12 @@
 
     python benchmarks/hostile/run.py [--requests 10000] [--seed 1] [--clients 4]
 
-The logdir has small sessions, damaged ones, and sessions with names that are hard to print. A request fails if the
-connection ends without a response; if the plugin's status is neither 200, nor 4xx, nor 503 with `Retry-After`; if the
-response is not JSON, has an error of more than one line, lacks a header against sniffing, caching or embedding, or
-contains data from outside the logdir; or if a forbidden request is answered with 200. Responses of TensorBoard's own
-server to malformed HTTP are counted separately. A traceback of the plugin in TensorBoard's output is a failure too.
+The logdir has small sessions, damaged ones, and sessions with names that are hard to print. A request fails if it
+should reach the plugin and the connection ends without the plugin's response; if the plugin's status is neither 200,
+nor 4xx, nor 503 with `Retry-After`; if the response is not JSON, has an error of more than one line, lacks a header
+against sniffing, caching or embedding, or contains data from outside the logdir; or if a forbidden request is answered
+with 200. Responses of TensorBoard's own server to malformed HTTP are counted separately. A traceback of the plugin in
+TensorBoard's output is a failure too.
 Also prints memory, threads and the slowest requests. The same seed sends the same requests.
 """
 

@@ -173,7 +173,7 @@ def batches(program: str) -> Iterator[Batch]:
 
 
 def prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, loaded by a thread up to two batches ahead."""
+    """The same batches, loaded by a thread: two wait in a queue, a third for space in it."""
     ready: queue.Queue[Batch] = queue.Queue(2)
 
     def fill() -> None:

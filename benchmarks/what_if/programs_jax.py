@@ -113,7 +113,7 @@ class Program:
 
 
 def prefetch(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, loaded by a thread up to two batches ahead."""
+    """The same batches, loaded by a thread: two wait in a queue, a third for space in it."""
     ready: queue.Queue[Batch] = queue.Queue(2)
 
     def fill() -> None:

@@ -180,7 +180,7 @@ class Program:
 
 
 def prefetch(batches: Iterator[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
-    """The same batches, loaded by a thread up to two batches ahead."""
+    """The same batches, loaded by a thread: two wait in a queue, a third for space in it."""
     ready: queue.Queue[tuple[Tensor, Tensor]] = queue.Queue(2)
 
     def fill() -> None:

@@ -315,7 +315,14 @@ export function compilesView(app) {
     hostCount = session.session.hosts.length;
     return filter();
   });
-  return { element, ...data, filter: data.whenDrawn(filter), followLink: data.whenDrawn(showChosen) };
+  const followLink = data.whenDrawn(showChosen);
+  return {
+    element, followLink, open: data.open, filter: data.whenDrawn(filter),
+    show(on) {
+      data.show(on);
+      if (on) followLink();
+    },
+  };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
+import { total } from '../lib/totals.js';
 import { roundPeak } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -21,7 +22,7 @@ export function missingPeaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, devices } = peaks;
   if (flops !== null && bytes !== null) return '';
   if (havePeaksThatDiffer(peaks)) return 'the devices have different peaks';
-  const owner = devices.length > 1 ? 'these devices' : 'this device';
+  const owner = total(devices, 'count') > 1 ? 'these devices' : 'this device';
   if (flops === null && bytes === null) return `the peaks of ${owner} are not known`;
   return `the ${flops === null ? 'peak FLOP/s' : 'HBM bandwidth'} of ${owner} is not known`;
 }

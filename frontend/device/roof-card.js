@@ -63,6 +63,9 @@ export function reasonForNoPicture({ chosen }, rows) {
   if (!hasBytes) {
     return `${subject} no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in the programs.`;
   }
+  if (rows.every(({ kind }) => kind !== 'work')) {
+    return 'None of these ops computes: they exchange data, move it or wait.';
+  }
   return rows.some(({ flops }) => flops !== null)
     ? 'None of these ops has both FLOPs and HBM traffic.'
     : `${subject} no FLOP counts.`;

@@ -54,6 +54,8 @@ export function executionsView(app) {
    * @type {import('./run-strip.js').OtherSession|null}
    */
   let otherSession = null;
+  /** @type {ReturnType<typeof sortableTable>|null} */
+  let overheadTable = null;
   const aside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: stepKey(answer.steps, step) }, 'push');
@@ -146,12 +148,13 @@ export function executionsView(app) {
   /** Fetches the second session of the link, if any. */
   async function fetchCompared() {
     const [openSource] = sources;
-    const otherName = app.link.state.c;
+    const linkedName = app.link.state.c;
+    const otherName = linkedName === openSource.name ? '' : linkedName;
     if ((sources[1]?.name ?? '') === (otherName ?? '')) return;
     sources = [openSource];
     comparison = null;
     otherSession = null;
-    const isCurrent = () => sources[0] === openSource && app.link.state.c === otherName;
+    const isCurrent = () => sources[0] === openSource && app.link.state.c === linkedName;
     try {
       if (otherName) {
         const next = await get('compare', { session: openSource.name, other: otherName });
@@ -229,7 +232,7 @@ export function executionsView(app) {
     const goToRun = (/** @type {ExecutionRow} */ row) => {
       if (sourceOf.get(row) === openSource) void openRun(row.program);
     };
-    const { element: rows } = sortableTable({
+    overheadTable = sortableTable({
       label: 'Executions',
       testid: 'overhead-table',
       items: groups.flatMap((group) => group.rows),
@@ -283,7 +286,7 @@ export function executionsView(app) {
       ],
     });
     tablePlace.classList.toggle('ranged', showsRanges);
-    fill(tablePlace, rows);
+    fill(tablePlace, overheadTable.element);
   }
 
   /**
@@ -360,8 +363,16 @@ export function executionsView(app) {
     drawLinkedStep();
     return state;
   }, deviceQuery);
-  return { element, ...data, filter: data.reload, followLink: data.whenDrawn(() => {
+  const followLink = data.whenDrawn(() => {
+    overheadTable?.refresh();
     void fetchCompared();
     drawLinkedStep();
-  }) };
+  });
+  return {
+    element, followLink, open: data.open, filter: data.reload,
+    show(on) {
+      data.show(on);
+      if (on) followLink();
+    },
+  };
 }

@@ -8,7 +8,7 @@ import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
-import { createLink, listText } from '../lib/link.js';
+import { createLink, guardLink, listText } from '../lib/link.js';
 import { createLiveRegions } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
@@ -96,13 +96,17 @@ export function createApp() {
   /** The link's hosts and devices when each view was last shown. @type {Map<string, string>} */
   const choices = new Map();
 
+  /** Whether the shown session is being replaced by another one, which the link names already. */
+  const isLeaving = () => session !== null && session.session.name !== openedName;
   const hostSelection = createHostSelection(link, applySelection);
   /** @type {App} */
   const app = {
-    link, live, keys, skip,
+    live, keys, skip,
+    link: guardLink(link, () => !isLeaving()),
     addNote: (note) => { diagnostics.add(note); live.announce(note.message); },
     setState: () => {},
     open(changes) {
+      if (isLeaving()) return;
       link.set('s' in changes ? { ...NO_SELECTION, ...changes } : changes, 'push');
       if (session && linkedName() !== session.session.name) return void openSession(linkedName());
       if ('h' in changes) applySelection();
@@ -121,7 +125,9 @@ export function createApp() {
     tracedSelection: hostSelection.tracedSelection,
     firstDevice: hostSelection.firstDevice,
     selectedDevices: hostSelection.selectedDevices,
-    requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void openSession(session.session.name); },
+    requestHosts(hosts) {
+      if (session && !isLeaving() && hostSelection.addNeeded(hosts)) void openSession(session.session.name);
+    },
     pickHosts: (anchor) => void pickHosts(anchor),
     async copy(text, subject) {
       try {
@@ -148,9 +154,7 @@ export function createApp() {
 
   const captureButton = createCapture(
     live.announce,
-    (name) => {
-      void refreshSessions().then(() => chooseSession(name));
-    },
+    (name) => { void refreshSessions().then(() => chooseSession(name)); },
     () => list?.capture_logdir ?? '',
   );
   const header = createHeader({
@@ -230,7 +234,7 @@ export function createApp() {
     tabs.select(id);
     main.dataset.testid = `view-${id}`;
     panel.setAttribute('aria-labelledby', `tab-${id}`);
-    if (!session) {
+    if (!session || isLeaving()) {
       // The view's script is fetched while the session loads.
       load?.().catch(() => {});
       return;
@@ -304,7 +308,8 @@ export function createApp() {
   }
 
   function applySelection() {
-    if (session?.chosen_hosts && hostSelection.hostsArgument(session.session) !== session.query.hosts) {
+    const isShown = session?.chosen_hosts && !isLeaving();
+    if (session && isShown && hostSelection.hostsArgument(session.session) !== session.query.hosts) {
       void openSession(session.session.name);
     } else showView();
   }
@@ -318,7 +323,7 @@ export function createApp() {
     await loader.load(name, hostSelection.hostsArgument(files ?? { name, hosts: [] }), reload);
   }
 
-  onSessionReread((name) => { if (name === session?.session.name) void openSession(name); });
+  onSessionReread((name) => { if (name === session?.session.name && !isLeaving()) void openSession(name); });
 
   async function copyLink() {
     if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.showCopied();
@@ -361,7 +366,7 @@ export function createApp() {
     if (openedName && linkedName() !== openedName) return void openSession(linkedName());
     void hostSelection.resolveRanks();
     applySelection();
-    views.get(frontView)?.followLink?.();
+    if (!isLeaving()) views.get(frontView)?.followLink?.();
   });
   keys.add([
     ...VIEWS.map(({ id, key }, index) => ({
@@ -383,13 +388,7 @@ export function createApp() {
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void refreshSessions(); });
 
   fill(
-    document.body,
-    skip,
-    header.element,
-    tabs.element,
-    diagnostics.element,
-    main,
-    live.elements,
+    document.body, skip, header.element, tabs.element, diagnostics.element, main, live.elements,
     createTermTips(document.body),
   );
   showView();

@@ -30,8 +30,11 @@ export function createHeader(on, notes, captureButton) {
   const hostPick = h('span', { class: 'pick hidden', title: 'hosts' }, h('span', null, 'hosts'), hosts);
   const devices = createMultiSelect('devices', 'device-select', on.devices);
   const comparison = labelledSelect('compare with', [], '', on.compare, 'compare-select');
+  /** The choices within the shown session. */
+  const choices = [hostPick, devices.element, comparison];
   /** @type {string[]} */
   let names = [];
+  let shownName = '';
   sessions.classList.add('hidden');
   comparison.classList.add('hidden');
   const synthetic = h(
@@ -63,13 +66,14 @@ export function createHeader(on, notes, captureButton) {
   return {
     element,
     /**
-     * Shows the choice of sessions.
+     * Shows the choice of sessions. While a session replaces the shown one, the other choices cannot be used.
      * @param {import('../lib/routes').ListedSession[]} listed
      * @param {string} name of the chosen session, which may be missing from the list
      */
     setSessions(listed, name) {
       sessions.classList.toggle('hidden', !name);
       names = listed.map((item) => item.name);
+      choices.forEach((choice) => { choice.inert = name !== shownName; });
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
         names.includes(name) ? names : [name, ...names],
@@ -83,6 +87,8 @@ export function createHeader(on, notes, captureButton) {
      * @param {string} [comparedName] the session to compare with
      */
     update(ready, chosen, comparedName) {
+      shownName = ready.session.name;
+      choices.forEach((choice) => { choice.inert = false; });
       comparison.classList.toggle('hidden', names.length < 2);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),

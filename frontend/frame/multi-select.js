@@ -9,7 +9,8 @@ import { escapeInvisible } from '../lib/escapes.js';
 /**
  * @param {string} label
  * @param {string} testid
- * @param {(values: string[]) => void} onChange gets the checked values; none if all are checked, to keep links short
+ * @param {(values: string[]) => void} onChange gets the checked values; none if all are checked,
+ *   to keep links short, or if none is, since a choice of nothing would show nothing
  */
 export function createMultiSelect(label, testid, onChange) {
   const summary = h('summary', { 'data-testid': testid });

@@ -52,7 +52,8 @@ export function groupGaps(items, devices) {
 }
 
 /**
- * One item per core from items that stand for the same gap on several cores.
+ * One item per core from items that stand for the same gap on several cores. The answer has the first core's classes;
+ * on the others, which may idle for up to a tenth less or more, they have the same shares.
  * @param {GapItem[]} items @returns {GapItem[]}
  */
 export const eachCore = (items) =>
@@ -63,9 +64,14 @@ export const eachCore = (items) =>
       start_ps: item.starts_ps[index],
       duration_ps: item.durations_ps[index],
       all_cores_idle_ps: item.all_cores_idle_by_device_ps[index],
+      by_class_ps: index ? scaled(item.by_class_ps, item.durations_ps[index] / item.durations_ps[0]) : item.by_class_ps,
       isCopy: index > 0,
     })),
   );
+
+/** @param {ByClass} times @param {number} factor @returns {ByClass} */
+const scaled = (times, factor) =>
+  Object.fromEntries(Object.entries(times).map(([name, ps]) => [name, Math.round(ps * factor)]));
 
 /**
  * Number and time of the gaps of a pattern that have the same cause.

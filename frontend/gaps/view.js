@@ -66,12 +66,15 @@ export function gapsView(app) {
   let patterns = null;
   /** @type {Table|null} */
   let gapTable = null;
+  /** The link's keys that the view shows, as JSON. */
+  let shownKeys = '';
 
   const chosenPattern = () => {
     // Links of earlier versions have a pattern's index.
     const text = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return recurring.find((pattern) => patternText(pattern) === text) ?? recurring[Number(text ?? NaN)] ?? null;
   };
+  const linkedKeys = () => JSON.stringify([app.link.state.f, app.link.state.sel, app.link.state.o]);
   const nameOf = (/** @type {string} */ id) => {
     const device = byId.get(id);
     return device ? deviceName(device, session.session.hosts) : id;
@@ -216,6 +219,7 @@ export function gapsView(app) {
 
   /** @param {boolean} announce whether to announce the number of gaps */
   function drawList(announce) {
+    shownKeys = linkedKeys();
     listedGaps = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.selection().devices);
     const sum = listedGaps.length === answer.count ? answer.listed_ps : total(listedGaps, 'duration_ps');
     const limitText =
@@ -247,7 +251,10 @@ export function gapsView(app) {
           hosts: session.session.hosts,
           findings: answer.findings,
           openRows,
-          select: (gap) => app.link.set({ sel: gapText(gap), f: filtersWithPattern() }, 'push'),
+          select(gap) {
+            app.link.set({ sel: gapText(gap), f: filtersWithPattern() }, 'push');
+            shownKeys = linkedKeys();
+          },
           show: (gap) => app.open(gapLinkState(gap)),
           onRowCount: setRowCount,
         })
@@ -318,5 +325,12 @@ export function gapsView(app) {
     openRows = new Set();
     return draw();
   });
-  return { element, ...data, filter: data.whenDrawn(() => draw(true)), followLink: data.whenDrawn(draw) };
+  const followLink = data.whenDrawn(() => { if (shownKeys !== linkedKeys()) draw(); });
+  return {
+    element, followLink, open: data.open, filter: data.whenDrawn(() => draw(true)),
+    show(on) {
+      data.show(on);
+      if (on) followLink();
+    },
+  };
 }

@@ -335,6 +335,7 @@ export function hostsView(app) {
     if (focused && element.contains(focused)) focused.focus({ preventScroll: true });
     return state;
   });
+  const followLink = data.whenDrawn(draw);
   /** @type {(() => void)|null} */
   let removeKeys = null;
 
@@ -350,9 +351,10 @@ export function hostsView(app) {
     return drawSelection();
   }
   return {
-    element, open: data.open, followLink: data.whenDrawn(draw),
+    element, followLink, open: data.open,
     show(on) {
       data.show(on);
+      if (on) followLink();
       heat.show(on);
       removeKeys?.();
       removeKeys = on

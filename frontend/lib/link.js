@@ -144,6 +144,9 @@ function addressWindow() {
   return window;
 }
 
+/** Browsers limit how often an address may change. */
+const DELAY_MS = 250;
+
 /** Reads, writes and watches the link state. */
 export function createLink() {
   const target = addressWindow();
@@ -151,9 +154,40 @@ export function createLink() {
   let state = parseHash(target.location.hash);
   /** @type {Set<(state: LinkState) => void>} */
   const listeners = new Set();
+  /** Changes that are not written yet. @type {LinkState|null} */
+  let delayed = null;
+  let timer = 0;
+
+  /** Returns the delayed changes, which then are no longer delayed. */
+  function takeDelayed() {
+    clearTimeout(timer);
+    const changes = delayed;
+    delayed = null;
+    return changes;
+  }
+  function writeDelayed() {
+    const changes = takeDelayed();
+    if (changes) set(changes, 'replace');
+  }
+  /** @param {LinkState} changes @param {'push'|'replace'} how */
+  function set(changes, how) {
+    writeDelayed();
+    const nextState = { ...state, ...changes };
+    for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
+      if (!nextState[key]) delete nextState[key];
+    }
+    if (formatHash('', nextState) === formatHash('', state)) return;
+    state = nextState;
+    const { pathname, search, hash } = target.location;
+    const url = pathname + search + formatHash(hash, state);
+    if (how === 'push') target.history.pushState(target.history.state, '', url);
+    else target.history.replaceState(target.history.state, '', url);
+  }
   const follow = () => {
     const nextState = parseHash(target.location.hash);
     if (formatHash('', nextState) === formatHash('', state)) return;
+    // They belong to the state that was left.
+    takeDelayed();
     state = nextState;
     listeners.forEach((listener) => listener(state));
   };
@@ -169,23 +203,21 @@ export function createLink() {
      * Changes some keys; an empty value removes one. A pushed change is a step that Back undoes.
      * @param {LinkState} changes @param {'push'|'replace'} how
      */
-    set(changes, how) {
-      const nextState = { ...state, ...changes };
-      for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
-        if (!nextState[key]) delete nextState[key];
-      }
-      if (formatHash('', nextState) === formatHash('', state)) return;
-      state = nextState;
-      const { pathname, search, hash } = target.location;
-      const url = pathname + search + formatHash(hash, state);
-      if (how === 'push') target.history.pushState(target.history.state, '', url);
-      else target.history.replaceState(target.history.state, '', url);
+    set,
+    /**
+     * Replaces some keys after a moment without further changes, at the latest before the next `set` or `address`.
+     * @param {LinkState} changes
+     */
+    setLater(changes) {
+      if (!delayed) timer = window.setTimeout(writeDelayed, DELAY_MS);
+      delayed = { ...delayed, ...changes };
     },
     /**
      * The address with the state, and with values for absent keys whose default depends on when the link is opened.
      * @param {LinkState} [defaults]
      */
     address(defaults = {}) {
+      writeDelayed();
       const { origin, pathname, search, hash } = target.location;
       return origin + pathname + search + formatHash(hash, { ...defaults, ...state });
     },
@@ -194,3 +226,15 @@ export function createLink() {
   };
 }
 /** @typedef {ReturnType<typeof createLink>} Link */
+
+/**
+ * A link that changes only while `isOpen` returns true: views of a session that is being left must not write their
+ * selections into the link of the next one.
+ * @param {Link} link
+ * @param {() => boolean} isOpen
+ * @returns {Link}
+ */
+export const guardLink = (link, isOpen) => Object.create(link, {
+  set: { value: (/** @type {Parameters<Link['set']>} */ ...change) => { if (isOpen()) link.set(...change); } },
+  setLater: { value: (/** @type {LinkState} */ changes) => { if (isOpen()) link.setLater(changes); } },
+});

@@ -146,8 +146,7 @@ export function sorted(items, value, descending) {
 }
 
 /**
- * A table in a scrolling element; `refresh` redraws the rows after a change of the selection or of expanded
- * rows.
+ * A table in a scrolling element; `refresh` redraws the rows after a change of selection, expanded rows or link.
  * @template T
  * @param {object} options
  * @param {string} options.label the table's name for screen readers
@@ -156,6 +155,7 @@ export function sorted(items, value, descending) {
  * @param {T[]} options.items in the order of rows without a sort order, and of rows with equal values
  * @param {boolean} [options.fixed] whether no column sorts, because the order has a meaning
  * @param {string} [options.sort] `key` ascending or `-key` descending; by default the order of `items`
+ * @param {() => string|undefined} [options.linkedSort] the link's order, which replaces `sort` if this table has it
  * @param {(Node|string)[]} [options.foot] one sum row: cells in the order of the columns
  * @param {(item: T) => void} [options.open] called on double click and Enter
  * @param {(item: T) => void} [options.select] called on click and Space; on Enter too if there is no `open`
@@ -174,7 +174,8 @@ export function sortableTable({
   columns,
   items,
   fixed,
-  sort,
+  sort = '',
+  linkedSort,
   foot,
   open,
   select,
@@ -188,7 +189,9 @@ export function sortableTable({
 }) {
   const keyOf = (/** @type {Column<T>} */ { key: columnKey, head }) => columnKey ?? head;
   const isSortable = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
-  let order = sort ?? '';
+  const columnOf = (/** @type {string} */ text) =>
+    columns.find((column) => column.value && keyOf(column) === text.replace(/^-/, ''));
+  let order = sort;
   let shownItems = items;
   // Created once: a head that was pressed to sort keeps the focus while rows are redrawn.
   const heads = columns.map((column) => headCell(column));
@@ -211,8 +214,14 @@ export function sortableTable({
   const scroller = h('div', { class: 'scroll' }, element);
   const long = items.length > MAX_ROWS_DRAWN;
 
+  /** Takes the order from the link, which may have that of another view's table. */
+  function refresh() {
+    if (linkedSort) order = [linkedSort() ?? ''].find(columnOf) ?? sort;
+    arrange();
+  }
+
   function arrange() {
-    const column = columns.find((candidate) => candidate.value && keyOf(candidate) === order.replace(/^-/, ''));
+    const column = columnOf(order);
     shownItems = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
@@ -350,8 +359,8 @@ export function sortableTable({
     ArrowUp: (row) => move(row, 'previousElementSibling'),
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
-  arrange();
-  return { element: scroller, refresh: arrange };
+  refresh();
+  return { element: scroller, refresh };
 }
 
 /**
@@ -360,7 +369,8 @@ export function sortableTable({
  * @param {string} defaultOrder
  */
 export const linkedOrder = (link, defaultOrder) => ({
-  sort: link.state.o || defaultOrder,
+  sort: defaultOrder,
+  linkedSort: () => link.state.o,
   onSort: (/** @type {string} */ order) => link.set({ o: order === defaultOrder ? '' : order }, 'push'),
 });
 

@@ -53,11 +53,11 @@ function inputCard({ input_pipeline }, deviceCount) {
     send_hidden,
     late_hosts,
   } = input_pipeline;
-  if (!kind || verdict === 'unknown') return null;
+  if (!kind || (verdict === 'unknown' && deviceCount)) return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
-    { name: 'Driving thread waits', ps: wait_ps },
-    { name: `${coreCountText(deviceCount)} starved meanwhile`, ps: idle_ps },
+    { name: 'Driving thread loads or waits', ps: wait_ps },
+    { name: `${coreCountText(deviceCount)} idle for lack of data`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden },
     { name: 'Sending', ps: send_ps, hidden: send_hidden },
   ];
@@ -65,7 +65,7 @@ function inputCard({ input_pipeline }, deviceCount) {
   const conclusion = late_hosts.length
     ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the ` +
       `other hosts, whose devices look busy`
-    : VERDICTS[verdict];
+    : verdict !== 'unknown' && VERDICTS[verdict];
   return card(
     'Input',
     {
@@ -80,7 +80,7 @@ function inputCard({ input_pipeline }, deviceCount) {
     h(
       'p',
       { 'data-testid': 'input-verdict' },
-      deviceCount
+      conclusion
         ? `${conclusion}: ${share(lostShare)} of ${spanText} is lost to it. ` +
           `Idle time by cause includes all idle time of whole steps, starved or not.`
         : 'A device plane is needed to see whether devices wait.',

@@ -32,8 +32,6 @@ import { selectionText, selectionValue } from './selection.js';
 const MIN_VISIBLE_PX = 4;
 /** Selections that only other views show: a finding, a pattern of gaps. */
 const SELECTION_OF_OTHER_VIEWS = /^(fin|pat):/;
-/** Browsers limit how often an address may change. */
-const LINK_DELAY_MS = 250;
 
 /** State that the opening of a session resets. */
 const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
@@ -53,14 +51,13 @@ export function createModel(link, lanesPx) {
   };
   /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
   const listeners = [];
-  let timer = 0;
   /** Number of sessions closed so far. */
   let closedSessionCount = 0;
 
-  function writeWindow() {
-    timer = 0;
+  /** The window's link state. @returns {import('../lib/link.js').LinkState} */
+  function windowState() {
     const { start_ps, end_ps } = state.window;
-    link.set({ w: start_ps <= 0 && end_ps >= duration ? '' : spanText(start_ps, end_ps) }, 'replace');
+    return { w: start_ps <= 0 && end_ps >= duration ? '' : spanText(start_ps, end_ps) };
   }
 
   /** Applies a patch; listeners get the keys that changed by identity. @param {Partial<TimelineState>} patch */
@@ -123,7 +120,7 @@ export function createModel(link, lanesPx) {
       const { start_ps, end_ps } = state.window;
       if (next.start_ps === start_ps && next.end_ps === end_ps) return;
       set({ window: next });
-      if (!timer) timer = setTimeout(writeWindow, LINK_DELAY_MS);
+      link.setLater(windowState());
     },
     /** Centres the window at a time. @param {number} ps */
     goTo(ps) {
@@ -158,8 +155,7 @@ export function createModel(link, lanesPx) {
               end_ps: roundToNs(Math.min(duration, selection.end_ps)),
             }
           : selection;
-      clearTimeout(timer);
-      writeWindow();
+      link.set(windowState(), 'replace');
       set({ selection: rounded, detail: null, piece: null, delayed: null });
       link.set({ sel: selectionText(rounded) }, 'push');
     },

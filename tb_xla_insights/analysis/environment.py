@@ -99,12 +99,16 @@ def is_torch_xla(trace: Trace) -> bool:
 
 
 def has_scopes(trace: Trace) -> bool:
-    """Whether a device op records a scope: an op name of several parts, in the op's metadata."""
+    """Whether a device op records a scope, by the op name in its metadata."""
+    # Not at the top, since modules of this package import this one.
+    from tb_xla_insights.analysis.propagation.scopes import op_name_in_tf_op, scope_in_op_name
+
     texts = trace.metadata.text.get("tf_op")
     if texts is None:
         return False
     return any(
-        "/" in trace.strings[text_index].split(":", 1)[0] for text_index in set(texts[texts >= 0].tolist())
+        scope_in_op_name(op_name_in_tf_op(trace.strings[text_index]))
+        for text_index in set(texts[texts >= 0].tolist())
     )
 
 

@@ -13,8 +13,8 @@ _MAX_ADDRESSES = 1024
 def parse_addresses(text: str) -> tuple[str, ...]:
     """The distinct addresses in a comma-separated list of `HOST:PORT`. Raises InputError.
 
-    Accepts only host names, IP addresses (IPv6 in brackets) and ports: nothing that gRPC would interpret as a file, a
-    socket or another name resolution scheme.
+    Accepts only host names, IP addresses (IPv6 in brackets) and ports. A host may have the name of a scheme of gRPC,
+    such as `unix`: `Server` adds the prefix that makes it a host.
     """
     addresses: dict[str, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

@@ -79,10 +79,10 @@ def _print_sessions(out: Console, document: Document) -> None:
 def _print_device_work(out: Console, work: Document, paths: Container[str]) -> None:
     """Prints device time by annotation and by op: notable differences first, then the largest others. `paths`: of all
     annotations."""
-    from tb_xla_insights.analysis.propagation.tree import NO_ANNOTATION, short_names
+    from tb_xla_insights.analysis.propagation.tree import short_names
 
     names = short_names((row["annotation"] for row in work["ops"]), paths)
-    cells = {"path": lambda row: row["path"] or NO_ANNOTATION}
+    cells = {"path": lambda row: row["path"] or "no annotation"}
     _print_step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
     cells = {
         "name": lambda row: units.cut_middle(op_names_text(row)),

@@ -113,8 +113,10 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise  # re-raises BrokenPipeError: rich would exit with 1, the exit code of findings
 
-    # rich would query stdin first, and assume 80 columns for an unknown terminal.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _FILE_WIDTH
+    # rich would query stdin first, and assume 80 columns for an unknown terminal, unless it is given both sizes.
+    terminal = shutil.get_terminal_size()
+    width = terminal.columns if sys.stdout.isatty() else _FILE_WIDTH
     return EscapingConsole(
-        file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
-    )
+        file=sys.stdout, width=width, height=terminal.lines, highlight=False, markup=False, emoji=False,
+        soft_wrap=False,
+    )  # fmt: skip

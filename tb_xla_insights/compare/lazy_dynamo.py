@@ -67,7 +67,7 @@ def _step(session: SessionTotals) -> LazyDynamoStep:
 def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamoProgram]:
     position = {name: index for index, name in reversed(list(enumerate(order)))}
     names = sorted(session.programs, key=lambda name: position.get(name, len(position)))
-    total_count, launches_per_step = session.totals["executions"]["count"], session.launches_per_step
+    launches, launches_per_step = session.totals["executions"]["launches"], session.launches_per_step
     rows: list[LazyDynamoProgram] = []
     for name in names:
         totals = session.programs[name]
@@ -77,7 +77,7 @@ def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamo
                 "program": name,
                 "kind": totals["kind"],
                 "count": count,
-                "per_step": None if launches_per_step is None else count / total_count * launches_per_step,
+                "per_step": launches_per_step and totals["launches"] / max(1, launches) * launches_per_step,
                 "host_ps": round(totals["host_ps"] / count),
                 "device_ps": round(totals["device_ps"] / count),
                 "queue_ps": round(totals["queue_ps"] / count),

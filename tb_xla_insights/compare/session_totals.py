@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.report.view_data import view_data_of_hosts
+from tb_xla_insights.report.view_data import sum_of_runs, view_data_of_hosts
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
@@ -120,10 +120,11 @@ class SessionTotals:
         return sum(self.values(lambda step: step["executions"])) / len(self.steps) if self.steps else None
 
     def per_step(self, total_ps: int) -> int | None:
-        """Converts a total over all device runs to a time per step and core. Runs of steps that the capture cuts count
-        in the mean of a run, but not in the number of runs per step."""
-        count, runs = self.totals["executions"]["count"], self.launches_per_step
-        return round(total_ps / count * runs) if count and runs is not None else None
+        """Converts a total over all device runs to a time per step and core: the mean of a run, times the number of
+        runs that a whole step launches on a core. Runs of steps that the capture cuts count in the mean only."""
+        runs = sum_of_runs(view_data_of_hosts(self.session, "runs"))
+        whole = runs.total * runs.core_steps
+        return round(total_ps * runs.in_steps / whole) if whole else None
 
     @cached_property
     def step_idle(self) -> Row:

@@ -3,12 +3,13 @@ cost of the worst one. (docs/definitions.md, "Below the roofline")"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
-from tb_xla_insights.analysis.propagation.tree import short_names
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
@@ -45,17 +46,18 @@ _MIN_KNOWN_SHARE = 0.5
 @dataclass(frozen=True)
 class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
-    `annotation_name`: the annotation's last name, or its path if another group's annotation ends with that name.
 
-    `rows`: all of them work, the ones with most time first. `time_ps`: in steps (in the capture if it has none).
-    `step_share`: its share of the duration of the steps on all cores, or of all work if there are no steps, or if ops
-    run concurrently and take longer in total than the steps; `base_text` names this base. `above_roof_ps`: the part of
-    the time above the roofline, of ops with known FLOPs and bytes. `roofline_share`: the share of those ops' time that
-    the roofline would take (None: nothing is known). `flops_share`, `bytes_share`: shares of the peaks.
+    `path` and `annotation`: the annotation's path and its own name. `rows`: all of them work, the ones with most time
+    first. `is_ambiguous`: whether the group is a single op, and other groups are ops of the same name in other
+    programs. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the steps
+    on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than the
+    steps; `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known
+    FLOPs and bytes. `roofline_share`: the share of those ops' time that the roofline would take (None: nothing is
+    known). `flops_share`, `bytes_share`: shares of the peaks.
     """
 
     path: str | None
-    annotation_name: str
+    annotation: str | None
     rows: Sequence[Row]
     time_ps: int
     step_share: float
@@ -65,14 +67,18 @@ class OpGroup:
     flops_share: float | None
     bytes_share: float | None
     bound_by: str
+    is_ambiguous: bool = False
 
     @property
     def name(self) -> str:
-        """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`."""
-        if self.path:
-            return self.annotation_name
+        """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`. An ambiguous op is
+        named with its program: `fusion.1 of jit_step`."""
+        if self.annotation:
+            return self.annotation
         first = self.rows[0]
-        return str(first["op"]) if len(self.rows) == 1 else f"{len(self.rows)} {first['category']} ops"
+        if len(self.rows) == 1:
+            return f"{first['op']} of {first['program']}" if self.is_ambiguous else str(first["op"])
+        return f"{len(self.rows)} {first['category']} ops"
 
     @property
     def is_plural(self) -> bool:
@@ -86,8 +92,11 @@ class OpGroup:
 
     @property
     def op_text(self) -> str:
-        """The longest op with its source line: `fusion.3 at train.py:7`."""
-        return _op_text(self.rows[0])
+        """The longest op with its source line: `fusion.3 at train.py:7`; an ambiguous one with its program."""
+        source = self.rows[0]["source"]
+        if not self.is_ambiguous:
+            return _op_text(self.rows[0])
+        return f"{self.name} at {source}" if source else self.name
 
     def rate_text(self) -> str:
         """Returns ` at 22 % of peak FLOP/s`: the share of the peak that bounds the group, else of the nearest one, or
@@ -161,9 +170,10 @@ def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
             document["mistakes"]["step_if_fixed_ps"] or worst["step_ps"], worst["step_if_fixed_ps"]
         )
         at_roof = f" at the roofline: {change}."
-        name = worst["evidence"]["name"]
+        name, path = worst["evidence"]["name"], worst["evidence"]["annotation"]
+        is_first = (name, path) == (groups[0].name, groups[0].path)
         pronoun = "them" if groups[0].is_plural else "it"
-        without_second = f"{first}. With {pronoun if name == groups[0].name else name}{at_roof}"
+        without_second = f"{first}. With {pronoun if is_first else name}{at_roof}"
         return [f"{first}{second}. With {name}{at_roof}", without_second, first + "."]
     return [first + second + ".", first + "."]
 
@@ -196,12 +206,10 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
     steps = document["device_work"]["steps"]
     step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else work_ps
     base_text = "the step" if step_ps > work_ps else "the steps’ work" if document["steps"] else "all work"
+    paths = {row["path"] for row in document["annotations"]}
     by_annotation: dict[str | None, list[Row]] = {}
     for row in rows:
         by_annotation.setdefault(row["annotation"], []).append(row)
-    names = short_names(
-        by_annotation, {row["path"] for row in document["device_work"]["annotations"] if row["path"]}
-    )
     groups = []
     for annotation, rows_of_annotation in by_annotation.items():
         annotation_ps = sum(row[time_key] for row in rows_of_annotation)
@@ -211,8 +219,13 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         else:
             rows_of_groups = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
         path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
-        name = names[annotation]
+        name = name_and_depth(path, paths)[0] if path else None
         groups += [_group(path, name, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
+    counts = Counter(group.name for group in groups)
+    groups = [
+        replace(group, is_ambiguous=not group.path and len(group.rows) == 1 and counts[group.name] > 1)
+        for group in groups
+    ]
     return sorted(groups, key=lambda group: -group.time_ps)
 
 
@@ -229,7 +242,7 @@ def _by_category(rows: Sequence[Row], time_key: str, max_ps: float) -> list[list
 
 def _group(
     path: str | None,
-    name: str,
+    annotation: str | None,
     rows: Sequence[Row],
     time_key: str,
     base_ps: int,
@@ -249,7 +262,7 @@ def _group(
     known_ps = sum(row["self_ps"] for row in rows if row["roof_ps"])
     return OpGroup(
         path=path,
-        annotation_name=name,
+        annotation=annotation,
         rows=sorted(rows, key=lambda row: -row[time_key]),
         time_ps=time_ps,
         step_share=time_ps / base_ps if base_ps else 0.0,

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.propagation.tree import capture_rows
+from tb_xla_insights.analysis.propagation.tree import capture_rows, outer_path
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
@@ -142,7 +142,7 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         category_times[row["category"]] += row["self_ps"]
     categories = sorted(category_times, key=lambda category: (-category_times[category], category))
     rows = [row for row in work.rows if options.category in (None, row["category"])]
-    shown_path = _shown_paths(rows)
+    shown_path = _shown_paths(rows, work.kinds)
     document = work_document(
         [row | {"annotation": shown_path.get(row["annotation"]), "path": row["annotation"]} for row in rows],
         [],
@@ -160,7 +160,7 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         executions = sum(row["executions"] for row in ops)
     else:
         executions = work.executions[options.category] if options.category else sum(work.executions.values())
-    extents = _extents(ops, work.occurrences) if work.has_extents else {}
+    extents = _extents(ops, work) if work.has_extents else {}
     return {
         "categories": categories,
         "category_ps": [category_times[category] for category in categories],
@@ -189,35 +189,35 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
     }
 
 
-def _with_ancestors(path: str | None) -> Iterable[str]:
-    """Yields a path and its ancestors, the innermost first."""
+def _with_ancestors(path: str | None, paths: Container[str]) -> Iterable[str]:
+    """Yields a path and its ancestors among `paths`, the innermost first."""
     while path:
         yield path
-        path = path.rpartition("/")[0]
+        path = outer_path(path, paths)
 
 
-def _shown_paths(rows: Iterable[Row]) -> dict[str | None, str | None]:
+def _shown_paths(rows: Iterable[Row], all_paths: Container[str]) -> dict[str | None, str | None]:
     """Maps each path to the path under which the tree shows it: itself, or its nearest ancestor among the MAX_PATHS
     with most time; None without such an ancestor."""
     times: Counter[str] = Counter()
     paths = set()
     for row in rows:
         paths.add(row["annotation"])
-        for path in _with_ancestors(row["annotation"]):
+        for path in _with_ancestors(row["annotation"], all_paths):
             times[path] += row["self_ps"]
     shown = set(sorted(times, key=lambda path: (-times[path], path.count("/"), path))[:MAX_PATHS])
     return {
-        path: next((ancestor for ancestor in _with_ancestors(path) if ancestor in shown), None)
+        path: next((ancestor for ancestor in _with_ancestors(path, all_paths) if ancestor in shown), None)
         for path in paths
     }
 
 
-def _extents(rows: Iterable[Row], occurrences: Mapping[Key, Occurrence]) -> dict[str | None, tuple[int, int]]:
+def _extents(rows: Iterable[Row], work: _Work) -> dict[str | None, tuple[int, int]]:
     """Returns, per path, the start of its first op and the end of its last one."""
     extents: dict[str | None, tuple[int, int]] = {}
     for row in rows:
-        occurrence = occurrences[row["program"], row["op"], row["path"]]
-        paths: list[str | None] = [*_with_ancestors(row["annotation"])]
+        occurrence = work.occurrences[row["program"], row["op"], row["path"]]
+        paths: list[str | None] = [*_with_ancestors(row["annotation"], work.kinds)]
         for path in paths or [None]:
             first, last = extents.get(path, (occurrence.first_ps, occurrence.last_ps))
             extents[path] = min(first, occurrence.first_ps), max(last, occurrence.last_ps)

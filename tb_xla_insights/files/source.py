@@ -115,7 +115,8 @@ def is_url(path: str) -> bool:
 
 
 def local_fingerprint(status: os.stat_result) -> str:
-    """A fingerprint that changes when a local file is replaced or written, even if its size and time are restored."""
+    """A fingerprint that changes when a local file is replaced or written, even if its size and time are restored (on
+    Windows, only if the file is replaced)."""
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}-{status.st_ctime_ns}"
 
 

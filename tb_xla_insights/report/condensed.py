@@ -12,7 +12,6 @@ from typing import Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.catalog.catalog import without_stats
 from tb_xla_insights.english import plural
 
 Row = Mapping[str, Any]
@@ -170,7 +169,7 @@ def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
     for step in steps:
         index = step["index"] - first_index.setdefault(step["host"], step["index"])
         number = index if step["number"] is None else step["number"]
-        name = without_stats(step["name"])
+        name = step["name"].split("#", 1)[0]
         repetition = repetitions[step["host"], name, number]
         repetitions[step["host"], name, number] += 1
         groups.setdefault((repetition, number, name), []).append(step)

@@ -23,6 +23,7 @@ from tb_xla_insights.report.view_data import (
     count_runs,
     idle_between_programs,
     sum_of_idle,
+    sum_of_runs,
     view_data_of_hosts,
 )
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -126,10 +127,8 @@ def _core_steps(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
         if device_ids is None
         else [count_runs(trace, device_ids) for trace in session.traces]
     )
-    runs, in_steps, whole_core_steps = (
-        (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0, 0)
-    )
-    return runs * whole_core_steps / in_steps if in_steps else None
+    runs = sum_of_runs(counts)
+    return runs.total * runs.core_steps / runs.in_steps if runs.in_steps else None
 
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBetweenPrograms]:

@@ -10,12 +10,13 @@ from tb_xla_insights.pod.straggler import cause_text
 from tb_xla_insights.units import part_text, share, time_text
 
 
-def straggler_cost_text(finding: Mapping[str, Any]) -> str:
+def straggler_cost_text(finding: Mapping[str, Any], steps: int) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for a
-    finding that occurred once, all the time that its fix saves; without a replay, its share of the devices' spans."""
+    finding that occurred once, all the time that its fix saves a host; without a replay, its share of the devices'
+    spans. `steps`: the mean number of steps per host."""
     step_ps, fixed_ps = finding["step_ps"], finding["step_if_fixed_ps"]
     if finding.get("recurs") == "once" and step_ps is not None and fixed_ps is not None:
-        cost = time_text((step_ps - fixed_ps) * finding["evidence"]["steps_compared"], 1)
+        cost = time_text((step_ps - fixed_ps) * steps, 1)
         return f"{finding['title']}, which cost up to {cost}{_cause_clause(finding['evidence'])}."
     if step_ps is None or fixed_ps is None:
         cost = f"{share(finding['gain'])} of the devices' spans"

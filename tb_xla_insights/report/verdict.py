@@ -146,7 +146,8 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
             for mistake in mistakes[1:]
             if not is_straggler_cause(mistake.get("evidence", {}), straggler["evidence"])
         ]
-        head, waiting = f"{straggler_cost_text(straggler)} ", late_hosts_pronoun(straggler)
+        cost_text = straggler_cost_text(straggler, mean_steps_per_host(report))
+        head, waiting = f"{cost_text} ", late_hosts_pronoun(straggler)
         causes = _causes_beside_straggler(warm_up, further_mistakes, limit)
     else:
         head, waiting = "", late_hosts_name(straggler) if straggler else ""

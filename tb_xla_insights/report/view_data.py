@@ -3,7 +3,7 @@ trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -60,6 +60,11 @@ def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
     cores = sum(device_ids is None or device.id in device_ids for device in trace.devices)
     in_steps = is_chosen & (find_launches(trace).step_of_run >= 0)
     return Runs(int(is_chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
+
+
+def sum_of_runs(counts: Iterable[Runs]) -> Runs:
+    """The sums of several hosts."""
+    return Runs(*map(sum, zip(Runs(0, 0, 0), *counts, strict=True)))
 
 
 def idle_between_programs(

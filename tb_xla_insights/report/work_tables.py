@@ -3,12 +3,12 @@ whatever their number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.propagation.tree import NO_ANNOTATION, outer_path, short_names
+from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
@@ -16,7 +16,7 @@ from tb_xla_insights.units import NARROW_SPACE
 
 Row = Mapping[str, Any]
 
-_ALL = "all ops"
+_NO_ANNOTATION, _ALL = "no annotation", "all ops"
 _SUBTREE = "…"
 """The last part of the name of a row that includes all inner annotations."""
 _BOUND_NAMES = {"unknown": "not known"}
@@ -68,7 +68,7 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
         path = row["path"]
         if path in children:
             return {**row, "name": f"{path}/{_SUBTREE}"}
-        return {**row["own"], "name": path or NO_ANNOTATION}
+        return {**row["own"], "name": path or _NO_ANNOTATION}
 
     def expand(row: Row) -> list[Row]:
         own_row = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
@@ -90,21 +90,24 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
 def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last name if
     that is unique in the table; kernels without a program have one row per name."""
+    paths = {row["path"] for row in work["annotations"]}
     total_ps = work["total"]["self_ps"]
     ordered = _longest_first(_merge_kernels(ops))
     large_count = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
     some_are_small = 0 < large_count < len(ordered)
     rows = _limit_rows(ordered, min(max_rows, large_count + 1) if some_are_small else max_rows)
-    paths = {row["path"] for row in work["annotations"]}
-    names = short_names((row["annotation"] for row in rows), paths)
+    names = [_last_name(row, paths) for row in rows]
+    annotations_by_name: dict[str, set[str]] = {}
+    for row, name in zip(rows, names, strict=True):
+        annotations_by_name.setdefault(name, set()).add(row["annotation"])
     shortened_rows = [
         {
             **row,
-            "annotation": names[row["annotation"]],
+            "annotation": name if len(annotations_by_name[name]) == 1 else row["annotation"],
             # FLOPs of a collective do not measure the device.
             "flops": row["flops"] if row["kind"] == "work" else None,
         }
-        for row in rows
+        for row, name in zip(rows, names, strict=True)
     ]
     return _table(WORK_BY_OP, shortened_rows, work["total"])
 
@@ -132,6 +135,10 @@ def peaks_text(work: Row) -> str:
     if 0 < flops_known_ps < work_ps:
         counts += ", and count as 0 elsewhere"
     return f"{text} {units.share(work_ps / total['self_ps'])} of the time is work; {counts}."
+
+
+def _last_name(row: Row, paths: Container[str]) -> str:
+    return _NO_ANNOTATION if row["annotation"] is None else name_and_depth(row["annotation"], paths)[0]
 
 
 def _merge_kernels(ops: Sequence[Row]) -> list[Row]:

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack, operation_of
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scope_lines import SCOPE_LINES
-from tb_xla_insights.analysis.propagation.tree import NO_ANNOTATION, Nodes, find_nodes
+from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
@@ -109,7 +109,7 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     shares: dict[str, float] = {}
     for part, weight in zip(parts, weights.tolist(), strict=True):
         node = int(nodes.of_part[part])
-        path = nodes.path[node] if node >= 0 else NO_ANNOTATION
+        path = nodes.path[node] if node >= 0 else "no annotation"
         shares[path] = shares.get(path, 0.0) + weight
     annotations = ", ".join(
         f"{path} {share(time_share)}" if len(shares) > 1 else path for path, time_share in shares.items()
@@ -194,13 +194,13 @@ class _Labels:
         self.paths: list[str] = []
         self.recorded_scopes: list[str] = []
         self._label_ids: dict[tuple[str, str], int] = {}
-        nodes = find_nodes(trace)
+        self._nodes = nodes = find_nodes(trace)
         labels_of_part: list[list[int]] = []
         scopes = ops.scope.tolist()
         labels_of_scope: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
         for scope, node in zip(scopes, nodes.of_part.tolist(), strict=True):
             if scope not in labels_of_scope:
-                labels_of_scope[scope] = self._nested_labels(nodes, node, ops.scopes[scope])
+                labels_of_scope[scope] = self._nested_labels(node, ops.scopes[scope])
             labels_of_part.append(labels_of_scope[scope])
         depths = max(map(len, labels_of_part), default=1)
         self.of_part = [
@@ -210,16 +210,16 @@ class _Labels:
             for depth in range(depths)
         ]
 
-    def _nested_labels(self, nodes: Nodes, node: int, scope: str) -> list[int]:
+    def _nested_labels(self, node: int, scope: str) -> list[int]:
         """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
         recorded scope."""
-        recorded_names = scope.split("/")
-        unrecorded = nodes.path[node].count("/") + 1 - len(recorded_names)
+        nodes, recorded_parts = self._nodes, scope.split("/")
+        unrecorded = nodes.path[node].count("/") + 1 - len(recorded_parts)
         labels = []
-        for outer in nodes.with_enclosing(node)[::-1][:_MAX_DEPTH]:
-            path = nodes.path[outer]
-            recorded_scope = "/".join(recorded_names[: max(0, path.count("/") + 1 - unrecorded)])
-            labels.append(self._label(path, recorded_scope, nodes.name_of(outer)))
+        for enclosing in nodes.with_enclosing(node)[::-1][:_MAX_DEPTH]:
+            path = nodes.path[enclosing]
+            recorded_scope = "/".join(recorded_parts[: max(0, path.count("/") + 1 - unrecorded)])
+            labels.append(self._label(path, recorded_scope, nodes.name_of(enclosing)))
         return labels
 
     def _label(self, path: str, recorded_scope: str, name: str) -> int:

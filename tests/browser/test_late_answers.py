@@ -157,6 +157,29 @@ def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     xi.ready()
 
 
+def test_a_session_that_is_being_left_does_not_write_into_the_link_of_the_next(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    """Its view stays until the next session is read, but a gap or a filter chosen there is none of that session."""
+    xi.open(case_study)
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    held = HeldRequests(page, "**/data/session?*")
+    xi.press("w")  # whose window is written after a moment
+    with page.expect_request("**/data/session?*"):
+        page.get_by_test_id("session-select").select_option(baseline)
+    page.get_by_test_id("timeline-canvas").focus()
+    for key in ("w", "BracketRight", "3"):
+        page.keyboard.press(key)
+    assert page.get_by_test_id("device-select").locator("xpath=ancestor::*[@inert]").count() == 1
+    expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
+    assert xi.link() == {"v": "gaps", "s": baseline}
+    held.release(xi)
+    expect(page.get_by_test_id("live")).to_have_text(f"{baseline} is open.")
+    xi.ready()
+    assert xi.link() == {"v": "gaps", "s": baseline}
+    assert page.get_by_test_id("device-select").locator("xpath=ancestor::*[@inert]").count() == 0
+
+
 def test_executions_of_a_second_session_are_requested_once_it_is_read(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:

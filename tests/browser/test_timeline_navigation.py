@@ -198,3 +198,13 @@ def test_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
     expect(title).to_contain_text("Gap of 195.892")
     page.get_by_test_id("gap-step").click()
     expect(title).to_contain_text("Window of 404.")
+
+
+def test_a_link_copied_right_after_zooming_has_the_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    # In one turn of the event loop: the window is written into the address after a moment.
+    page.evaluate(
+        "for (const code of ['KeyW', 'KeyY']) dispatchEvent(new KeyboardEvent('keydown', { code, cancelable: true }))"
+    )
+    expect(page.get_by_test_id("copy-link")).to_have_text("Copied")
+    assert "p.xla_insights.w=" in page.evaluate("navigator.clipboard.readText()")

@@ -123,7 +123,8 @@ def check_report(session: SessionTrace, _: Random) -> Iterator[str]:
 
 
 def features_of(report: Any) -> Iterator[str]:
-    """The features of a report: the tables that have rows, the findings, diagnostics, and classes of gaps."""
+    """The features of a report: the number of rows of each table (up to 3), the findings, diagnostics, and classes of
+    gaps."""
     for name, value in report.items():
         if isinstance(value, list):
             yield f"{name} {min(len(value), 3)}"

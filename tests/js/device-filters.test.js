@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceChoices, devicesByKey, neighbourKey } from '../../frontend/device/filters.js';
-import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
+import { missingPeaksText, peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { answerWith } from './device-answer.js';
 
 test('a device is identified by the index of its host and its own index', () => {
@@ -66,4 +66,14 @@ test('peaks are shown with their source', () => {
     peaksText({ flops_per_s: null, bytes_per_s: null, source: null, devices: [{ ...peaks.devices[0], kind: 'CPU' }] }),
     'roof: not known for CPU',
   );
+});
+
+test('unknown peaks are those of all devices of a kind', () => {
+  const unknown = { flops_per_s: null, bytes_per_s: null };
+  const textOf = (count) =>
+    missingPeaksText({ ...unknown, source: null, devices: [{ ...unknown, kind: 'GPU', count }] });
+  assert.deepEqual([1, 8].map(textOf), [
+    'the peaks of this device are not known',
+    'the peaks of these devices are not known',
+  ]);
 });

@@ -48,7 +48,14 @@ test('powers of ten are written out, small and large ones with an exponent', () 
   assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decadeText), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
 
 test('ops with a count of 0 FLOPs are not said to lack counts', () => {
-  const reasonFor = (flops) => reasonForNoPicture({ chosen: { category: 'copy' } }, [{ flops, hbm_bytes: 1e6 }]);
+  const reasonFor = (flops) =>
+    reasonForNoPicture({ chosen: { category: 'copy' } }, [{ kind: 'work', flops, hbm_bytes: 1e6 }]);
   assert.equal(reasonFor(0), 'None of these ops has both FLOPs and HBM traffic.');
   assert.equal(reasonFor(null), 'These ops have no FLOP counts.');
 });
+
+test('collectives with counts of FLOPs and bytes are not said to lack either', () =>
+  assert.equal(
+    reasonForNoPicture({ chosen: { category: 'all-reduce' } }, [{ kind: 'collective', flops: 1e9, hbm_bytes: 1e6 }]),
+    'None of these ops computes: they exchange data, move it or wait.',
+  ));

@@ -9,6 +9,7 @@ import {
   stepOf,
   sumClasses,
 } from '../../frontend/gaps/group.js';
+import { total } from '../../frontend/lib/totals.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
   device,
@@ -62,6 +63,7 @@ test('a row has only the selected cores', () => {
   ]);
   const [row] = groupGaps(filterGaps(items, new Map(), null, ['TPU:1']), CORES);
   assert.deepEqual([row.gaps.length, row.gap.device, row.mean_ps], [1, 'TPU:1', 8]);
+  assert.equal(total(Object.values(row.by_class_ps), Number), 8);
 });
 
 test('patterns have the figures of the given gaps and keep their positions', () => {

@@ -85,7 +85,7 @@ test('columnAt inverts columnX', () => {
   }
 });
 
-test('a row is found by its height, with the space below it', () => {
+test('a row is found by a position in it, or in the space below it', () => {
   const { rows } = heatRows([3], [1, 2]);
   assert.deepEqual([HEAD - 1, HEAD, HEAD + 35, rows[1].y, rows[2].y].map((y) => rowAt(rows, y)), [-1, 0, 0, 1, 2]);
 });

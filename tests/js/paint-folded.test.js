@@ -33,7 +33,7 @@ test('folded devices show their runs and collectives', () => {
   assert.deepEqual(boxesOf(rows, slices), [[10, '#777777'], [20, '#333333']]);
 });
 
-test('folded devices without recorded runs show their ops', () => {
+test('folded devices show their ops if none of them has recorded runs', () => {
   const slices = [['h0.d0.ops', [columns(10, 50)]], ['h0.d1.ops', [columns(40, 50)]]];
   assert.deepEqual(boxesOf([row(0, 'ops'), row(1, 'ops')], slices), [[10, '#777777'], [40, '#777777']]);
 });

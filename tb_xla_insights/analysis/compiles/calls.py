@@ -88,7 +88,7 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
     borders_before = border_count[first]
     cut = BEGUN_BEFORE * (borders_before == 0) + UNFINISHED * (borders_before == len(borders))
     rows = np.concatenate((calls, parts[first]))
-    starts = np.concatenate((starts, np.where(cut & BEGUN_BEFORE, 0, part_start[first])))
+    starts = np.concatenate((starts, np.where(cut & BEGUN_BEFORE, trace.span_ps[0], part_start[first])))
     ends = np.concatenate((ends, np.where(cut & UNFINISHED, trace.span_ps[1], last_end)))
     cuts = np.concatenate((cut_calls, cut))
     order = np.argsort(starts, kind="stable")
@@ -106,7 +106,7 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
         frames_on_line = np.flatnonzero(is_frame[trace.metadata_index[rows]]) + rows.start
         is_begun_before = on_line & (starts == trace.start_ps[frames_on_line].min())
         is_unfinished = on_line & (ends == trace.end_ps[frames_on_line].max())
-        starts[is_begun_before], ends[is_unfinished] = 0, trace.span_ps[1]
+        starts[is_begun_before], ends[is_unfinished] = trace.span_ps
         cut += (BEGUN_BEFORE * is_begun_before + UNFINISHED * is_unfinished).astype(np.int8)
     return starts, ends, cut
 

@@ -148,9 +148,10 @@ def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool
 
 
 def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
-    """`324.5 MB are sent (1.1 transfers)`, per step; without numbers, which are means, if it does not recur."""
+    """`324.5 MB are sent (1.1 transfers)`, per step; without numbers, which are means, if it does not recur, or if no
+    transfer is in a step."""
     number, size = to_device["per_step"], to_device["bytes_per_step"]
-    if number is None or not is_per_step:
+    if not number or not is_per_step:
         return "the host sends to it"
     text = f"{byte_size(size)} are sent" if size else "the host sends to it"
     mean = mean_text(number)

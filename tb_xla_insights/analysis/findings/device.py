@@ -209,10 +209,10 @@ def _exposed_ps_of_runs(trace: Trace) -> Int64:
 
 
 def device_bound(facts: Facts) -> Finding | None:
-    """Cores that compute for nearly all of their spans and of the steps, so that no change on the host is worthwhile.
-    None if the capture cannot show that: with one run per core there are no gaps between runs; without a run that
-    was joined to its launch it is unknown whether the host keeps up; and without ops it is unknown whether runs compute
-    or wait for a callback, another core or memory."""
+    """Cores that compute for nearly all of their spans, the busiest of them busy for nearly all of the steps, so that
+    no change on the host is worthwhile. None if the capture cannot show that: with one run per core there are no gaps
+    between runs; without a run that was joined to its launch it is unknown whether the host keeps up; and without ops
+    it is unknown whether runs compute or wait for a callback, another core or memory."""
     trace = facts.trace
     has_joined_runs = bool((find_launches(trace).runs.join != NONE).any())
     has_gaps_between_runs = any(len(device.runs) > 1 for device in trace.devices)

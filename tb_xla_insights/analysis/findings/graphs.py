@@ -116,18 +116,20 @@ def early_sync(facts: Facts) -> Finding | None:
 
 def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     """Counts the step markers that cut a graph and are followed by a read in the same annotation."""
-    launches, count = find_launches(trace), 0
-    for launch, annotation in zip(
-        early.launch[early.read < 0], early.annotation[early.read < 0], strict=True
-    ):
-        marker = launches.sync[launch]
-        reads = early.reads[trace.lines_of(early.reads) == trace.line_of(int(marker)).index]
-        inside = (
-            trace.end_ps[reads] <= trace.end_ps[annotation]
-            if annotation >= 0
-            else np.zeros(len(reads), np.bool_)
-        )
-        count += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
+    cuts = (early.read < 0) & (early.annotation >= 0)
+    markers, annotation_end_ps = (
+        find_launches(trace).sync[early.launch[cuts]],
+        trace.end_ps[early.annotation[cuts]],
+    )
+    count = 0
+    for line in trace.driving_lines:
+        rows = trace.lines[line].rows
+        reads = early.reads[slice(*np.searchsorted(early.reads, (rows.start, rows.stop)))]
+        on_line = (markers >= rows.start) & (markers < rows.stop)
+        # Reads of one thread are disjoint and ascend: if any after the marker ends in the annotation, the first does.
+        following = np.searchsorted(trace.start_ps[reads], trace.end_ps[markers[on_line]])
+        end_ps = np.append(trace.end_ps[reads], np.iinfo(np.int64).max)[following]
+        count += int((end_ps <= annotation_end_ps[on_line]).sum())
     return count
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
@@ -99,7 +99,7 @@ def _some_names(names: list[str]) -> str:
 
 
 def _windows(trace: Trace, paths: set[str]) -> list[Window]:
-    """The longest annotation of each of some paths."""
+    """The longest annotation of each of some paths, at most MAX_WINDOWS, the longest first."""
     host = host_annotations(trace)
     windows = []
     for index, path in enumerate(host.path_texts):
@@ -107,4 +107,4 @@ def _windows(trace: Trace, paths: set[str]) -> list[Window]:
             rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])
             windows.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))
-    return windows
+    return longest_windows(windows)

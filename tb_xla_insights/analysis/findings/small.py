@@ -38,7 +38,7 @@ class _SmallLaunches:
     Indices of launches: `in_steps`, all launches in steps, except early executions and launches of unknown programs;
     `small`; `small_by_work`, those that are small regardless of the idle time before them; `single_op`, those of a
     single element-wise op; `chained`, those of `single_op` that are next to one of another program or function in the
-    same step. The times are sums over `small`.
+    same step. `runs` and the times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]
@@ -46,6 +46,7 @@ class _SmallLaunches:
     small_by_work: NDArray[np.intp]
     single_op: NDArray[np.intp]
     chained: NDArray[np.intp]
+    runs: int
     idle_ps: int
     device_ps: int
     overhead_ps: int
@@ -55,6 +56,7 @@ def _find_small_launches(facts: Facts) -> _SmallLaunches:
     trace, ledger = facts.trace, facts.ledger
     launches, times = find_launches(trace), find_run_times(trace)
     overhead, device = launches.sums(times.overhead_ps), launches.sums(times.device_ps)
+    runs = launches.sums(np.ones(len(launches.runs), np.int64))
     idle = np.zeros(len(launches) + 1, np.int64)
     is_before_launch = ledger.before != ledger.after  # a gap inside a run is not idle time before a launch
     np.add.at(idle, ledger.after[is_before_launch], (ledger.end_ps - ledger.start_ps)[is_before_launch])
@@ -64,7 +66,7 @@ def _find_small_launches(facts: Facts) -> _SmallLaunches:
     is_single_op = _is_single_op(trace) & is_counted
     small_by_work = is_counted & ((overhead > device) | is_single_op)
     small = np.flatnonzero(small_by_work | (is_counted & (idle > device)))
-    sums = (int(column[small].sum()) for column in (idle, device, overhead))
+    sums = (int(column[small].sum()) for column in (runs, idle, device, overhead))
     return _SmallLaunches(
         np.flatnonzero(is_counted),
         small,
@@ -138,8 +140,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     input_syncs = len(np.intersect1d(find_early_executions(trace).input_syncs, small_launches.in_steps))
     single_op, chained = len(small_launches.single_op), len(small_launches.chained)
     fixed = fixed_cost(facts.session)
-    small_runs = small * max(1, len(trace.devices))
-    work = brief_time(small_launches.device_ps // small_runs)
+    work = brief_time(small_launches.device_ps // small_launches.runs)
     description = (
         f"take less time ({work} on average) than "
         f"{'the idle time before them or ' if idle else ''}their launch"

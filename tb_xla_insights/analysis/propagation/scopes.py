@@ -159,7 +159,7 @@ class HostPaths:
             path = head if head in self.paths else self._path_ending_with(segments[:length])
             if path is not None:
                 return truncate_path("/".join((path, *segments[length:])))
-        return "/".join(segments)
+        return "/".join(segments) or scope  # a position without a name: a path is not empty
 
     def _name(self, segment: str) -> str:
         """The segment without its position. Because an annotation's name may itself end like a position, only the last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import StackFrameIndex
 
-_LIBRARY_PATHS = ("site-packages/", "dist-packages/", "/lib/python")
+_LIBRARY = re.compile(
+    r"(site|dist)-packages[/\\]|/lib/python|\\(python[\d.]*|\w*conda\d*|envs\\[^\\]+)\\lib\\", re.IGNORECASE
+)
+"""Files of installed packages and of the standard library."""
+
+_NOTEBOOK_CELL = "<ipython-input-"
 _MAX_STACK_DEPTH = 1000
 
 
@@ -44,8 +50,9 @@ class Frames:
         return list(islice(self._outward(frame_id), _MAX_STACK_DEPTH))
 
     def user_frame(self, frame_id: int) -> Frame | None:
-        """The innermost frame in the user's code, that is, in a file (not `<string>`) outside of installed packages and
-        the standard library. If no frame is in the user's code, the innermost one; None without frames."""
+        """The innermost frame in the user's code, that is, in a file or a notebook's cell (not `<string>`) outside of
+        installed packages and the standard library. If no frame is in the user's code, the innermost one; None without
+        frames."""
         if frame_id not in self._user_frames:
             self._user_frames[frame_id] = self._find_user_frame(frame_id)
         return self._user_frames[frame_id]
@@ -68,7 +75,8 @@ class Frames:
 
 
 def _is_user_code(file: str) -> bool:
-    return bool(file) and not file.startswith("<") and not any(path in file for path in _LIBRARY_PATHS)
+    is_code = file.startswith(_NOTEBOOK_CELL) or (bool(file) and not file.startswith("<"))
+    return is_code and not _LIBRARY.search(file)
 
 
 def _name(names: list[str], id_: int) -> str:

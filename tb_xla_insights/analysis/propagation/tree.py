@@ -20,8 +20,6 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Coverage
 
-NO_ANNOTATION = "no annotation"
-
 _AFTER_HOST_PATHS = 1e15
 """The base of positions of paths that only ops have: greater than any time on the host, small enough to add a scope's
 number exactly."""
@@ -119,7 +117,9 @@ def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
 def short_names(paths: Iterable[str | None], annotations: Container[str]) -> dict[str | None, str]:
     """The last name of each path among some annotations; the whole path where others end with the same name. Of None,
     `no annotation`."""
-    names = {path: NO_ANNOTATION if path is None else name_and_depth(path, annotations)[0] for path in paths}
+    names = {
+        path: "no annotation" if path is None else name_and_depth(path, annotations)[0] for path in paths
+    }
     counts = Counter(names.values())
     return {path: name if path is None or counts[name] == 1 else path for path, name in names.items()}
 

@@ -219,7 +219,8 @@ def _add_to_mistakes(
     than the devices' work in it.
 
     The replay of the mistakes does not let hosts arrive earlier, and another mistake may be the cause of lateness: the
-    gain of both together is the larger of the two.
+    gain of both together is the larger of the two. Hosts that were late once are not late in the usual step, of which
+    recurring mistakes then cost the same share as before.
     """
     step = mistakes["step_ps"] or mean_step_ps
     if step is None or straggler.step_if_fixed_ps is None:
@@ -228,13 +229,16 @@ def _add_to_mistakes(
     straggler = replace(
         straggler, step_if_fixed_ps=without_straggler, step_if_fixed_at_worst_ps=without_straggler
     )
-    fixed = min(mistakes["step_if_fixed_ps"] or step, without_straggler)
+    usual, fixed = mistakes["usual_step_ps"] or step, mistakes["step_if_fixed_ps"] or step
+    if straggler.recurs == "once" and without_straggler < usual:
+        usual, fixed = without_straggler, round(without_straggler * fixed / usual)
+    fixed = min(fixed, without_straggler)
     without_limit = mistakes["step_without_limit_ps"]
     return straggler, {
         **mistakes,
         "count": mistakes["count"] + ((straggler.gain or 0.0) >= INFO_SHARE),
         "step_ps": step,
-        "usual_step_ps": mistakes["usual_step_ps"] or step,
+        "usual_step_ps": usual,
         "step_if_fixed_ps": fixed,
         "step_without_limit_ps": fixed if without_limit is None else min(without_limit, fixed),
         "gain": (step - fixed) / step,

@@ -1,0 +1,107 @@
+"""Views follow the link: after a change in another view, after Back, and with the keys of other views."""
+
+from __future__ import annotations
+
+import pytest
+from browser.conftest import session_named
+from browser.driver import Xi
+from playwright.sync_api import Page, expect
+
+
+def show_tab(xi: Xi, view: str) -> None:
+    xi.page.get_by_test_id(f"tab-{view}").click()
+    xi.idle()
+
+
+@pytest.fixture
+def lazy() -> str:
+    return session_named("synthetic_dynamo_issue_lazy")
+
+
+@pytest.fixture
+def dynamo() -> str:
+    return session_named("synthetic_dynamo_issue_dynamo")
+
+
+def test_executions_show_the_second_session_that_was_chosen_in_another_view(
+    xi: Xi, page: Page, lazy: str, dynamo: str
+) -> None:
+    xi.open(lazy, v="executions")
+    expect(page.get_by_test_id("overhead-table")).not_to_contain_text(dynamo)
+    show_tab(xi, "overview")
+    page.get_by_test_id("compare-select").select_option(dynamo)
+    show_tab(xi, "executions")
+    expect(page.get_by_test_id("overhead-table")).to_contain_text(dynamo)
+
+
+def test_executions_of_a_session_are_listed_once_if_it_is_also_the_second_one(
+    xi: Xi, page: Page, lazy: str, dynamo: str
+) -> None:
+    xi.open(dynamo, v="executions")
+    rows = page.get_by_test_id("overhead-table").locator("tbody tr[data-index]")
+    count = rows.count()
+    xi.open(lazy, v="executions", c=dynamo)
+    page.get_by_test_id("session-select").select_option(dynamo)
+    expect(page.get_by_test_id("live")).to_have_text(f"{dynamo} is open.")
+    xi.ready()
+    assert rows.count() == count
+    expect(page.get_by_test_id("overhead-table").locator("tfoot")).not_to_contain_text("This session")
+
+
+def test_a_step_that_was_selected_in_overview_is_shown_in_executions_and_in_hosts(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(session_named("synthetic_pod_16_hosts"), v="hosts")
+    show_tab(xi, "overview")
+    page.get_by_test_id("steps-chart").locator("[role=option]").nth(2).click()
+    show_tab(xi, "hosts")
+    expect(page.get_by_role("heading", name="against the median")).to_contain_text("step 1206")
+
+    xi.open(case_study, v="executions")
+    show_tab(xi, "overview")
+    page.get_by_test_id("steps-chart").locator("[role=option]").nth(2).click()
+    show_tab(xi, "executions")
+    expect(page.get_by_test_id("execution-step")).to_have_text("step 1206")
+
+
+def test_gaps_show_the_device_and_the_gap_that_were_chosen_in_other_views(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="gaps")
+    show_tab(xi, "propagation")
+    page.get_by_test_id("propagation-device").select_option(index=2)
+    show_tab(xi, "gaps")
+    device = page.get_by_test_id("filter-device").input_value()
+    assert xi.link()["f"] == f"device:{device}"
+    expect(page.get_by_test_id("gap-count")).to_contain_text("11 gaps")
+    page.get_by_test_id("gap-clear").click()
+    show_tab(xi, "timeline")
+    page.wait_for_selector("[data-testid=gap-index]:visible")
+    xi.press("]")
+    show_tab(xi, "gaps")
+    expect(page.get_by_test_id("gap-list").locator("tr[aria-selected=true]")).to_have_count(1)
+
+
+@pytest.mark.parametrize(("run", "view", "table"), [
+    ("torch_xla_dynamic_shapes", "compiles", "compile-list"),
+    ("synthetic_case_study", "executions", "overhead-table"),
+    ("synthetic_case_study", "gaps", "gap-list"),
+])  # fmt: skip
+def test_back_restores_the_order_of_a_table(xi: Xi, page: Page, run: str, view: str, table: str) -> None:
+    xi.open(session_named(run), v=view)
+    head = page.get_by_test_id(table).locator("th:has(button)")
+    before = [cell.get_attribute("aria-sort") for cell in head.all()]
+    head.nth(1).locator("button").click()
+    head.nth(0).locator("button").click()
+    page.go_back()
+    page.go_back()
+    xi.idle()
+    assert [cell.get_attribute("aria-sort") for cell in head.all()] == before
+
+
+def test_a_table_keeps_its_default_order_if_the_link_has_that_of_another_view(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="device", o="-start")
+    heads = page.get_by_role("table", name="Device work by op").locator("th[aria-sort=descending]")
+    expect(heads).to_have_text("Own time, ms")
