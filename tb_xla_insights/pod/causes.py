@@ -76,29 +76,27 @@ def find_cause(
     cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
-    return _with_annotation(table, host, median, cause, steps)
+    path = _find_annotation(table, host, median, cause, steps)
+    name = name_and_depth(path, _mean_annotation_times(table, host))[0] if path else None
+    return replace(cause, annotation=path, annotation_name=name)
 
 
-def _with_annotation(
+def _find_annotation(
     table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
-) -> Cause:
-    """Returns the cause with the deepest annotation with most of the extra time, unchanged if none below the outermost
-    ones has it.
+) -> str | None:
+    """Returns the deepest annotation with most of the extra time, None if none below the outermost ones has it.
     Documents sum annotations over all steps, so the extra time of a cause in some steps is spread over all of them."""
     host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
     step_count = max(int(table.present[host].sum()), 1)
     share = 1.0 if steps is None else len(steps) / step_count
     min_longer_ps = MIN_ANNOTATION_SHARE * cause.longer_ps * share
-    names = {
-        path: name_and_depth(path, host_ps)
+    depths = {
+        path: name_and_depth(path, host_ps)[1]
         for path, time in host_ps.items()
         if time - median_ps.get(path, 0.0) >= min_longer_ps
     }
-    candidates = [path for path, (_, depth) in names.items() if depth]
-    if not candidates:
-        return cause
-    path = max(candidates, key=lambda path: (names[path][1], host_ps[path]))
-    return replace(cause, annotation=path, annotation_name=names[path][0])
+    candidates = [path for path, depth in depths.items() if depth]
+    return max(candidates, key=lambda path: (depths[path], host_ps[path]), default=None)
 
 
 def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:
