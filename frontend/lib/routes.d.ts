@@ -1630,7 +1630,7 @@ export interface HostsVerdict {
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
-  /** The last name of that annotation's path. */
+  /** The last name of that annotation's path; `null` without one. */
   annotation_name: string | null;
   /** Time of the cause per step on the first late host; `null` without a cause. */
   cause_us: number | null;

@@ -77,8 +77,8 @@ def find_cause(
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
     path = _find_annotation(table, host, median, cause, steps)
-    name = name_and_depth(path, _mean_annotation_times(table, host))[0] if path else None
-    return replace(cause, annotation=path, annotation_name=name)
+    annotation_name = name_and_depth(path, _mean_annotation_times(table, host))[0] if path else None
+    return replace(cause, annotation=path, annotation_name=annotation_name)
 
 
 def _find_annotation(

@@ -38,7 +38,7 @@ class HostsVerdict(TypedDict):
     annotation: str | None
     """The annotation with most of the cause's extra time; `null` without one."""
     annotation_name: str | None
-    """The last name of that annotation's path."""
+    """The last name of that annotation's path; `null` without one."""
     cause_us: int | None
     """Time of the cause per step on the first late host; `null` without a cause."""
     median_cause_us: int | None
