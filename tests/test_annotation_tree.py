@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
 from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -89,6 +90,24 @@ def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_p
     report = propagation_report(training(tmp_path, steps))
     row = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
     assert (row["executions"], row["device_ops"], row["programs"]) == (4, 12, ["7"])
+
+
+def test_a_number_sign_is_part_of_a_name(tmp_path: Path) -> None:
+    """Stats that the profiler appended to a name are not."""
+    phases = [("layer #3", 100), ("layer #4#scale=2#", 100)]
+    ops = [
+        ("dot.1", 20, "Training_Step.1/layer #3.2/aten__mm"),
+        ("dot.2", 30, "Training_Step.1/layer #4.3/aten__mm"),
+    ]
+    loaded = training(tmp_path, [Step(phases, [(950_000, ops)])])
+    rows = propagation_report(loaded)["annotations"]
+    assert [(row["path"], row["count"], row["device_ps"]) for row in rows] == [
+        ("Training_Step", 1, 50),
+        ("Training_Step/layer #3", 1, 20),
+        ("Training_Step/layer #4", 1, 30),
+    ]
+    trace = loaded.traces[0]
+    assert [enclosing_path(trace, row) for row in trace.annotations.tolist()] == [row["path"] for row in rows]
 
 
 @pytest.mark.parametrize("step", ["Training_Step", "train/step"])

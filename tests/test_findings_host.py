@@ -121,6 +121,23 @@ def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     assert float(detail[1]) + float(detail[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
 
 
+def test_tracing_in_a_call_that_compiles_in_the_warm_up_is_no_limit() -> None:
+    """JAX traces for 300 us and compiles for 100 us in step 1, while the device is idle. As a compilation after the
+    warm-up, this is another finding's time."""
+    first_calls, later_calls = loop(device=50, first=0), loop(device=50, first=5)
+    for tpu in (first_calls, later_calls):
+        tpu.on_main("PjitFunction(f)", STEP + 270, 400)
+        tpu.on_main("trace_to_jaxpr", STEP + 270, 300)
+        tpu.on_main("backend_compile", STEP + 570, 100)
+    warm_up, later = findings(first_calls.trace()), findings(later_calls.trace())
+    assert "recompilation" in later.keys() - warm_up.keys()
+    assert warm_up["tracing_bound"].cost_ps == later["tracing_bound"].cost_ps
+    assert ", besides 0.075\u202fms in the warm-up" in warm_up["tracing_bound"].detail
+    fixed = warm_up["tracing_bound"].step_if_fixed_ps
+    assert fixed is not None
+    assert 4 * fixed >= (400 + 3 * 50) * US
+
+
 def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
     """The host runs ahead: of the last six steps no work was recorded."""
     simulation = Simulation()
@@ -215,6 +232,20 @@ def test_python_and_building_are_listed_separately_with_their_phases(
     assert (match[1], {match[1], match[3]}) == (title, {"runs Python code", "builds the graph"})
     assert re.search(r"[Pp]ython takes \S+\sms a step in forward\b", finding.detail)
     assert re.search(r"[Bb]uilding takes \S+\sms a step in loss\b", finding.detail)
+
+
+def test_an_annotation_between_steps_is_named_with_its_time_in_the_gaps() -> None:
+    """Both are inside `epoch`, which contains steps and is therefore not named. The device works during the first
+    300 us of `save_checkpoint`."""
+    tpu = Tpu()
+    for i, at in enumerate((0, STEP, 4 * STEP, 5 * STEP)):
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + LAUNCH, (at + LAUNCH + 10, 20), (at + LAUNCH + 50, 550), by="marker")
+    tpu.on_main("save_checkpoint", 2 * STEP, 1500)
+    tpu.on_main("epoch", 0, 6 * STEP)
+    finding = findings(tpu.trace())["tracing_bound"]
+    assert finding.evidence["phases"] == [{"name": "save_checkpoint", "host_ps": 1200 * US}]
+    assert " in save_checkpoint (" in finding.advice
 
 
 def test_the_usual_overhead_excludes_first_runs() -> None:

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from build import trace_of
+from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.findings import detail_after_colon
-from tb_xla_insights.report.summary import HostSummary
+from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -211,6 +213,16 @@ class TestDiagnostics:
         assert row["message"].startswith(
             "1 host of 4 runs different work than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
+
+    def test_a_host_without_device_work_is_not_said_to_run_something_else(self) -> None:
+        without_device = small_space()
+        without_device.planes = [plane for plane in without_device.planes if "device" not in plane.name]
+        spaces = {"a": small_space(), "b": small_space(), "c": without_device}
+        hosts = [
+            summarise(trace_of(space.to_bytes(), host), "session", "run/session")
+            for host, space in spaces.items()
+        ]
+        assert not any(row["id"] == "hosts_differ" for row in merged(hosts)["diagnostics"])
 
     @pytest.mark.parametrize(
         ("count", "hosts_text"),

@@ -1,4 +1,4 @@
-"""The opcode in the name of a device op."""
+"""The opcode in the name of a device op, and what the name says about the op."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.device.opcodes import opcode
+from tb_xla_insights.analysis.device.opcodes import is_element_wise, opcode
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,20 @@ def test_an_opcode_is_an_instructions_name_without_its_suffixes(name: str, expec
 def test_suffixes_begin_at_the_first_dot_after_the_last_hyphen(name: str) -> None:
     stem, hyphen, ending = name.rpartition("-")
     assert opcode(f"%{name}") == opcode(name) == stem + hyphen + ending.partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("%add.5 = f32[8] add(a, b)", True),
+        ("loop_add_tanh_fusion", True),
+        ("loop_add_tanh_fusion_1", True),  # the kernel of `loop_add_tanh_fusion.1`
+        ("wrapped_exponential-minus-one.2", True),
+        ("input_reduce_fusion_1", False),
+        ("add_dot_fusion", False),
+        ("fusion.3", False),
+        ("", False),
+    ],
+)
+def test_a_name_shows_whether_an_op_is_element_wise(name: str, expected: bool) -> None:
+    assert is_element_wise(name) is expected

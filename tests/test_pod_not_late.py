@@ -16,6 +16,7 @@ from synthetic.times import MS, US
 from synthetic.writer import Space
 from test_pod_late import HALVES, HOSTS, LOADER, POD, STEPS
 
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.pod.arrivals import Arrivals, charge_waits
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collectives import host_collectives
@@ -26,6 +27,8 @@ from tb_xla_insights.pod.late_hosts import find_late_hosts
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.view import hosts_view
+from tb_xla_insights.report.merge import ReportMerger
+from tb_xla_insights.report.summary import summarise
 
 ONE_HOST = host_collectives(trace_of(pod.files(replace(POD, hosts=1, steps=1))[0].to_bytes()))
 
@@ -128,3 +131,20 @@ def test_hosts_without_devices_collectives_or_steps() -> None:
         assert straggler_finding(comparison) is None
         assert len(host_rows(comparison)) == len(exposed_without_waiting(comparison)) == len(compared_hosts)
         assert json.loads(json.dumps(hosts_view(comparison)))["state"] == comparison.state
+
+
+def test_how_much_is_waiting_for_an_unreadable_host_is_not_known() -> None:
+    """The late host is not in the report: the others wait for it, and hardly for each other."""
+    merger = ReportMerger("session", "run/session")
+    for host, space in enumerate(pod.files(replace(POD, delays=(LOADER,)))):
+        if host != LOADER.host:
+            merger.add(summarise(trace_of(space.to_bytes(), pod.name_of(host)), "session", "run/session"))
+    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "exposed_collectives")
+    assert exposed["detail"].endswith(" of that is waiting for others.")
+    merger.add_diagnostic(
+        Diagnostic("skipped_host", "warning", "the file is empty", pod.name_of(LOADER.host))
+    )
+    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "exposed_collectives")
+    assert exposed["detail"].endswith(
+        "; how much of the rest is waiting for hosts that are not compared is not known."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loops import STEP, findings, loop
 from programs import STEP_PS, Step, training
 from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, section
 
@@ -190,3 +191,14 @@ def test_a_backward_pass_and_lost_annotations_by_name(tmp_path: Path) -> None:
         row for row in session_report(loaded)["findings"] if row["id"] == "annotations_not_propagated"
     )
     assert finding["title"].startswith("bwd/loss cannot be seen")
+
+
+def test_a_cut_annotation_by_name() -> None:
+    tpu = loop()
+    for i in range(4):
+        tpu.on_main("net/forward", i * STEP + 50, 400)
+        tpu.launch(i * STEP + 100, (i * STEP + 110, 20), (i * STEP + 150, 50))
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 220, 20)
+    finding = findings(tpu.trace())["early_sync"]
+    assert finding.title == "net/forward is cut by a read in every step"
+    assert "Training_Step/net/forward" in finding.advice

@@ -244,6 +244,13 @@ def test_idle_time_in_first_compilations_is_warm_up() -> None:
     )
     report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
     assert "for the first time" not in severity_and_text(report)[1]
+    report["findings"] = []
+    severity, text = severity_and_text(report)
+    assert severity == "warning"
+    assert text == (
+        "The device is 50.0 % busy: during most of the idle time the host compiles for the first time (capture later "
+        "to see typical steps)."
+    )
 
 
 def test_a_mistake_without_a_gain_is_not_named() -> None:

@@ -69,6 +69,14 @@ def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
     assert severity_and_text(document)[1] == f"{title}, which cost up to 240.0 ms: {CAUSE} {DUTY}."
 
 
+def test_the_cause_of_lateness_in_some_steps_has_their_number() -> None:
+    """The cost is a mean over all steps, and may be less than the cause's time in a late step."""
+    evidence: dict[str, Any] = STRAGGLER["evidence"] | {"steps": [2, 5, 8, 11], "steps_compared": 12}
+    straggler = STRAGGLER | {"recurs": "some_steps", "evidence": evidence}
+    opening = OPENING.removesuffix(".")
+    assert severity_and_text(report_with(straggler))[1] == f"{opening} in 4 of 12 steps. {DUTY}."
+
+
 def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
     outside = {
         "share": 0.6,

@@ -47,7 +47,7 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parse_json, read_text
 
-__all__ = ["CLASSES", "Catalog", "load_catalog"]
+__all__ = ["CLASSES", "Catalog", "load_catalog", "without_encoded_stats"]
 
 _ENCODED_STATS = re.compile(r"#[^#=]*=[^#]*#$")
 """Stats that TSL's TraceMe appends to a name: `#step_num=3#`."""
@@ -115,7 +115,7 @@ class Catalog:
 
     def describes_loading(self, name: str) -> bool:
         """Whether the name of a user's annotation has a word about loading data, and none of _MODEL_WORD."""
-        words = [word.lower() for word in _WORD.findall(_ENCODED_STATS.sub("", name))]
+        words = [word.lower() for word in _WORD.findall(without_encoded_stats(name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
             return False
         return any(map(_INPUT_WORD.fullmatch, words))
@@ -127,7 +127,7 @@ class Catalog:
         return entry
 
     def _find(self, name: str) -> _Entry:
-        name = _ENCODED_STATS.sub("", name)
+        name = without_encoded_stats(name)
         frame = _FRAME.fullmatch(name)
         if frame:
             for candidate in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
@@ -181,6 +181,12 @@ class Catalog:
         self._optional_prefixes = tuple(
             dict.fromkeys([*self._optional_prefixes, *table.get("optional_prefixes", ())])
         )
+
+
+def without_encoded_stats(name: str) -> str:
+    """The name without the stats that TraceMe appended to it: `StepMarker` for `StepMarker#step=3#`. Any other `#` is
+    part of the name."""
+    return _ENCODED_STATS.sub("", name)
 
 
 def load_catalog(extra: str | None = None) -> Catalog:

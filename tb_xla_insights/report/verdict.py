@@ -184,6 +184,8 @@ def _verdict_without_findings(
         work = f"{brief_time(busy_ps // len(devices))}{' each' if len(devices) > 1 else ''}"
         text = f"{subject} at work for {work}, in too few runs to identify the cause."
         return {"text": text, "severity": "warning"}
+    if not is_busy and (warm_up := _warm_up_clause(report, span_ps - busy_ps)):
+        return {"text": f"{subject} {duty} busy: {warm_up}.", "severity": "warning"}
     idle_clause = _main_gap_activity(report, span_ps - busy_ps)
     if _has_unknown_work(devices):
         idle_clause = "" if is_busy else idle_clause

@@ -69,8 +69,10 @@ def is_container(name: str) -> bool:
 
 
 def is_element_wise(name: str) -> bool:
-    """Whether an op's name shows that it works element by element. XLA names a fusion after the opcodes in it."""
-    opcodes = set(opcode(name).lower().split("_")) - _FUSION_WORDS
+    """Whether an op's name shows that it works element by element. XLA names a fusion after the opcodes in it, and the
+    kernel of `loop_add_fusion.1` is `loop_add_fusion_1`."""
+    words = opcode(name).lower().split("_")
+    opcodes = {word for word in words if not word.isdigit()} - _FUSION_WORDS
     return bool(opcodes) and opcodes <= _ELEMENT_WISE
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
@@ -30,6 +31,12 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
         calls.append(call)
     call_rows = np.array(calls, np.int32)
     return union(trace.start_ps[call_rows], trace.end_ps[call_rows])
+
+
+def warm_up_calls(trace: Trace) -> Intervals:
+    """The calls that compile in the warm-up (see `calls_that_compile`)."""
+    compiles = find_compilations(trace)
+    return calls_that_compile(trace, compiles.row[compiles.warm_up])
 
 
 def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:

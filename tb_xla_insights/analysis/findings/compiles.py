@@ -179,6 +179,7 @@ def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
 
 def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
     compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
+    causes = facts.sidecars.causes
     return [
         _Compilation(
             int(compiles.start_ps[index]),
@@ -188,7 +189,7 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
             compiles.module[index],
             compiles.graph(index),
             enclosing_path(facts.trace, int(compiles.annotation[index])),
-            facts.sidecars.causes.get(compiles.graph_hash[index] or "", {}),
+            causes.get(compiles.graph_hash[index] or "", {}),
             diffs[index],
         )
         for index in indices

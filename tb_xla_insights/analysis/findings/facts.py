@@ -133,19 +133,24 @@ class Facts:
             return "No device idles"
         return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
-    def idle_elsewhere(self, taken_ps: Int64, frequency: Frequency | None, *classes: str) -> IdleElsewhere:
-        """The idle time of some classes in whole steps that a finding has not taken. With `taken_ps` it adds up to the
-        time of these classes in `step_idle`. (docs/definitions.md, "Findings")"""
+    def idle_elsewhere(
+        self, taken_ps: Int64, frequency: Frequency | None, *classes: str, warm_up_ps: Int64 | None = None
+    ) -> IdleElsewhere:
+        """The idle time of some classes in whole steps that a finding has not taken, `warm_up_ps` of it per gap because
+        it is warm-up. With `taken_ps` it adds up to the time of these classes in `step_idle`. (docs/definitions.md,
+        "Findings")"""
         if frequency not in ("every_step", "some_steps"):
             return IdleElsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
         finding_ps = self.mean_per_core(taken_ps, frequency).ps
+        warm_up = 0 if warm_up_ps is None else self.mean_per_core(warm_up_ps, frequency).ps
         starved_ps = self.mean_per_core(self.ledger.by_class_ps[:, columns].sum(axis=1), frequency).ps
         edges_ps, total_ps = (
             int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
         )
         parts = {
-            "in other findings": max(0, starved_ps - finding_ps),
+            "in the warm-up": warm_up,
+            "in other findings": max(0, starved_ps - finding_ps - warm_up),
             "before or after all runs": edges_ps,
             "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }

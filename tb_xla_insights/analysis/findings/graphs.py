@@ -21,6 +21,8 @@ from tb_xla_insights.analysis.findings.locations import (
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
+from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.english import lower_first, mean_text, plural
@@ -114,18 +116,20 @@ def early_sync(facts: Facts) -> Finding | None:
 
 def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     """Counts the step markers that cut a graph and are followed by a read in the same annotation."""
-    launches, count = find_launches(trace), 0
-    for launch, annotation in zip(
-        early.launch[early.read < 0], early.annotation[early.read < 0], strict=True
-    ):
-        marker = launches.sync[launch]
-        reads = early.reads[trace.lines_of(early.reads) == trace.line_of(int(marker)).index]
-        inside = (
-            trace.end_ps[reads] <= trace.end_ps[annotation]
-            if annotation >= 0
-            else np.zeros(len(reads), np.bool_)
-        )
-        count += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
+    cuts = (early.read < 0) & (early.annotation >= 0)
+    markers, annotation_end_ps = (
+        find_launches(trace).sync[early.launch[cuts]],
+        trace.end_ps[early.annotation[cuts]],
+    )
+    count = 0
+    for line in trace.driving_lines:
+        rows = trace.lines[line].rows
+        reads = early.reads[slice(*np.searchsorted(early.reads, (rows.start, rows.stop)))]
+        on_line = (markers >= rows.start) & (markers < rows.stop)
+        # Reads of one thread are disjoint and ascend: if any after the marker ends in the annotation, the first does.
+        following = np.searchsorted(trace.start_ps[reads], trace.end_ps[markers[on_line]])
+        end_ps = np.append(trace.end_ps[reads], np.iinfo(np.int64).max)[following]
+        count += int((end_ps <= annotation_end_ps[on_line]).sum())
     return count
 
 
@@ -158,7 +162,8 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
         return CutText(
             "Graphs are", "graphs", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}"
         )
-    names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut_paths))
+    all_paths = frozenset(host_annotations(trace).path_texts)
+    names = list(dict.fromkeys(name_and_depth(path, all_paths)[0] for path in cut_paths))
     subject, verb = " and ".join(names), "is" if len(names) == 1 else "are"
     title_subject = f"The{subject[3:]}" if names[0] == "the step" else subject
     return CutText(f"{title_subject} {verb}", subject, " and ".join(cut_paths))

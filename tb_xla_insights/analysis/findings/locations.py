@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.units import count
 
 
@@ -31,6 +32,22 @@ def phase_rows(trace: Trace) -> Int32:
     """The rows of the annotations directly below the steps, in order."""
     roots = [step.row for step in annotated_steps(trace)]
     return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
+
+
+@memoised
+def rows_beside_steps(trace: Trace) -> Int32:
+    """The rows of the outermost annotations on the driving thread that are in no step and contain none, such as an
+    evaluation or a checkpoint between steps, in order."""
+    steps, rows = step_annotation_rows(trace), trace.annotations
+    rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
+    contains_step = np.zeros(len(trace.parent), np.bool_)
+    ancestors = steps
+    while ancestors.size:
+        contains_step[ancestors] = True
+        ancestors = np.unique(trace.parent[ancestors])
+        ancestors = ancestors[ancestors >= 0]
+    outside = (nearest_enclosing(trace.parent, rows, steps) < 0) & ~contains_step[rows]
+    return outermost_rows(trace.parent, rows[outside])
 
 
 def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:

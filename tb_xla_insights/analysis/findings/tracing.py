@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tb_xla_insights.analysis.findings.activities import activities_text
+from tb_xla_insights.analysis.findings.compile_costs import warm_up_calls
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency
-from tb_xla_insights.analysis.findings.locations import phase_rows
+from tb_xla_insights.analysis.findings.locations import phase_rows, rows_beside_steps
 from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import is_loading_annotation
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
-from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.class_times import class_times_inside
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.english import join_words, lower_first
 from tb_xla_insights.trace.model import Int64, Trace
@@ -46,7 +50,10 @@ def _activity(facts: Facts, name: str) -> _Activity:
 
 def tracing_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host builds graphs or runs other Python code. Includes idle time in which the host records
-    nothing, as between annotations without the Python tracer, if that is longer."""
+    nothing, as between annotations without the Python tracer, if that is longer. Excludes the calls that compile in the
+    warm-up, in which JAX traces and lowers."""
+    first_calls = warm_up_calls(facts.trace)
+    warm_up_ps = facts.ledger.take_within(("tracing", "python"), first_calls)
     by_class = {name: facts.ledger.take((name,)) for name in ("tracing", "python")}
     unrecorded_ps = int(facts.ledger.remaining_ps[:, CLASS_INDEX["unrecorded"]].sum())
     if unrecorded_ps > sum(int(class_taken_ps.sum()) for class_taken_ps in by_class.values()):
@@ -59,13 +66,14 @@ def tracing_bound(facts: Facts) -> Finding | None:
     steps = facts.affected_steps(taken_ps)
     dominant_class = _dominant_class(facts, costs)
     frequency = facts.frequency_of(steps)
+    gaps = union(facts.ledger.start_ps, facts.ledger.end_ps, taken_ps > 0).without(first_calls)
     phases = {
-        name: _longest_phases(facts.trace, name, steps if frequency == "once" else None)
+        name: _longest_phases(facts.trace, name, steps if frequency == "once" else None, first_calls, gaps)
         for name, time in costs.items()
         if time
     }
     main_phase = phases[dominant_class][0][0] if phases.get(dominant_class) else None
-    elsewhere = facts.idle_elsewhere(taken_ps, frequency, *by_class)
+    elsewhere = facts.idle_elsewhere(taken_ps, frequency, *by_class, warm_up_ps=warm_up_ps)
     title = f"The device waits while the host {_activity(facts, dominant_class).verb_phrase}"
     gap_ps = single_gap_ps(facts, taken_ps)
     brief = lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None)
@@ -96,7 +104,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken_ps),
         frequency,
-        facts.fix_removing(steps, *by_class),
+        _outside(facts.trace, facts.fix_removing(steps, *by_class), first_calls),
         idle_ps=elsewhere.idle_ps,
     )
 
@@ -166,19 +174,37 @@ def _builds_slower(trace: Trace) -> bool:
     return bool(host_times(trace)[:, TRACING].sum() > device_busy_ps(trace).sum())
 
 
-def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[tuple[str, int]]:
-    """The names of the annotations directly below the whole steps (all, or those of some indices), with their time of a
-    class in ps, the longest first; without those that have none or load data."""
+def _outside(trace: Trace, fix: Fix, excluded: Intervals) -> Fix:
+    """The fix without what it removes in some intervals."""
+    if not len(excluded):
+        return fix
+    windows = fix.windows or span_intervals(*trace.span_ps)
+    return replace(fix, windows=windows.without(excluded))
+
+
+def _longest_phases(
+    trace: Trace, class_: str, steps: Set[int] | None, excluded: Intervals, gaps: Intervals
+) -> list[tuple[str, int]]:
+    """The names of annotations with their time of a class in ps, the longest first: those directly below the whole
+    steps (all, or those of some indices) with their time outside of the `excluded` intervals, and those beside the
+    steps with their time in the finding's `gaps`; without those that have none or load data."""
     rows = phase_rows(trace)
     step_of_row = steps_at(trace, trace.start_ps[rows])
     rows = rows[step_of_row >= 0 if steps is None else np.isin(step_of_row, [*steps])]
-    rows = rows[~is_loading_annotation(trace)[trace.metadata_index[rows]]]
-    shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
-    names, name_of_row = np.unique(trace.metadata.name[trace.metadata_index[rows]], return_inverse=True)
-    times = np.zeros(len(names), np.int64)
-    np.add.at(times, name_of_row, shares[:, CLASS_INDEX[class_]])
-    phases = [(trace.strings[name], time) for name, time in zip(names, times.tolist(), strict=True) if time]
-    return sorted(phases, key=lambda phase: (-phase[1], phase[0]))
+    everywhere = span_intervals(*trace.span_ps)
+    times: Counter[str] = Counter()
+    for located_rows, windows in ((rows, everywhere.without(excluded)), (rows_beside_steps(trace), gaps)):
+        shares = class_times_inside(
+            host_class_segments(trace), windows, trace.start_ps[located_rows], trace.end_ps[located_rows]
+        )
+        names = trace.metadata.name[trace.metadata_index[located_rows]].tolist()
+        loads_data = is_loading_annotation(trace)[trace.metadata_index[located_rows]].tolist()
+        for name, time, is_loading in zip(
+            names, shares[:, CLASS_INDEX[class_]].tolist(), loads_data, strict=True
+        ):
+            if time and not is_loading:
+                times[trace.strings[name]] += time
+    return sorted(times.items(), key=lambda phase: (-phase[1], phase[0]))
 
 
 def _compiled_phases(trace: Trace) -> set[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.scopes import HostPaths, fits_limits, truncate_path
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
+from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 
@@ -135,7 +136,7 @@ class _PathBuilder:
     def _segment(self, text_index: int) -> str:
         """An annotation's name as a segment of a path."""
         if text_index not in self._segments:
-            self._segments[text_index] = truncate_path(self._strings[text_index].split("#", 1)[0])
+            self._segments[text_index] = truncate_path(without_encoded_stats(self._strings[text_index]))
         return self._segments[text_index]
 
 

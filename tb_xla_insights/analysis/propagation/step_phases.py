@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.propagation.order import (
     host_phases,
 )
 from tb_xla_insights.analysis.propagation.tree import select_runs
+from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
@@ -199,7 +200,7 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
         (
             {
                 "phase": None if phase < 0 else phase,
-                "name": shorten_name(trace.name(row).split("#", 1)[0]),
+                "name": shorten_name(without_encoded_stats(trace.name(row))),
                 "start_ps": int(trace.start_ps[row]),
                 "end_ps": int(trace.end_ps[row]),
             }

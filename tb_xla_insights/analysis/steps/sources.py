@@ -137,12 +137,7 @@ def _steps_of_steps_line(trace: Trace) -> Iterator[Step]:
 
 
 def _steps_of_markers(trace: Trace) -> Iterator[Step]:
-    marker_metadata = [
-        metadata_index
-        for metadata_index in np.unique(trace.metadata_index)
-        if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[metadata_index]])
-    ]
-    rows = np.flatnonzero(np.isin(trace.metadata_index, marker_metadata)).astype(np.int32)
+    rows = trace.rows_with_metadata(has_tag(trace, "step_marker"))
     rows = rows[~find_extractions(trace).is_bridge_event(trace)[rows]]
     rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]

@@ -86,18 +86,20 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
     sections_with_steps = [section for section in sections if section.steps]
     if len(sections_with_steps) < 2:
         return None
-    signatures = Counter(map(_signature, sections_with_steps))
+    signature_of = _signatures(sections_with_steps)
+    signatures = Counter(signature_of.values())
     if len(signatures) == len(sections_with_steps):
         return _all_differ(sections_with_steps)
     common_signature, _ = signatures.most_common(1)[0]
     counts = sorted(
-        section.steps for section in sections_with_steps if _signature(section) == common_signature
+        section.steps for section in sections_with_steps if signature_of[section.number] == common_signature
     )
     median = counts[(len(counts) - 1) // 2]
     differing = [
         section
         for section in sections_with_steps
-        if _signature(section) != common_signature or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
+        if signature_of[section.number] != common_signature
+        or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
     if not differing:
         return None
@@ -107,7 +109,7 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
     )
     examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
     subject = f"{plural(len(differing), 'host')} of {len(sections_with_steps)}"
-    if all(_signature(section) == common_signature for section in differing):
+    if all(signature_of[section.number] == common_signature for section in differing):
         predicate = "has another number" if len(differing) == 1 else "have other numbers"
         numbers = f"{_list_step_counts(differing)}; the others {median}"
         text = f"{predicate} of steps ({numbers}), and means weigh hosts by their steps."
@@ -149,6 +151,20 @@ def _list_steps(sections: Sequence[HostSection]) -> str:
     return (
         f"{names} and {len(sections) - _MAX_NAMED_HOSTS} more" if len(sections) > _MAX_NAMED_HOSTS else names
     )
+
+
+def _signatures(sections: Sequence[HostSection]) -> dict[int, tuple[str, str, str | None]]:
+    """The signature of each host by its number. A host without device work is not known to run another program than the
+    other hosts with the same steps: it has the most frequent of their signatures."""
+    signatures = {section.number: _signature(section) for section in sections}
+    with_program = Counter(signature for signature in signatures.values() if signature[2]).most_common()
+    return {
+        number: next(
+            (other for other, _ in with_program if not program and other[:2] == (source, name)), signature
+        )
+        for number, signature in signatures.items()
+        for source, name, program in [signature]
+    }
 
 
 def _signature(section: HostSection) -> tuple[str, str, str | None]:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _EXPOSED = "exposed_collectives"
 
 _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+_WAITING = " of that is waiting for others."
+"""The end of the detail of exposed collectives if hosts are compared."""
+
 _FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
     "python": ("tracing_bound",),
@@ -61,7 +64,7 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
     if exposed and remaining < exposed:
         findings, mistakes = _without_waiting(document, findings, mistakes, remaining, exposed)
     diagnostics, pipeline = document["diagnostics"], document["input_pipeline"]
-    if comparison.state == "clocks_apart":
+    if comparison.state == "clocks_apart" or _lacks_hosts(document, comparison):
         findings = [
             replace(finding, detail=_with_unknown_waiting(finding.detail))
             if finding.id == _EXPOSED
@@ -141,8 +144,18 @@ def _not_compared_diagnostic(comparison: HostComparison) -> Diagnostic | None:
     return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
 
 
+def _lacks_hosts(document: HostReport, comparison: HostComparison) -> bool:
+    """Whether hosts of the session are not compared with the others: the comparison cannot show waiting for them."""
+    are_missing = any(row["id"] in ("skipped_host", "missing_host") for row in document["diagnostics"])
+    compared_with_others = comparison.state == "compared" and not comparison.arrivals.clocks.is_known.all()
+    return are_missing or compared_with_others
+
+
 def _with_unknown_waiting(detail: str) -> str:
-    return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
+    what = "the rest is waiting for hosts that are not compared"
+    if not detail.endswith(_WAITING):
+        what = "that is waiting for others"
+    return f"{detail.removesuffix('.')}; how much of {what} is not known."
 
 
 def _with_late_hosts(
@@ -200,7 +213,7 @@ def _without_waiting(
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
         step_if_fixed_at_worst_ps=fixed_at_worst,
-        detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
+        detail=f"{exposed.detail.removesuffix('.')}; {waiting}{_WAITING}",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
