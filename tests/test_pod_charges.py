@@ -1,13 +1,23 @@
-"""Charges of the waiting in collectives: compared with the definition on random arrivals, and examples."""
+"""Charges of the waiting in collectives: compared with the definition on random arrivals, and examples; and the gain of
+exposed collectives without the waiting."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from build import trace_of
+from captures import session
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from synthetic import pod
+from synthetic.times import MS
+from test_pod_late import LOADER, POD
 
 from tb_xla_insights.pod.arrivals import charge_waits
 from tb_xla_insights.pod.instances import Instances
+from tb_xla_insights.report.document import session_report
 
 
 @settings(max_examples=60)
@@ -61,3 +71,27 @@ def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() 
     _, _, waits, charged = charge_waits(Instances(zeros, zeros, present, begin, begin, end, []))
     assert waits.tolist() == [[10, 6, 0, 0], [6, 0, 0, 0], [0, 8, 0, 0]]
     assert charged.tolist() == [[2, 2, -1, -1], [3, -1, -1, -1], [-1, 3, -1, -1]]
+
+
+def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host() -> None:
+    """It is a share of the step that remains without the lateness, as is the step without the limit."""
+    steady, late = (
+        session_report(
+            session(
+                *(
+                    trace_of(space.to_bytes(), pod.name_of(host))
+                    for host, space in enumerate(pod.files(replace(POD, reduce_ps=4 * MS, delays=delays)))
+                )
+            )
+        )
+        for delays in ((), (LOADER,))
+    )
+    steady_gain, late_gain = (
+        next(row["gain"] for row in document["findings"] if row["id"] == "exposed_collectives")
+        for document in (steady, late)
+    )
+    assert late_gain == pytest.approx(steady_gain, rel=0.02)
+    remaining, remaining_of_steady = (
+        document["mistakes"]["step_without_limit_ps"] for document in (late, steady)
+    )
+    assert remaining == pytest.approx(remaining_of_steady, rel=0.02)

@@ -361,6 +361,36 @@ def test_the_wait_of_each_other_host_is_its_mean_over_the_steps() -> None:
         assert float(mean_ms[1]) == pytest.approx(waits_ps / STEPS / MS, abs=0.1)
 
 
+def test_waits_are_means_over_the_steps_that_hosts_have() -> None:
+    """Not over the steps of all captures together, if these begin and end at different steps."""
+    training = Pod(hosts=4, cores=1, steps=20, ops=1, delays=(Delay(2, "input", 38 * MS),))
+    ranges = {0: (0, 12), 1: (7, 19), 2: (2, 15), 3: (4, 18)}
+    comparison = compare_pod(replace(training, captured_steps=ranges))
+    assert comparison.arrivals.step_count == 20
+    rows = host_rows(comparison)
+    steps, waits_ps = (sum(row[key] or 0 for row in rows) for key in ("steps", "waits_ps"))
+    assert steps == 13 + 13 + 14 + 15
+    assert comparison.late_hosts.waits_ps == pytest.approx(waits_ps / steps, rel=0.01)
+    others_ps = sum(rows[host]["waits_ps"] or 0 for host in (0, 1, 3))
+    mean_ms = re.search(r"for it, ([\d.]+)\s?ms each in a step\.$", verdict_text(comparison))
+    assert mean_ms is not None
+    assert float(mean_ms[1]) == pytest.approx(others_ps / (13 + 13 + 15) / MS, rel=0.01)
+
+
+def test_windows_end_with_an_arrival_as_the_file_of_a_drifting_clock_has_it() -> None:
+    drifting = Clock(3 * MS, drift_ppm=50.0)
+    comparison = compare_pod(
+        replace(POD, hosts=4, steps=40, clocks={2: drifting}, delays=(Delay(2, "input", 38 * MS),))
+    )
+    assert comparison.arrivals.clocks.drift[2]
+    finding = straggler_finding(comparison)
+    assert finding is not None
+    begins = set(comparison.hosts[2].collectives.begin_ps.tolist())
+    shifts = [{window.end_ps - begin for begin in begins} for window in finding.windows]
+    assert len(shifts) > 1
+    assert set.intersection(*shifts)  # one shift of the whole file
+
+
 def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     """In one recording, one of four processes takes 30 ms more for its batch. Its predicted step without that lateness
     is the step of the other recording."""

@@ -1594,7 +1594,7 @@ export interface HostsAnswer {
 export interface HostsFigures {
   /** Its duration. */
   step_ps: number | null;
-  /** How long a host waits for others in it, as the mean over all hosts. */
+  /** How long a host waits for others in it, as the mean over the steps of all hosts that are compared. */
   waits_ps: number | null;
   /** Its duration at best if the late hosts arrived with the median one. */
   step_if_fixed_ps: number | null;

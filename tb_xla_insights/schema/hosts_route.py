@@ -53,7 +53,7 @@ class HostsFigures(TypedDict):
     step_ps: int | None
     """Its duration."""
     waits_ps: int | None
-    """How long a host waits for others in it, as the mean over all hosts."""
+    """How long a host waits for others in it, as the mean over the steps of all hosts that are compared."""
     step_if_fixed_ps: int | None
     """Its duration at best if the late hosts arrived with the median one."""
 
