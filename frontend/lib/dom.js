@@ -66,15 +66,25 @@ export function fill(element, ...children) {
 }
 
 /**
- * The same; if an element in it has the focus, its successor with the same test id gets the focus.
+ * Draws the content of an element. If that takes the focus from something in it, its successor with the same test id
+ * gets the focus.
+ * @template T
  * @param {Element} element
- * @param {...(Child|Child[])} children
+ * @param {() => T} draw
  */
-export function refill(element, ...children) {
-  const id = element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-testid') : null;
-  fill(element, ...children);
-  if (id) /** @type {HTMLElement|null} */ (element.querySelector(`[data-testid="${id}"]`))?.focus();
+export function keepFocus(element, draw) {
+  const active = document.activeElement;
+  const id = element.contains(active) ? active?.getAttribute('data-testid') : null;
+  const result = draw();
+  if (id && document.activeElement !== active) {
+    const candidates = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('[data-testid]')]);
+    candidates.find(({ dataset }) => dataset.testid === id)?.focus({ preventScroll: true });
+  }
+  return result;
 }
+
+/** `fill` that keeps the focus. @param {Element} element @param {...(Child|Child[])} children */
+export const refill = (element, ...children) => keepFocus(element, () => fill(element, ...children));
 
 /**
  * A button whose clicks do not reach a clickable row around it.
