@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
 from tb_xla_insights.compare.document import comparison_view
+from tb_xla_insights.compare.sentences import chance_text
+from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.execution_views import executions
@@ -209,6 +212,20 @@ def test_a_single_compilation_is_reported_but_does_not_decide_the_verdict() -> N
     )
     assert plain(document["chance"]["text"]).endswith(
         " B compiled in 1 of 6 steps (1.79 s); this counts in the means, but not in the test of medians."
+    )
+
+
+def test_too_few_steps_without_a_compilation_are_named_as_such() -> None:
+    """Two of five steps compile; the other three are too few."""
+    durations = [1000] * 5
+    a: Any = SimpleNamespace(
+        steps=durations, sample=StepSample(durations, range(5)), rare_compile_times_ps=[US, US]
+    )
+    b: Any = SimpleNamespace(**vars(a) | {"rare_compile_times_ps": []})
+    assert plain(chance_text(a, b, {"p": None})) == (
+        "5 steps in A and 5 steps in B: too few to distinguish a difference from chance; capture at least 4 of each "
+        "without a compilation. A compiled in 2 of 5 steps (2.00 µs); this counts in the means, but not in the test of "
+        "medians."
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from captures import comparison_document
+from build import trace_of
+from captures import comparison_document, session
 from programs import Step, training
 from synthetic.writer import Space
 
@@ -74,6 +76,24 @@ def test_times_add_up_to_the_time_of_all_ops_in_steps(before: SessionTrace) -> N
         total = sum(int(times.sum()) for times in [*result.ops.values(), *result.rest.values()])
         assert total == sum(row["in_steps_ps"] for row in rows)
     assert (len(result.ops), set(result.rest)) == (5, {"Training_Step/mlp"})
+
+
+def test_unknown_device_work_is_not_compared(
+    before: SessionTrace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of the sessions has no device: it is not known that its ops and its idle time took 0 ms."""
+    space = Space()
+    host = space.plane("/host:CPU").line("python")
+    for step in range(8):
+        host.event("Training_Step", step * 1_000_000, 1_000_000, _r=1, step_num=step)
+    path = space.write(tmp_path / "without.xplane.pb")
+    assert work(session(trace_of(space.to_bytes())), before) == {"annotations": [], "ops": []}
+    write_session(tmp_path / "with", OPS, 1)
+    assert main(["compare", str(path), str(tmp_path / "with")]) == 0
+    text = capsys.readouterr().out
+    assert "On the device" not in text
+    idle = text.partition("Idle time per step and core")[2].partition("\n\n")[0]
+    assert re.search(r"\n *all +– +\d", idle)
 
 
 def test_a_slower_op_and_its_share_of_the_step(before: SessionTrace, tmp_path: Path) -> None:

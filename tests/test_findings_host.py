@@ -156,6 +156,17 @@ def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
     )
 
 
+def test_without_steps_the_time_of_an_annotation_is_its_total() -> None:
+    tpu = Tpu()
+    for at in (0, 1000, 2000):
+        tpu.on_main("forward", at + 300, 300)
+        tpu.launch(at + LAUNCH, (at + LAUNCH + 10, 20), (at + LAUNCH + 50, 500), program=f"once{at}")
+    trace = tpu.trace()
+    assert not find_steps(trace)
+    finding = findings(trace)["tracing_bound"]
+    assert finding.detail.endswith(" Building takes 0.600\u202fms in forward.")
+
+
 def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:
     """The runtime waits by itself after each launch."""
 

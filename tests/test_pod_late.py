@@ -19,9 +19,11 @@ from synthetic.times import MS, jitter
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import advice_text, late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
+from tb_xla_insights.pod.causes import find_cause
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import (
+    cause_text,
     exposed_without_waiting,
     straggler_finding,
     straggler_row,
@@ -137,6 +139,19 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     if len(truth.hosts) == 1:
         assert len(comparison.late_hosts.steps[0]) == truth.steps
     check_texts(comparison)
+
+
+def test_the_annotation_of_a_cause_has_its_whole_name() -> None:
+    comparison = compare_pod(CASES["a loader"][0])
+    for host in comparison.table.hosts:
+        for row in host.document["annotations"]:
+            row["path"] = (
+                row["path"].replace("Training_Step", "train/step").replace("next_batch", "get/batch")
+            )
+    assert comparison.median_host is not None
+    cause = find_cause(comparison.table, 5, comparison.median_host, 0)
+    assert cause is not None
+    assert (cause.annotation, cause_text(cause)) == ("train/step/get/batch", "get/batch (input)")
 
 
 def check_texts(comparison: HostComparison) -> None:
@@ -344,6 +359,36 @@ def test_the_wait_of_each_other_host_is_its_mean_over_the_steps() -> None:
     for host in (0, 2, 4, 6):
         waits_ps = int(comparison.arrivals.waits_ps[:, host].sum())
         assert float(mean_ms[1]) == pytest.approx(waits_ps / STEPS / MS, abs=0.1)
+
+
+def test_waits_are_means_over_the_steps_that_hosts_have() -> None:
+    """Not over the steps of all captures together, if these begin and end at different steps."""
+    training = Pod(hosts=4, cores=1, steps=20, ops=1, delays=(Delay(2, "input", 38 * MS),))
+    ranges = {0: (0, 12), 1: (7, 19), 2: (2, 15), 3: (4, 18)}
+    comparison = compare_pod(replace(training, captured_steps=ranges))
+    assert comparison.arrivals.step_count == 20
+    rows = host_rows(comparison)
+    steps, waits_ps = (sum(row[key] or 0 for row in rows) for key in ("steps", "waits_ps"))
+    assert steps == 13 + 13 + 14 + 15
+    assert comparison.late_hosts.waits_ps == pytest.approx(waits_ps / steps, rel=0.01)
+    others_ps = sum(rows[host]["waits_ps"] or 0 for host in (0, 1, 3))
+    mean_ms = re.search(r"for it, ([\d.]+)\s?ms each in a step\.$", verdict_text(comparison))
+    assert mean_ms is not None
+    assert float(mean_ms[1]) == pytest.approx(others_ps / (13 + 13 + 15) / MS, rel=0.01)
+
+
+def test_windows_end_with_an_arrival_as_the_file_of_a_drifting_clock_has_it() -> None:
+    drifting = Clock(3 * MS, drift_ppm=50.0)
+    comparison = compare_pod(
+        replace(POD, hosts=4, steps=40, clocks={2: drifting}, delays=(Delay(2, "input", 38 * MS),))
+    )
+    assert comparison.arrivals.clocks.drift[2]
+    finding = straggler_finding(comparison)
+    assert finding is not None
+    begins = set(comparison.hosts[2].collectives.begin_ps.tolist())
+    shifts = [{window.end_ps - begin for begin in begins} for window in finding.windows]
+    assert len(shifts) > 1
+    assert set.intersection(*shifts)  # one shift of the whole file
 
 
 def test_recorded_trainings_with_and_without_a_late_loader() -> None:

@@ -154,6 +154,19 @@ def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:
     }
 
 
+def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -> None:
+    runs = [(number * STEP_PS + 920_000, [("dot.1", 30_000, FORWARD)]) for number in range(STEPS)]
+    faster = training(tmp_path, [Step([("net/forward", 200_000)], [run], name="train/step") for run in runs])
+    out = console(UNLIMITED_WIDTH)
+    print_comparison(out, compare(loaded, faster))
+    _, _, _, *rows = section(printed_text(out), "Device time per step and core, by op")
+    assert sorted(row.split(" ")[:2] for row in rows) == [
+        ["add.2", "update"],
+        ["dot.1", "net/forward"],
+        ["mul.3", "enc/q"],
+    ]
+
+
 def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
     document = compare(loaded, loaded)
     assert [row["path"] for row in document["annotations"] if row["phase"]] == [

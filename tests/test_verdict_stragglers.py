@@ -17,6 +17,7 @@ STRAGGLER = finding("mistake", "w-5 comes late (next_batch, input)", 0.4, cost=9
         "cause_ps": 40 * MS,
         "median_cause_ps": 2 * MS,
         "annotation": "step/next_batch",
+        "annotation_name": "next_batch",
         "core": None,
     },
 }

@@ -6,6 +6,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { columnUnit } from '../lib/totals.js';
 import { cutMiddle, listedRows, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
+import { shortPathNames } from '../lib/path-names.js';
 import { differenceText, ratioCell } from './cells.js';
 import { VERDICT_COLUMN } from './verdict.js';
 
@@ -72,8 +73,10 @@ function coverage({ all, without_annotation }, key) {
 /**
  * The cards of both tables; none without device time.
  * @param {CompareAnswer} comparison
+ * @param {Set<string>} annotationPaths of all annotations of both sessions
  */
-export function deviceCards({ device_work: { annotations, ops }, device_time, row_counts }) {
+export function deviceCards({ device_work: { annotations, ops }, device_time, row_counts }, annotationPaths) {
+  const names = shortPathNames(ops.map(({ annotation }) => annotation), annotationPaths);
   if (!annotations.length) return [];
   const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const annotationColumns = differenceColumns(annotations);
@@ -125,7 +128,8 @@ export function deviceCards({ device_work: { annotations, ops }, device_time, ro
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
           definedColumn(TABLES.op_differences.annotation, {
-            field: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
+            field: (/** @type {ComparedOp} */ { annotation }) =>
+              annotation === null ? 'no annotation' : (names.get(annotation) ?? annotation),
             title: ({ annotation }) => annotation ?? '',
           }),
           ...differenceColumns(ops),

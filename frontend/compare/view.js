@@ -277,7 +277,7 @@ export function compareView(app) {
         ),
         pairsCard(),
       ),
-      deviceCards(comparison),
+      deviceCards(comparison, annotationPaths),
       h(
         'div',
         { class: 'side' },

@@ -88,6 +88,9 @@ export const restRows = (document) =>
     ps: self_ps / divisor(document),
   }));
 
+/** The paths of the tree's annotations. @param {DeviceAnswer} document */
+export const annotationPaths = ({ tree, paths }) => new Set(tree.path.map((index) => paths[index]));
+
 /**
  * The tree's rows, each before its nested ones. An annotation's own time, if any, is a row after its nested
  * annotations.
@@ -99,7 +102,7 @@ export function treeRows(document) {
   const divideBy = divisor(document);
   /** Indices of the annotations directly inside each path. @type {Map<string, number[]>} */
   const nestedIn = new Map();
-  const annotations = new Set(tree.path.map((pathIndex) => paths[pathIndex]));
+  const annotations = annotationPaths(document);
   tree.path.forEach((pathIndex, index) => {
     if (pathIndex < 0) return;
     const outer = outerPath(paths[pathIndex], annotations);

@@ -7,7 +7,8 @@ import { maximum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { countColumn, sortableTable } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { divisor, hasRates, isInRow, roundTimesAndShares } from './rows.js';
+import { shortPathNames } from '../lib/path-names.js';
+import { annotationPaths, divisor, hasRates, isInRow, roundTimesAndShares } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -24,6 +25,10 @@ const executionsText = (value) => digits(value, Number.isInteger(Math.round(valu
 
 /** The last two parts of a path, with the line. @param {string} source */
 export const shortSource = (source) => source.split('/').slice(-2).join('/');
+
+/** Short names of the annotations of ops, by path. @param {DeviceAnswer} document @param {OpRow[]} rows */
+export const annotationNames = (document, rows) =>
+  shortPathNames(rows.map(({ path }) => path), annotationPaths(document));
 
 /**
  * @param {DeviceAnswer} document

@@ -2,9 +2,10 @@
 
 import { h } from '../lib/dom.js';
 import { cutMiddle, headlineTime, MISSING, plural, share, timeText } from '../lib/format.js';
+import { ownName } from '../lib/path-names.js';
 import { groupBy, total } from '../lib/totals.js';
 import { missingPeaksText } from './peaks.js';
-import { divisor, isInRow, isNearRoof, roundTree } from './rows.js';
+import { annotationPaths, divisor, isInRow, isNearRoof, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
@@ -75,11 +76,11 @@ function mainRow(tree, total_ps) {
   return row.ps >= NEARLY_ALL_SHARE * total_ps && leaf.ps >= MIN_NAMED_SHARE * total_ps ? leaf : row;
 }
 
-/** @param {TreeRow} row @param {boolean} [startsSentence] */
-const nameOf = (row, startsSentence = false) =>
+/** @param {TreeRow} row @param {Set<string>} annotations their paths @param {boolean} [startsSentence] */
+const nameOf = (row, annotations, startsSentence = false) =>
   row.path === null
     ? `${startsSentence ? 'W' : 'w'}ork without an annotation`
-    : row.path.slice(row.path.lastIndexOf('/') + 1);
+    : ownName(row.path, annotations);
 
 /**
  * The sentence in parts; bold parts are in arrays.
@@ -124,6 +125,7 @@ export function verdictParts(document, tree, rows, rest) {
     }
   }
   const rounded = roundTree(tree);
+  const annotations = annotationPaths(document);
   /** The share that the tree prints. @param {TreeRow} row */
   const shareOf = (row) => share(rounded.get(row)?.share || row.ps / total_ps);
   const largest = mainRow(tree, total_ps);
@@ -139,7 +141,7 @@ export function verdictParts(document, tree, rows, rest) {
           bold(share(document.category_ps[0] / sums.self_ps)),
           ` of ${wholeText(document)}, ${row.ps < total_ps ? 'nearly all of ' : ''}which has no annotation`,
         ]
-      : [bold(nameOf(row, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
+      : [bold(nameOf(row, annotations, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
   const opSentence = (/** @type {OpRow} */ op) =>
     ` ${cutMiddle(op.op, MAX_NAME_LETTERS)} alone is ${timeText(op.ps)}${roofShareText(op)}.`;
   if (!verdict) {
@@ -174,7 +176,7 @@ export function verdictParts(document, tree, rows, rest) {
           'The ops run at ',
           bold(share(verdict.roof_share)),
           ' of the roofline; ',
-          bold(nameOf(largest)),
+          bold(nameOf(largest, annotations)),
           `, ${BOUND_TEXTS[largest.bound_by]}, takes ${shareOf(largest)} of ${wholeText(document)}.`,
         ];
   }
@@ -182,7 +184,7 @@ export function verdictParts(document, tree, rows, rest) {
     return [
       ...knownSentence,
       '; most time beyond the roofline is in ',
-      bold(nameOf(farthest)),
+      bold(nameOf(farthest, annotations)),
       `: ${shareOf(farthest)} of the ${timeName(document)}${ratesText(farthest).replace(' at', ', at')}.`,
     ];
   }

@@ -6,7 +6,6 @@ import { count, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
-import { shortPathNames } from '../lib/path-names.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { csvRows, hasRates, isNearRoof, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
@@ -16,7 +15,7 @@ import { headingText, opsCard } from './ops-card.js';
 import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
 import { createRoofline, opTexts } from './roofline.js';
-import { opsTable } from './table.js';
+import { annotationNames, opsTable } from './table.js';
 import { collapsedAtFirst, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
@@ -122,7 +121,7 @@ export function deviceView(app) {
   function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
     // The run's time is unknown if its host is not in memory: the timeline searches for the op.
-    if (!run) return app.open({ v: 'timeline', q: op });
+    if (!run) return app.open({ v: 'timeline', q: `name:${op}` });
     const margin = Math.max(UNITS.us.ps, run.duration_ps);
     app.open({
       v: 'timeline',
@@ -271,7 +270,7 @@ export function deviceView(app) {
     answer = next;
     [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
     tones = tonesOf(tree);
-    names = shortPathNames(rows.map(({ path }) => path));
+    names = annotationNames(next, rows);
   }
 
   function drawFilters() {

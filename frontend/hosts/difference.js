@@ -215,7 +215,7 @@ export function differenceSentence(document, row, medianRow, range, items, compu
     !range && verdict.hosts[0] === row.index && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
   if (isCauseKnown) {
-    const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
+    const name = verdict.annotation_name ?? classLabel(verdict.cause ?? '');
     const [causeText, medianText] = briefTimes(
       (verdict.cause_us ?? 0) * PS_PER_US,
       (verdict.median_cause_us ?? 0) * PS_PER_US,

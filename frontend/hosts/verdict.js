@@ -54,7 +54,7 @@ export function rangeVerdict(document, rows, range) {
       : '';
   const waits_ps = (latest.others_wait_us ?? 0) * PS_PER_US;
   const others = rows.filter((row) => row !== latest);
-  const meanWait_ps = waits_ps / others.length / stepsIn(range, 0).length;
+  const meanWait_ps = waits_ps / Math.max(1, total(others, 'steps'));
   const waits = others.length === 1 ? `${others[0].name} waits` : 'The others wait';
   return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
     `${waits} ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)}${others.length === 1 ? '' : ' each'} in a step.`;
@@ -69,8 +69,8 @@ export function rangeVerdict(document, rows, range) {
  */
 export function rangeFigures(document, rows, range) {
   const times = rows.flatMap(({ index }) => stepsIn(range, 0).flatMap((step) => stepUs(document, index, step) ?? []));
-  const isCompared = document.state === 'compared' && times.length;
-  const waits_ps = isCompared ? (total(rows, 'others_wait_us') / times.length) * PS_PER_US : null;
+  const comparedSteps = total(rows.filter(({ index }) => document.hosts.waits_us[index] !== null), 'steps');
+  const waits_ps = comparedSteps ? (total(rows, 'others_wait_us') / comparedSteps) * PS_PER_US : null;
   return {
     step_ps: times.length ? (total(times, Number) / times.length) * PS_PER_US : null,
     waits_ps,

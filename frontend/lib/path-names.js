@@ -25,20 +25,23 @@ export function ownName(path, paths) {
 }
 
 /**
- * The shortest ending of each path that is unique among the paths, in whole segments: `shard_map/reduce`.
+ * The shortest ending of each path that is unique among the paths, in whole names: `shard_map/reduce`.
  * @param {Iterable<string|null>} paths null: no annotation
+ * @param {Set<string>} annotations paths of all annotations
  * @returns {Map<string, string>} by path
  */
-export function shortPathNames(paths) {
+export function shortPathNames(paths, annotations) {
   /** @type {Map<string, string>} */
   const names = new Map();
-  let ambiguous = [...new Set(paths)].flatMap((path) => (path === null ? [] : { path, segments: path.split('/') }));
-  for (let length = 1; ambiguous.length; length += 1) {
-    const groups = groupBy(ambiguous, ({ segments }) => segments.slice(-length).join('/'));
+  let ambiguous = [...new Set(paths)].flatMap((path) =>
+    path === null ? [] : { path, outer: outerPath(path, annotations) },
+  );
+  while (ambiguous.length) {
+    const groups = groupBy(ambiguous, ({ path, outer }) => (outer ? path.slice(outer.length + 1) : path));
     ambiguous = [];
     for (const [name, group] of groups) {
       if (group.length === 1) names.set(group[0].path, name);
-      else ambiguous.push(...group);
+      else ambiguous.push(...group.map(({ path, outer }) => ({ path, outer: outerPath(outer, annotations) })));
     }
   }
   return names;

@@ -434,7 +434,7 @@ export interface ComparedCompiles {
   count: number[];
 }
 
-/** Own time of ops per step and core; empty where a session has no steps. */
+/** Own time of ops per step and core; empty where a session has no steps, or recorded no ops. */
 export interface ComparedDeviceWork {
   /** By annotation; the differences add up to that of all ops. The largest difference first. */
   annotations: ComparedWork[];
@@ -1594,7 +1594,7 @@ export interface HostsAnswer {
 export interface HostsFigures {
   /** Its duration. */
   step_ps: number | null;
-  /** How long a host waits for others in it, as the mean over all hosts. */
+  /** How long a host waits for others in it, as the mean over the steps of all hosts that are compared. */
   waits_ps: number | null;
   /** Its duration at best if the late hosts arrived with the median one. */
   step_if_fixed_ps: number | null;
@@ -1630,6 +1630,8 @@ export interface HostsVerdict {
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
+  /** The last name of that annotation's path; `null` without one. */
+  annotation_name: string | null;
   /** Time of the cause per step on the first late host; `null` without a cause. */
   cause_us: number | null;
   /** Time of the cause per step on the median host; `null` without a cause. */

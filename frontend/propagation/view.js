@@ -314,11 +314,14 @@ export function propagationView(app) {
     shownSelection = sel;
     shownChoices = linkedChoices();
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
-    names = shortPathNames([
-      ...next.lost.map(({ path }) => path),
-      ...next.lines.map(({ path }) => path),
-      ...next.shared_ops.flatMap(({ parts }) => parts.map(({ path }) => path)),
-    ]);
+    names = shortPathNames(
+      [
+        ...next.lost.map(({ path }) => path),
+        ...next.lines.map(({ path }) => path),
+        ...next.shared_ops.flatMap(({ parts }) => parts.map(({ path }) => path)),
+      ],
+      new Set(next.tree.map(({ path }) => path)),
+    );
     order = null;
     app.setCount('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
     const orderElement = buildOrderCard(next);

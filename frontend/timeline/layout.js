@@ -1,6 +1,7 @@
 /** Lays out the lanes: the session's rows from top to bottom, folded as the user left them. */
 
 import { plural, share } from '../lib/format.js';
+import { decodeText, escapeItem } from '../lib/link.js';
 import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
 import { gapRow } from './selection.js';
 
@@ -246,12 +247,17 @@ export function layoutRows(rows, options) {
 }
 
 /**
- * The ids of open folds, and of closed ones after a minus, as a link writes them: `h0.t3,-d1`.
+ * The ids of open folds, and of closed ones after a minus, as a link writes them: `h0.t3,-d1`. A minus at the start of
+ * an id is encoded.
  * @param {Map<string, boolean>} open
  */
-export const foldsText = (open) => [...open].map(([id, on]) => (on ? id : '-' + id)).join(',');
+export const foldsText = (open) =>
+  [...open].map(([id, on]) => (on ? '' : '-') + escapeItem(id).replace(/^-/, '%2D')).join(',');
 
 /** @param {string|undefined} text @returns {Map<string, boolean>} */
 export function foldsValue(text) {
-  return new Map((text ? text.split(',') : []).map((id) => (id.startsWith('-') ? [id.slice(1), false] : [id, true])));
+  return new Map((text ? text.split(',') : []).map((item) => {
+    const isClosed = item.startsWith('-');
+    return [decodeText(isClosed ? item.slice(1) : item), !isClosed];
+  }));
 }

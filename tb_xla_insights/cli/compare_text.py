@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -66,7 +66,7 @@ def _print_sessions(out: Console, document: Document) -> None:
     paths = {row["path"] for row in annotations}
     phases = [(name_and_depth(row["path"], paths)[0], row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
-    _print_device_work(out, document["device_work"])
+    _print_device_work(out, document["device_work"], paths)
     gaps = document["gaps"]
     idle = [(label(row["class"]), row) for row in gaps["classes"]] + [(SHORT_GAPS, gaps["small"])]
     _print_differences(out, IDLE_DIFFERENCES, idle, summed=True)
@@ -76,13 +76,17 @@ def _print_sessions(out: Console, document: Document) -> None:
         _print_lazy_dynamo(out, document["lazy_dynamo"])
 
 
-def _print_device_work(out: Console, work: Document) -> None:
-    """Prints device time by annotation and by op: notable differences first, then the largest others."""
+def _print_device_work(out: Console, work: Document, paths: Container[str]) -> None:
+    """Prints device time by annotation and by op: notable differences first, then the largest others. `paths`: of all
+    annotations."""
+    from tb_xla_insights.analysis.propagation.tree import short_names
+
+    names = short_names((row["annotation"] for row in work["ops"]), paths)
     cells = {"path": lambda row: row["path"] or "no annotation"}
     _print_step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
     cells = {
         "name": lambda row: units.cut_middle(op_names_text(row)),
-        "annotation": lambda row: (row["annotation"] or "no annotation").rpartition("/")[2],
+        "annotation": lambda row: names[row["annotation"]],
     }
     _print_step_differences(out, OP_DIFFERENCES, work["ops"], cells)
 
@@ -173,13 +177,14 @@ def _print_differences(
     )
     sums = None
     if summed:
-        a, b = (sum(row[key] or 0 for row in named_rows) for key in ("a_ps", "b_ps"))
+        columns = ([row[key] for row in named_rows] for key in ("a_ps", "b_ps"))
+        a, b = (None if set(times) == {None} else sum(time or 0 for time in times) for times in columns)
         sums = {
             "name": "all",
             "a_ps": a,
             "b_ps": b,
-            "difference_ps": b - a,
-            "ratio": b / a if a else None,
+            "difference_ps": None if a is None or b is None else b - a,
+            "ratio": b / a if a and b is not None else None,
         }
     out.print(elements.table(definition, shown_rows, _CELLS, title=definition.title + count_note, sums=sums))
 

@@ -40,8 +40,8 @@ _Row = TypeVar("_Row", bound="WorkDifference")
 def compare_device_work(
     a: SessionTotals, b: SessionTotals, test: PermutationTest, programs: Iterable[Row]
 ) -> ComparedDeviceWork:
-    """Compares the own time of ops per step and core, the largest difference first; empty if a session has no steps.
-    `programs`: the rows of `match_programs`.
+    """Compares the own time of ops per step and core, the largest difference first; empty if a session has no steps,
+    or recorded no ops. `programs`: the rows of `match_programs`.
 
     `annotations` have a row per `path` (None: no annotation), whose differences add up to that of all ops. `ops` have a
     row per op: `program` (A's name if A has it), `annotation`, `category`, `kind`, `presence`, and the ops that the row
@@ -49,7 +49,7 @@ def compare_device_work(
     share of A's mean step. Differences are judged among those of all rows (`PermutationTest.test_many_means`); ops of
     kind `work` and others, such as waits and collectives, are tested separately.
     """
-    if not a.steps or not b.steps:
+    if not all(session.steps and session.report["ops"] for session in (a, b)):
         return {"annotations": [], "ops": []}
     names_in_a = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
     work_a, work_b = _SessionWork(a, {}), _SessionWork(b, names_in_a)

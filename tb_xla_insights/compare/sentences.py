@@ -200,7 +200,11 @@ def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> s
         return None
     step_counts = f"{_step_count_text(a, 'A')} and {_step_count_text(b, 'B')}"
     if row["p"] is None:
-        result = f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each."
+        has_enough = min(session.sample.block_count for session in (a, b)) >= MIN_STEPS
+        kind = " without a compilation" if has_enough else ""
+        result = (
+            f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each{kind}."
+        )
     else:
         result = f"chance alone causes such a difference of medians in {share(row['p'])} of the cases"
         result += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."

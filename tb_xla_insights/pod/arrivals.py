@@ -5,7 +5,7 @@ A *party* is a host, or in a session of one host one of its cores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,6 +94,10 @@ class Arrivals:
         """Per party, in how many instances it takes part."""
         counts: Int32 = self.instances.present.sum(axis=0).astype(np.int32)
         return counts
+
+    def steps_of(self, parties: Iterable[int]) -> int:
+        """Returns how many steps some parties have in total: a step of several parties counts for each."""
+        return sum(len(self.common_step[party]) for party in parties)
 
     def charges_ps(self) -> Int64:
         """Per step and party, how long others wait for it; the last row holds waits outside of the common steps."""

@@ -25,14 +25,15 @@ median host's busiest core."""
 class Cause:
     """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean
     time per step on either host, over the steps that are compared. `annotation`: the path of the annotation with most
-    of the extra time, None if no annotation has it. `core`: the device that is slower than its neighbours, None if all
-    are equally slow or the cause is not the device."""
+    of the extra time, None if no annotation has it; `annotation_name`: the last name of that path. `core`: the device
+    that is slower than its neighbours, None if all are equally slow or the cause is not the device."""
 
     name: str
     host_ps: int
     median_ps: int
     annotation: str | None
     core: str | None
+    annotation_name: str | None = None
 
     @property
     def longer_ps(self) -> int:
@@ -75,7 +76,9 @@ def find_cause(
     cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
-    return replace(cause, annotation=_find_annotation(table, host, median, cause, steps))
+    path = _find_annotation(table, host, median, cause, steps)
+    annotation_name = name_and_depth(path, _mean_annotation_times(table, host))[0] if path else None
+    return replace(cause, annotation=path, annotation_name=annotation_name)
 
 
 def _find_annotation(

@@ -129,9 +129,9 @@ def _mean_saving_ps(arrivals: Arrivals, earlier_ps: Int64) -> int:
 
 
 def _mean_wait_per_step(arrivals: Arrivals) -> int:
-    """Returns how long a party waits in the mean step, as the mean over all parties."""
+    """Returns how long a party waits in the mean step, as the mean over the steps of all compared parties."""
     waits = arrivals.charged_waits_ps[arrivals.instances.step >= 0]
-    return int(waits.sum()) // (len(arrivals.parties) * arrivals.step_count)
+    return int(waits.sum()) // max(1, arrivals.steps_of(np.flatnonzero(arrivals.clocks.is_known).tolist()))
 
 
 def most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:

@@ -146,9 +146,9 @@ def cause_text(cause: Cause) -> str:
 
 
 def _cause_words(cause: Cause) -> list[str]:
-    """Returns the last part of the annotation's path, if there is one, and the class."""
+    """Returns the annotation's name, if there is one, and the class."""
     name = "device work" if cause.name == DEVICE else label(cause.name)
-    return [cause.annotation.rsplit("/", 1)[-1], name] if cause.annotation else [name]
+    return [cause.annotation_name, name] if cause.annotation_name else [name]
 
 
 def _detail(comparison: HostComparison) -> str:
@@ -247,6 +247,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
         "cause_ps": cause.host_ps if cause else None,
         "median_cause_ps": cause.median_ps if cause else None,
         "annotation": cause.annotation if cause else None,
+        "annotation_name": cause.annotation_name if cause else None,
         "core": cause.core if cause else None,
         "median_host": None if median_host is None else comparison.hosts[median_host].name,
     }
@@ -262,16 +263,20 @@ def _windows(comparison: HostComparison) -> list[Window]:
             continue
         late_ps = int(arrivals.late_ps[row, party])
         if late_ps > 0:
-            arrival_ps = int(arrivals.instances.begin_ps[row, party]) + int(arrivals.clocks.offset_ps[party])
-            windows.append(Window(arrival_ps - late_ps, arrival_ps, _last_core(arrivals, row, party)))
+            core, begin_ps = _last_core(arrivals, row, party)
+            # Adds what the file records of the clock, and no measured offset or drift.
+            clocks = arrivals.clocks
+            arrival_ps = begin_ps + int(clocks.correction_ps[party] + clocks.offset_ps[party])
+            windows.append(Window(arrival_ps - late_ps, arrival_ps, core))
     return longest_windows(windows)
 
 
-def _last_core(arrivals: Arrivals, instance: int, party: int) -> str:
-    """Returns the one of a party's cores that arrives last at an instance."""
+def _last_core(arrivals: Arrivals, instance: int, party: int) -> tuple[str, int]:
+    """Returns the one of a party's cores that arrives last at an instance, and when, on the clock of its host."""
     host = arrivals.parties[party]
     rows = np.flatnonzero(arrivals.instances.instance_of_row[party] == instance)
-    return host.cores[int(host.core[rows[host.begin_ps[rows].argmax()]])]
+    last = rows[host.begin_ps[rows].argmax()]
+    return host.cores[int(host.core[last])], int(host.begin_ps[last])
 
 
 def exposed_without_waiting(comparison: HostComparison) -> list[dict[str, int]]:

@@ -53,12 +53,12 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
 
 def _waits_for_late(comparison: HostComparison, parties: list[int]) -> tuple[int, int]:
     """Returns how long these parties wait for the late ones, in picoseconds: in total, and in a step as the mean over
-    the parties and the common steps."""
+    the parties' steps."""
     arrivals = comparison.party_arrivals
     is_for_late = np.isin(arrivals.charged_party[:, parties], comparison.late_hosts.parties)
     waits_ps = np.where(is_for_late, arrivals.waits_ps[:, parties], 0).sum(axis=1)
     in_steps_ps = int(waits_ps[arrivals.instances.step >= 0].sum())
-    return int(waits_ps.sum()), in_steps_ps // (len(parties) * arrivals.step_count)
+    return int(waits_ps.sum()), in_steps_ps // max(1, arrivals.steps_of(parties))
 
 
 def _last_shares(comparison: HostComparison) -> dict[int, float]:

@@ -140,6 +140,7 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
+        "annotation_name": cause.annotation_name if cause else None,
         "cause_us": whole_us(cause.host_ps if cause else None),
         "median_cause_us": whole_us(cause.median_ps if cause else None),
         "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],

@@ -63,6 +63,7 @@ def _cause_clause(evidence: Mapping[str, Any], frequency: str = "") -> str:
         evidence["median_cause_ps"],
         evidence["annotation"],
         evidence["core"],
+        evidence["annotation_name"],
     )
     hosts = evidence["hosts"]
     where = "there" if len(hosts) == 1 else f"on {hosts[0]}" if hosts else "on the last one"

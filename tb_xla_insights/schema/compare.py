@@ -240,7 +240,7 @@ class ComparedOp(WorkDifference):
 
 
 class ComparedDeviceWork(TypedDict):
-    """Own time of ops per step and core; empty where a session has no steps."""
+    """Own time of ops per step and core; empty where a session has no steps, or recorded no ops."""
 
     annotations: list[ComparedWork]
     """By annotation; the differences add up to that of all ops. The largest difference first."""

@@ -37,6 +37,8 @@ class HostsVerdict(TypedDict):
     the lateness."""
     annotation: str | None
     """The annotation with most of the cause's extra time; `null` without one."""
+    annotation_name: str | None
+    """The last name of that annotation's path; `null` without one."""
     cause_us: int | None
     """Time of the cause per step on the first late host; `null` without a cause."""
     median_cause_us: int | None
@@ -51,7 +53,7 @@ class HostsFigures(TypedDict):
     step_ps: int | None
     """Its duration."""
     waits_ps: int | None
-    """How long a host waits for others in it, as the mean over all hosts."""
+    """How long a host waits for others in it, as the mean over the steps of all hosts that are compared."""
     step_if_fixed_ps: int | None
     """Its duration at best if the late hosts arrived with the median one."""
 

@@ -44,10 +44,25 @@ def two_cores() -> Space:
     return space
 
 
+def broken_names() -> Space:
+    """Steps with two annotations and an op in each. Names have quotes, line breaks and backslashes."""
+    space = host_alone()
+    device = space.plane("/device:TPU:0")
+    runs, ops = device.line("XLA Modules"), device.line("XLA Ops")
+    for step in range(3):
+        start = step * 10 * MS
+        runs.event("train(7)", start, 2 * MS, run_id=step)
+        for number, name in enumerate(('"in\nput"', "C:\\net")):
+            stats = {"tf_op": f"Training_Step.1/{name}.{number + 2}/aten__mm"}
+            ops.event(device.event_metadata(f"dot.{number}", stats=stats), start + number * MS, MS)
+    return space
+
+
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("generated")
-    for write, host in ((one_empty_op, "vm"), (host_alone, "vm"), (two_cores, "vm"), (two_cores, "run 1, b")):
+    captures = (one_empty_op, host_alone, two_cores, broken_names)
+    for write, host in (*((write, "vm") for write in captures), (two_cores, "run 1, b")):
         folder = logdir / (write.__name__ if host == "vm" else "comma") / "plugins/profile/one"
         folder.mkdir(parents=True)
         write().write(folder / f"{host}.xplane.pb")
@@ -104,6 +119,20 @@ def test_devices_are_chosen_on_a_host_with_a_comma_in_its_name(xi: Xi, page: Pag
     xi.ready()
     expect(page.get_by_test_id("device-select")).to_have_text("TPU:1")
     expect(gaps).to_have_count(1)
+
+
+def test_a_row_keeps_the_focus_whatever_its_name(xi: Xi, page: Page) -> None:
+    xi.open("broken_names/one", v="device")
+    listed = page.get_by_test_id("op-table").locator("tbody tr[data-key]")
+    expect(listed).to_have_count(2)
+    for name in ('"in\nput"', "C:\\net"):
+        row = (
+            page.get_by_test_id("device-tree").locator("tr[data-key]").filter(has_text=name.splitlines()[-1])
+        )
+        row.click()
+        expect(row).to_be_focused()
+        expect(row).to_have_attribute("aria-selected", "true")
+        expect(listed).to_have_count(1)
 
 
 def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:

@@ -59,6 +59,12 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.match(verdictOf(waits), /op time only waits for callbacks or asynchronous ops; fusion\.2 alone/);
 });
 
+test('a name with a slash is named whole', () => {
+  const { paths } = answerWith();
+  const slashes = paths.map((path) => path.replace('layers/attention', 'layers/self/attention'));
+  assert.match(verdictOf(answerWith({ paths: slashes })), /^self\/attention takes 36\.1/);
+});
+
 test('in place of an annotation with all of the work the largest one without nested ones is named', () => {
   const answer = answerWith({ verdict: null });
   answer.tree.self_ps[0] = 99 * MS;

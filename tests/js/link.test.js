@@ -81,6 +81,11 @@ test('folds list open rows, and closed ones with a minus', () => {
   assert.equal(foldsText(folds), 'h0.t3,-vm/TPU:0');
   assert.deepEqual(foldsValue(foldsText(folds)), folds);
   assert.equal(foldsValue(undefined).size, 0);
+  const ids = ['a,b/TPU:0', '-w4/TPU:0', '100%2C/TPU:0', 'h0.t3'];
+  for (const open of [true, false]) {
+    const named = new Map(ids.map((id) => /** @type {[string, boolean]} */ ([id, open])));
+    assert.deepEqual(foldsValue(foldsText(named)), named);
+  }
 });
 
 test('filters are unchanged after a round trip through the link', () => {

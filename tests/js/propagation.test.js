@@ -84,13 +84,24 @@ test('the host strip covers the step, or its annotation if the host’s phases s
 
 test('short names are the shortest endings that distinguish paths', () => {
   const paths = ['reduce', 'jit/map/reduce', 'jit/map/mm', 'a/0/drop', 'b/0/drop', null];
-  assert.deepEqual(Object.fromEntries(shortPathNames(paths)), {
+  const annotations = new Set([...paths, 'jit', 'jit/map', 'a', 'a/0', 'b', 'b/0']);
+  assert.deepEqual(Object.fromEntries(shortPathNames(paths, annotations)), {
     reduce: 'reduce',
     'jit/map/reduce': 'map/reduce',
     'jit/map/mm': 'mm',
     'a/0/drop': 'a/0/drop',
     'b/0/drop': 'b/0/drop',
   });
+});
+
+test('short names consist of whole names, which may contain slashes', () => {
+  const annotations = new Set(['train/step', 'train/step/net/forward', 'train/step/data', 'eval', 'eval/net/forward']);
+  assert.deepEqual(
+    [...shortPathNames(annotations, annotations).values()].sort(),
+    ['data', 'eval', 'eval/net/forward', 'train/step', 'train/step/net/forward'],
+  );
+  annotations.delete('eval/net/forward');
+  assert.equal(shortPathNames(annotations, annotations).get('train/step/net/forward'), 'net/forward');
 });
 
 test('only a selected annotation or scope of the timeline is part of the query', () => {

@@ -125,9 +125,9 @@ def _phases_text(
     frequency: Frequency | None,
 ) -> str:
     """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the `max_phases` phases in which the host
-    spends most time of a class, or one fewer per class if there are several classes; without `a step` if it happens
-    once."""
-    divisor, unit = (1, "") if frequency == "once" else (facts.step_count, " a step")
+    spends most time of a class, or one fewer per class if there are several classes; without `a step` if it does
+    not recur in steps."""
+    divisor, unit = (1, "") if frequency in ("once", None) else (facts.step_count, " a step")
     names = sorted((name for name in by_class if by_class[name]), key=lambda name: name != dominant_class)
     rows = [
         (name, phase, time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -112,6 +112,16 @@ def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
         depth += 1
         outer = outer_path(outer, paths)
     return name, depth
+
+
+def short_names(paths: Iterable[str | None], annotations: Container[str]) -> dict[str | None, str]:
+    """The last name of each path among some annotations; the whole path where others end with the same name. Of None,
+    `no annotation`."""
+    names = {
+        path: "no annotation" if path is None else name_and_depth(path, annotations)[0] for path in paths
+    }
+    counts = Counter(names.values())
+    return {path: name if path is None or counts[name] == 1 else path for path, name in names.items()}
 
 
 @memoised
