@@ -207,7 +207,7 @@ export function compilesView(app) {
           },
         }),
         definedColumn(TABLES.compiles.annotation, {
-          field: (/** @type {CompileRow} */ { annotation }) => annotation,
+          field: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
           key: 'during',
         }),
         definedColumn(TABLES.compiles.state, { key: 'when' }),
