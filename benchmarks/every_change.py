@@ -182,7 +182,7 @@ def _compute(space: XSpace, source: MemorySource, depth: int) -> None:
 
         with TemporaryDirectory() as folder:  # programs and the stats of an event are read from the file
             path = Path(folder, "vm.xplane.pb")
-            path.write_bytes(source.data)
+            path.write_bytes(source.data.tobytes())
             for _ in answers(session_at(path)):
                 pass
 

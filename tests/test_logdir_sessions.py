@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,6 +89,21 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
     assert names(Root(str(tmp_path))) == ["2099_01_01_00_00_00", "a", "b", "copied"]
 
 
+def test_file_times_are_compared_with_names_in_local_time(tmp_path: Path) -> None:
+    capture(tmp_path / "plugins/profile/2026_01_01_10_00_00")
+    path = capture(tmp_path / "plugins/profile/renamed")
+    seconds = int(datetime(2026, 1, 1, 17, tzinfo=UTC).timestamp())  # 09:00 in the time zone below
+    os.utime(path, (seconds, seconds))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TZ", "PST8")
+            time.tzset()
+            listed = names(Root(str(tmp_path)))
+    finally:
+        time.tzset()
+    assert listed == ["2026_01_01_10_00_00", "renamed"]
+
+
 @pytest.mark.parametrize("time_ns", [10**21, -(10**21)])
 def test_a_time_beyond_all_dates_hides_no_session(
     tmp_path: Path, time_ns: int, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +177,7 @@ def test_a_logdir_may_start_inside_the_known_folders(tmp_path: Path) -> None:
         ("/x,/y:z", [Root("/x"), Root("/y:z")]),
         ("a:gs://bucket/x,s3://bucket/y", [Root("gs://bucket/x", "a"), Root("s3://bucket/y")]),
         ("a:/x:y", [Root("/x:y", "a")]),
+        ("file:///x,a:file:///y", [Root("/x"), Root("/y", "a")]),
         ("", []),
     ],
 )

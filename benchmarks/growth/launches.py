@@ -49,7 +49,7 @@ def keys_alike(n: int) -> Space:
 
 @axis
 def unjoined(n: int) -> Space:
-    """Runs and as many calls, with nothing to join them."""
+    """Runs and as many calls, which only their order joins."""
     training = Training(0)
     for i in range(n):
         training.python.event("ExecuteComputation", US * i, US // 2)

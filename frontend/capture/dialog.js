@@ -11,6 +11,8 @@ import { readPref, writePref } from '../lib/preferences.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 const POLL_MS = 250;
+/** Failed requests for the progress in a row, before an error is shown. */
+const MAX_FAILED_POLLS = 10;
 const MAX_ADDRESSES = 5;
 /** Labels of the states in which a capture is in progress. */
 const PROGRESS_LABELS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
@@ -42,13 +44,15 @@ export function createCapture(announce, openSession, logdir) {
   const message = h('p', { role: 'alert', 'data-testid': 'capture-message' });
   const bar = h('i', null);
   const progress = h('div', { 'data-testid': 'capture-progress' });
+  /** Whether the server has begun a capture of this dialog, and has not said that it ended. */
+  let isCapturing = false;
   const dialog = h(
     'dialog',
     {
       'data-testid': 'capture-dialog',
       'aria-label': 'Capture',
       onclose: () => {
-        if (start.disabled) void post('capture_cancel').catch(() => {});
+        if (isCapturing) void post('capture_cancel').catch(() => {});
       },
     },
     h(
@@ -114,21 +118,34 @@ export function createCapture(announce, openSession, logdir) {
     writePref('duration_ms', duration.value);
   }
 
+  /** The progress after a while. A few failed requests are repeated: a tunnel may drop while the servers trace. */
+  async function nextProgress() {
+    for (let failures = 0; ; failures += 1) {
+      await delay(POLL_MS);
+      try {
+        return await get('capture_progress');
+      } catch (error) {
+        if (failures === MAX_FAILED_POLLS) throw error;
+      }
+    }
+  }
+
   async function capture() {
     start.disabled = true;
     message.textContent = '';
     try {
       let status = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
+      isCapturing = true;
+      // Closed meanwhile, when there was nothing to cancel yet.
+      if (!dialog.open) await post('capture_cancel');
       saveFields();
       while (status.state !== 'idle' && PROGRESS_LABELS.has(status.state)) {
         show(status);
-        await delay(POLL_MS);
-        status = await get('capture_progress');
+        status = await nextProgress();
       }
+      isCapturing = false;
       if (status.state === 'idle') throw new Error('TensorBoard was restarted, so the capture is lost.');
       message.textContent = escapeInvisible(status.message ?? '');
-      // The capture has ended: closing the dialog has nothing to cancel.
-      start.disabled = false;
       if (status.session) openSession(status.session);
       if (!status.message) dialog.close();
     } catch (error) {

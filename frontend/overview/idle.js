@@ -109,7 +109,7 @@ function edgesNote(times, items, app) {
     ? h(
         'p',
         { class: 'small muted', 'data-testid': 'idle-edges' },
-        `All cores: ${gapText} between first and last run, as in Gaps, and ${edgesText} before or after.`,
+        `All cores: ${gapText} between first and last run, which Gaps lists, and ${edgesText} before or after.`,
       )
     : null;
 }

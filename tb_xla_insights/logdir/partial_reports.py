@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace
 
 _MIN_INTERVAL_S = 2.0
-"""Seconds between two reports; a page that changes more often is hard to read."""
+"""Seconds from one report to the next, unless the number of hosts has reached a power of two; a page that changes more
+often is hard to read."""
 _PAUSE_PER_DURATION = 9
 """The pause after a report as a multiple of its duration, so that reports take a tenth of the time."""
 

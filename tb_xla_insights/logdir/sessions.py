@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import is_url
@@ -53,11 +54,12 @@ class SessionFiles:
 
     @property
     def order(self) -> tuple[str, int, str]:
-        """Sort key, the newest session last. Profilers name sessions by their start; copies lose file times."""
+        """Sort key, the newest session last. Profilers name sessions by their start in local time; copies lose file
+        times."""
+        modified_s = self.modified_unix_ns // 10**9
         stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", self.name)
-        modified = datetime.fromtimestamp(self.modified_unix_ns // 10**9, UTC)
         return (
-            stamp[1] if stamp else modified.strftime("%Y_%m_%d_%H_%M_%S"),
+            stamp[1] if stamp else time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(modified_s)),
             self.modified_unix_ns,
             self.name,
         )
@@ -85,7 +87,8 @@ def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
     result = []
     for item in filter(None, logdir_spec.split(",")):
         group, path = "", item
-        if ":" in item and not is_url(item) and not item.startswith("/"):
+        is_path = is_url(item) or item.startswith(("/", "file://")) or bool(os.path.splitdrive(item)[0])
+        if ":" in item and not is_path:
             group, _, path = item.partition(":")
         result.append(Root(paths.expand(path), group))
     return result

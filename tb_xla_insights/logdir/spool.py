@@ -30,6 +30,7 @@ class Spool(AbstractContextManager["Spool"]):
     def put(self, name: str, packed_value: bytes) -> None:
         try:
             self._extents[name] = self._file.seek(0, 2), self._file.write(packed_value)
+            self._file.flush()
         except OSError as error:
             raise InputError(
                 f"temporary files: {error.strerror}; free some space for them, or specify another folder with TMPDIR"

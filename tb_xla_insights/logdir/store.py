@@ -284,6 +284,10 @@ class Store:
     def _evict(self, protected: Load) -> None:
         """Evicts the least recently used sessions until the rest, with those being read, fits into the budget; never
         the protected one."""
+        self._forget_least_recent(protected)
+        release_freed_memory()  # only now, as references to evicted sessions would keep them alive
+
+    def _forget_least_recent(self, protected: Load) -> None:
         with self._lock:
             loads = [(name, load) for name, load in self._loads.items() if load.loaded]
         used_bytes = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
@@ -295,8 +299,6 @@ class Store:
                 with self._lock:
                     if self._loads.get(name) is load:
                         del self._loads[name]
-        del loads  # references keep the evicted sessions alive
-        release_freed_memory()
 
 
 def default_budget() -> int:

@@ -24,7 +24,8 @@ _NONE = -1
 
 class PropertyColumns(NamedTuple):
     """Per op: its program's number, and its name, `tf_op` and stored scope (`stored_scopes`), as indices into the
-    trace's strings; -1: none. The latter two are None if no op has them."""
+    trace's strings; -1: none. The latter two are None if the trace has no such stat, or the device no
+    such line."""
 
     program: Int32
     name: Int32

@@ -2,7 +2,7 @@
 with changed work.
 
 The host's work is a sequence of segments with times by class (`classes.host_class_segments`). It is cut where a launch
-was enqueued and where a wait for a run ended. A device executes its runs in the order of enqueuing. A run whose
+was enqueued and where a wait or a read ended. A device executes its runs in the order of enqueuing. A run whose
 device was idle when it was enqueued begins at the recorded delay after its enqueuing; any other run begins at the
 recorded pause after the previous run. After a wait for a run, the host continues at the recorded delay after the run's
 end. A replay without changes reproduces the capture's times. (docs/definitions.md, "What if")
