@@ -23,7 +23,8 @@ from tb_xla_insights.report.document import session_report
 @settings(max_examples=60)
 @given(st.integers(1, 12), st.integers(2, 6), st.integers(0, 2**31))
 def test_charges_of_random_arrivals_match_the_definition(count: int, parties: int, seed: int) -> None:
-    """Computes lateness and waits party by party. Each wait is charged once; to the last party, if all are present."""
+    """Computes lateness and waits party by party. Each wait is charged once; to the last party, if all parties take
+    part in every instance."""
     random = np.random.default_rng(seed)
     present = random.random((count, parties)) < 0.8
     present[:, :2] = True
@@ -74,7 +75,8 @@ def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() 
 
 
 def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host() -> None:
-    """It is a share of the step that remains without the lateness, as is the step without the limit."""
+    """The gain is a share of the step that remains without the lateness; the step without the limit, too, is that of
+    the pod without the late host."""
     steady, late = (
         session_report(
             session(

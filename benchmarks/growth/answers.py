@@ -1,5 +1,5 @@
-"""Computes every answer about a capture: the report in all formats, every route of the page about a session, and the
-Chrome export."""
+"""Computes every answer about a capture: the report in all formats, a window, every route of the page about a session,
+and the Chrome export."""
 
 from __future__ import annotations
 

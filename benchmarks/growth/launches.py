@@ -116,7 +116,7 @@ def transfers(n: int) -> Space:
 
 @axis
 def loaders(n: int) -> Space:
-    """Threads of a loader, each with batches that the training loop waits for."""
+    """Threads of a loader, each with a batch that the training loop waits for."""
     training = Training()
     for i in range(n):
         line = training.host.line(f"Thread-{i}", id=20 + i, timestamp_ns=EPOCH)
@@ -159,7 +159,7 @@ def cpu_runs(n: int) -> Space:
 
 @axis
 def cpu_ops(n: int) -> Space:
-    """One run on a CPU with n ops, which end on other threads."""
+    """One run on a CPU with n ops, which end on another thread."""
     return _cpu_space([n])
 
 

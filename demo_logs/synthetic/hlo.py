@@ -1,7 +1,8 @@
 """Compiled programs, with the fields that readers of profiles use.
 
 The host's metadata plane contains each program as an `HloProto`. Readers take from it the source line and scope of each
-instruction, and the instructions of a fusion; the rest of HLO is left out. Field numbers are XLA's.
+instruction, its operands, the instructions of a fusion, and the groups of cores of a collective; the rest of HLO is
+left out. Field numbers are XLA's.
 """
 
 from dataclasses import dataclass, field

@@ -244,7 +244,8 @@ def _exchange(
     all_hosts: bool = False,
 ) -> None:
     """One collective. Each core begins it at `begin` and waits in it from `reached` on, which then becomes its end:
-    `reduce_ps` after the last core of its group has begun, on each core up to a microsecond earlier or later."""
+    `reduce_ps` after the last core of its group has begun, on each core up to a microsecond earlier or later; at least
+    a microsecond after `reached`, as in asynchronous ones."""
     for group in {tuple(range(pod.hosts)) if all_hosts else pod.group_of(host) for host in range(pod.hosts)}:
         members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
         end = max(begin[host][core] for host, core in members) + pod.reduce_ps

@@ -1550,7 +1550,7 @@ export interface HostsAnswer {
   partial?: HostCounts;
   /** Increases if a key changes its meaning or is removed. */
   schema: number;
-  /** `one_host`: there are no others to wait for, and its cores are compared; `no_collectives`: nothing connects the hosts; `clocks_apart`: no clocks can be related. */
+  /** `one_host`: only one host was read, whose cores are compared if it has several and is no CPU; `no_collectives`: nothing connects the hosts; `clocks_apart`: no clocks can be related. */
   state: HostsState;
   /** One sentence about hosts that could not be compared; `null` if all could. */
   note: string | null;
@@ -1576,7 +1576,7 @@ export interface HostsAnswer {
   hosts: HostColumns;
   /** The hosts by how long the others wait for them, longest first, then by name. */
   order: number[];
-  /** Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late; -1: it took part in none. Empty if hosts are not compared. */
+  /** Per host and step, its largest lateness at the step's collectives, relative to the median arrival at each; 0: not late; -1: it took part in none. Empty if hosts are not compared. */
   late_us: number[][];
   /** Per host and step, its time minus `steps.step_us`; `null`: the host has no such step. */
   step_difference_us: ((number | null)[])[];
@@ -1624,9 +1624,9 @@ export interface HostsVerdict {
   kind: LateKind;
   /** The late hosts, the worst first. */
   hosts: number[];
-  /** Id of a core that alone is the cause; `null` if the whole host is, or no host is late. */
+  /** Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or nothing is late. */
   core: string | null;
-  /** The class that takes longer on the first late host than on the median host, or `device`; `null` if none explains the lateness. */
+  /** The class that takes longer on the first late host than on the median host (of one host: on the late core than on its neighbours; if `changing`: on the host charged most in each step), or `device`; `null` if none explains the lateness. */
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
   annotation: string | null;
@@ -1636,7 +1636,7 @@ export interface HostsVerdict {
   cause_us: number | null;
   /** Time of the cause per step on the median host; `null` without a cause. */
   median_cause_us: number | null;
-  /** The steps in which the first late host was last. */
+  /** The steps in which the first late host holds up the others. */
   steps: number[];
 }
 
@@ -1710,7 +1710,7 @@ export interface LaneSlices {
   e: number[];
   /** Number of events of each slice; absent if no slice is merged, as are `b`, `r` and `f`. */
   k?: number[];
-  /** Picoseconds of each slice that its events cover. */
+  /** Picoseconds of each slice that its events cover; 0 for a slice of one event. */
   b?: number[];
   /** Exponent of the buckets of `f`: each is 2^r picoseconds long, counted from time 0. */
   r?: number;

@@ -1,6 +1,6 @@
 /**
  * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row equals the
- * verdict's idle figure.
+ * verdict's idle figure if all devices are selected.
  */
 
 import { h } from '../lib/dom.js';

@@ -3,7 +3,7 @@
 import { h, button } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { bytes, count, instantText, rangeText, timeText } from '../lib/format.js';
+import { count, instantText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
@@ -161,10 +161,7 @@ function stats({ stats: items }) {
           items,
           columns: [
             quietColumn('Name', 'name'),
-            {
-              head: 'Value',
-              cell: ({ value, kind }) => (kind === 'bytes' && /^\d+$/.test(value) ? bytes(Number(value)) : value),
-            },
+            { head: 'Value', cell: ({ value }) => value },
           ],
         })
       : h('p', { class: 'muted' }, 'This event has no stats.'),

@@ -45,7 +45,7 @@ Peaks = tuple[float, float]
 class _Work:
     """Input of the document: rows of ops, rows of the peaks of their `devices`, kinds of annotations by path. For hosts
     in memory also the `occurrences` of ops, and numbers of `executions` by category (None: not known). `has_extents`:
-    the work is of one step, so annotations have a start and an end."""
+    the work is of one step of one host, so annotations have a start and an end."""
 
     rows: Sequence[Row]
     devices: Iterable[Row]

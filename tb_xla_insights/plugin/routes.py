@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from tb_xla_insights.trace.model import SessionTrace
 
-# `data/session` answers within this time, short enough for the page to show progress.
+# How long `data/session` and `data/sessions` wait for reading in the background: short, as the page shows progress.
 _POLL_SECONDS = 0.25
 _FIRST_LISTING_SECONDS = 5.0
 _MAX_STEP = 2**31
@@ -189,9 +189,9 @@ class Routes:
         return self._sessions.loaded(arguments).default_step_host().compare_with(baseline)
 
     def propagation(self, arguments: Arguments) -> PropagationAnswer:
-        """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
-        or `step_number` and `device`; else those of the annotation or scope at `row`, `start_ps` and `depth`; else the
-        default step and its first device.
+        """The device time of annotations, in one step on one device: `step` (an index into the report's steps) and
+        `device`; without either, those of the annotation or scope at `row`, `start_ps` and `depth`; else the step with
+        `step_number`; else the default step and its first device.
 
         `propagation_view` documents the keys. They cover the hosts that `hosts` names; `total` covers all.
         `requested_path` is the path of that annotation or scope, or None; `stale`: there is no such event.

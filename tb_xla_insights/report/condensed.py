@@ -160,9 +160,10 @@ class StepAcrossHosts:
 
 
 def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
-    """Steps of all hosts by name and number, in order of number; a step without a number has its index on its host
-    instead. Of a name with arguments (`train#step_num=3#`), only the part before them counts. If a host has several
-    steps of one name and number, the first ones of all hosts are one step, then the second ones, and so on."""
+    """Steps of all hosts by name, repetition and number, in order of repetition, then number; a step without a number
+    has its index on its host instead. Of a name with arguments (`train#step_num=3#`), only the part before them counts.
+    If a host has several steps of one name and number, the first ones of all hosts are one step, then the second ones,
+    and so on."""
     groups: dict[tuple[int, int, str], list[Row]] = {}
     first_index: dict[str, int] = {}
     repetitions: Counter[tuple[str, str, int]] = Counter()

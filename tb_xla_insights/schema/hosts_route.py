@@ -1,7 +1,8 @@
 """The answers of `data/hosts` and `data/host_steps`.
 
 Hosts, steps and classes are referred to by index into `hosts.name`, `steps.number` and `classes`. Keys that end in
-`_us` are whole microseconds. A whole number is -1 where it is not known, unless `null` is mentioned.
+`_us` are whole microseconds, except `offset_us` and `residual_us`, which have two decimals. A whole number is -1 where
+it is not known, unless `null` is mentioned.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ class HostsVerdict(TypedDict):
     hosts: list[int]
     """The late hosts, the worst first."""
     core: str | None
-    """Id of a core that alone is the cause; `null` if the whole host is, or no host is late."""
+    """Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or
+    nothing is late."""
     cause: str | None
-    """The class that takes longer on the first late host than on the median host, or `device`; `null` if none explains
-    the lateness."""
+    """The class that takes longer on the first late host than on the median host (of one host: on the late core than on
+    its neighbours; if `changing`: on the host charged most in each step), or `device`; `null` if none explains the
+    lateness."""
     annotation: str | None
     """The annotation with most of the cause's extra time; `null` without one."""
     annotation_name: str | None
@@ -44,7 +47,7 @@ class HostsVerdict(TypedDict):
     median_cause_us: int | None
     """Time of the cause per step on the median host; `null` without a cause."""
     steps: list[int]
-    """The steps in which the first late host was last."""
+    """The steps in which the first late host holds up the others."""
 
 
 class HostsFigures(TypedDict):
@@ -154,8 +157,8 @@ class HostsAnswer(PartialAnswer):
     schema: int
     """Increases if a key changes its meaning or is removed."""
     state: HostsState
-    """`one_host`: there are no others to wait for, and its cores are compared; `no_collectives`: nothing connects the
-    hosts; `clocks_apart`: no clocks can be related."""
+    """`one_host`: only one host was read, whose cores are compared if it has several and is no CPU; `no_collectives`:
+    nothing connects the hosts; `clocks_apart`: no clocks can be related."""
     note: str | None
     """One sentence about hosts that could not be compared; `null` if all could."""
     host_counts: HostCounts
@@ -181,8 +184,8 @@ class HostsAnswer(PartialAnswer):
     order: list[int]
     """The hosts by how long the others wait for them, longest first, then by name."""
     late_us: list[list[int]]
-    """Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late; -1:
-    it took part in none. Empty if hosts are not compared."""
+    """Per host and step, its largest lateness at the step's collectives, relative to the median arrival at each; 0: not
+    late; -1: it took part in none. Empty if hosts are not compared."""
     step_difference_us: list[list[int | None]]
     """Per host and step, its time minus `steps.step_us`; `null`: the host has no such step."""
     charges: Charges

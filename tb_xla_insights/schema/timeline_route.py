@@ -66,7 +66,7 @@ class LaneSlices(TypedDict):
     k: NotRequired[list[int]]
     """Number of events of each slice; absent if no slice is merged, as are `b`, `r` and `f`."""
     b: NotRequired[list[int]]
-    """Picoseconds of each slice that its events cover."""
+    """Picoseconds of each slice that its events cover; 0 for a slice of one event."""
     r: NotRequired[int]
     """Exponent of the buckets of `f`: each is 2^r picoseconds long, counted from time 0."""
     f: NotRequired[str]

@@ -24,9 +24,9 @@ class NotAMessageError(ValueError):
 class Node:
     """One field: its number, its wire type, its meaning (`kind`) and its content.
 
-    `value` is a number, or the bytes of a text; `fields` are those of a nested message, None for anything else. `raw`
-    is the whole encoded field, with tag and length; `size` is the number of fields in the subtree, including this one.
-    """
+    `value` is a number, or bytes: of a text, of a number of fixed width, of a message that was not parsed; `fields` are
+    those of a nested message, None for anything else. `raw` is the whole encoded field, with tag and length; `size` is
+    the number of fields in the subtree, including this one."""
 
     number: int
     wire: int
