@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,3 +72,12 @@ def profiler_server() -> Iterator[str]:
             yield address
         finally:
             process.communicate("")
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """A logdir with one real session `s`: six steps, each of which launches once."""
+    demo = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
+    [session] = (demo / "plugins/profile").iterdir()
+    shutil.copytree(session, tmp_path / "plugins/profile/s")
+    return tmp_path

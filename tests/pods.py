@@ -9,7 +9,8 @@ from pathlib import Path
 from build import trace_of
 from captures import session
 from synthetic import pod
-from synthetic.pod_schedule import Pod
+from synthetic.pod_schedule import Clock, Delay, Pod
+from synthetic.times import MS, jitter
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.source import open_source
@@ -22,6 +23,20 @@ from tb_xla_insights.trace.read import read_trace
 
 RECORDED = Path(__file__).parent / "recorded"
 EXAMPLE = RECORDED / "hosts_view.json"
+
+HOSTS, STEPS = 8, 12
+POD = Pod(
+    hosts=HOSTS,
+    cores=2,
+    steps=STEPS,
+    ops=2,
+    clocks={host: Clock(jitter(f"clock {host}", 4 * MS)) for host in range(HOSTS)},
+)
+"""A pod without late hosts, whose clocks differ."""
+
+HALVES = ((0, 1, 2, 3), (4, 5, 6, 7))
+LOADER = Delay(5, "input", 38 * MS)
+"""The loader of host 5 takes longer in every step."""
 
 
 def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:

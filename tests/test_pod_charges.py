@@ -11,9 +11,9 @@ from build import trace_of
 from captures import session
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pods import LOADER, POD
 from synthetic import pod
 from synthetic.times import MS
-from test_pod_late import LOADER, POD
 
 from tb_xla_insights.pod.arrivals import charge_waits
 from tb_xla_insights.pod.instances import Instances

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from build import trace_of
 from captures import session
-from pods import compare_pod, inputs, recorded
+from pods import HALVES, HOSTS, LOADER, POD, STEPS, compare_pod, inputs, recorded
 from synthetic import pod
 from synthetic.pod_schedule import Cause, Clock, Delay, Pod
-from synthetic.times import MS, jitter
+from synthetic.times import MS
 
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
-from tb_xla_insights.pod.advice import advice_text, late_names
+from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
 from tb_xla_insights.pod.causes import find_cause
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
@@ -27,22 +27,10 @@ from tb_xla_insights.pod.straggler import (
     exposed_without_waiting,
     straggler_finding,
     straggler_row,
-    waiting_hosts_text,
 )
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
-
-HOSTS, STEPS = 8, 12
-POD = Pod(
-    hosts=HOSTS,
-    cores=2,
-    steps=STEPS,
-    ops=2,
-    clocks={host: Clock(jitter(f"clock {host}", 4 * MS)) for host in range(HOSTS)},
-)
-HALVES = ((0, 1, 2, 3), (4, 5, 6, 7))
-LOADER = Delay(5, "input", 38 * MS)
 
 
 @dataclass(frozen=True)
@@ -239,16 +227,6 @@ def test_a_different_late_host_in_each_step() -> None:
     check_texts(comparison)
 
 
-def test_the_title_names_only_hosts_that_wait() -> None:
-    """Hosts exchange in pairs: the other six share no collective with the late one."""
-    pairs = tuple((host, host + 4) for host in range(4))
-    finding = straggler_finding(
-        compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
-    )
-    assert finding is not None
-    assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
-
-
 def test_one_late_host_hides_another() -> None:
     """Without the first, the second one is last: only fixing both gains everything."""
     comparison = compare_pod(CASES["two with different causes"][0])
@@ -299,22 +277,6 @@ def test_cores_of_one_host(late_ps: int) -> None:
     truth = compare_pod(replace(POD, hosts=1, cores=4)).table.mean_step_ps
     assert finding.step_if_fixed_ps == pytest.approx(truth, rel=0.1)
     check_texts(comparison)
-
-
-def test_advice_names_hosts_or_cores() -> None:
-    cores = compare_pod(replace(POD, hosts=1, cores=4, delays=(Delay(0, "device", 5 * MS, core=2),)))
-    changing = replace(cores.late_hosts, kind="changing", parties=[], steps=[])
-    assert "of all cores more even" in advice_text(replace(cores, late_hosts=changing, causes=(None,)))
-    host = cores.hosts[0].name
-    assert advice_text(replace(cores, causes=(None,))).startswith(f"Capture {host} again")
-
-    hosts = compare_pod(replace(POD, delays=tuple(Delay(host, "device", 8 * MS) for host in range(6))))
-    assert "check these hosts for a hot or faulty chip" in advice_text(hosts)
-
-    late = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
-    without_steps = replace(late.table, present=np.zeros_like(late.table.present))
-    advice = advice_text(replace(late, table=without_steps, causes=(None,)))
-    assert advice.startswith(f"Capture {pod.name_of(1)} and another host again")
 
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
@@ -407,22 +369,6 @@ def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     assert steady.late_hosts.kind == "none"
 
 
-def test_the_verdict_says_who_waits_and_at_which_collectives() -> None:
-    """Of two hosts, or in a pair of eight, one waits; collectives of several kinds have no common name."""
-    two_hosts = compare_pod(CASES["two hosts"][0])
-    pairs = tuple((host, host + 4) for host in range(4))
-    in_pairs = compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
-    for comparison, waiting in ((two_hosts, 0), (in_pairs, 1)):
-        text = verdict_text(comparison).replace("\u202f", " ")
-        assert re.search(rf" {pod.name_of(waiting)} waits [\d.]+ m?s for it, [\d.]+ ms in a step\.$", text)
-        assert " of the all-reduces: " in text
-    shared = two_hosts.arrivals.shared
-    first, *rest = shared.instructions
-    mixed = replace(shared, instructions=[replace(first, kind="all-gather"), *rest])
-    comparison = replace(two_hosts, arrivals=replace(two_hosts.arrivals, shared=mixed))
-    assert " of the collectives: " in verdict_text(comparison)
-
-
 def test_equally_late_hosts_are_late_in_the_steps_of_any() -> None:
     """Another one of them is last each time."""
     comparison = compare_pod(CASES["every other host"][0])
@@ -433,13 +379,3 @@ def test_equally_late_hosts_are_late_in_the_steps_of_any() -> None:
     assert " in 12 of 12 steps" in finding.detail
     assert " in 12 of 12 steps" in verdict_text(comparison)
     assert " its " not in finding.advice
-
-
-def test_cores_that_wait_are_counted_as_cores() -> None:
-    two, four = (
-        compare_pod(replace(POD, hosts=1, cores=cores, delays=(Delay(0, "device", 5 * MS, core=1),)))
-        for cores in (2, 4)
-    )
-    assert waiting_hosts_text(two) == "TPU:0"
-    assert waiting_hosts_text(four) == "the other cores"
-    assert "The other cores wait " in verdict_text(four)

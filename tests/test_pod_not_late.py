@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from build import trace_of
 from helpers import small_space
-from pods import compare_pod, host_input, inputs
+from pods import HALVES, HOSTS, LOADER, POD, STEPS, compare_pod, host_input, inputs
 from synthetic import pod
 from synthetic.pod_schedule import Delay
 from synthetic.times import MS, US
 from synthetic.writer import Space
-from test_pod_late import HALVES, HOSTS, LOADER, POD, STEPS
 
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.pod.arrivals import Arrivals, charge_waits

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 WHAT_IF = HERE.parent / "what_if"
 sys.path.append(str(WHAT_IF))
 
-from neutral import as_demo_host, environment_of  # noqa: E402
+from neutral import environment_of, run_as_demo_host  # noqa: E402
 
 BUILD = HERE.parents[1] / "build"
 TIMEOUT_S = 300
@@ -128,23 +128,11 @@ def capture(out: Path, environment: Environment, python: Path, program: str, tra
     if program in PROGRAMS_ON_MANY_DEVICES:
         variables["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
     command = [python, f"programs/train_{environment.framework}.py", program, tracer, folder]
-    with (out / folder / "output.txt").open("w") as output:
-        try:
-            process = subprocess.run(
-                as_demo_host([str(argument) for argument in command]),
-                cwd=out,
-                env=variables,
-                stdout=output,
-                stderr=output,
-                timeout=TIMEOUT_S,
-                start_new_session=True,
-            )
-            result = f"failed ({process.returncode})"
-        except subprocess.TimeoutExpired:
-            result = f"did not end within {TIMEOUT_S} s"
+    output = out / folder / "output.txt"
+    result = run_as_demo_host([str(argument) for argument in command], out, variables, output, TIMEOUT_S)
     if truth.exists():
         measured = json.loads(truth.read_text())
-        (out / folder / "output.txt").unlink()
+        output.unlink()
         result = f"{measured['wall_ms']:.0f} ms{', disturbed' if measured['disturbed'] else ''}"
     print(f"{folder}  {result}", flush=True)
     return truth.exists()

@@ -10,11 +10,10 @@ a higher priority than other processes.
 
 import argparse
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from neutral import as_demo_host, environment_of
+from neutral import environment_of, run_as_demo_host
 from pairs import PAIRS, SIDES, Pair
 
 HERE = Path(__file__).parent
@@ -63,22 +62,10 @@ def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
     shutil.rmtree(out / folder, ignore_errors=True)
     (out / folder).mkdir(parents=True)
     command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, folder]
-    with (out / folder / "output.txt").open("w") as output:
-        try:
-            process = subprocess.run(
-                as_demo_host(command),
-                cwd=out,
-                env=environment_of(out) | AS_ON_AN_ACCELERATOR,
-                stdout=output,
-                stderr=output,
-                timeout=TIMEOUT_S,
-                start_new_session=True,
-            )
-            failure = f"failed ({process.returncode}): see output.txt"
-        except subprocess.TimeoutExpired:
-            failure = f"did not end within {TIMEOUT_S} s: see output.txt"
+    variables = environment_of(out) | AS_ON_AN_ACCELERATOR
+    ending = run_as_demo_host(command, out, variables, out / folder / "output.txt", TIMEOUT_S)
     steps = out / folder / "steps.json"
-    print(folder, steps.read_text().strip() if steps.exists() else failure, flush=True)
+    print(folder, steps.read_text().strip() if steps.exists() else f"{ending}: see output.txt", flush=True)
     return steps.exists()
 
 

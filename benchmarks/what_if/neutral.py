@@ -2,6 +2,8 @@
 machine."""
 
 import os
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 HOST = "demo-host"
@@ -9,7 +11,7 @@ TAKE_PRIORITY = "echo -19 2> /dev/null > /proc/self/autogroup"
 """Gives this session priority if the kernel shares time between sessions; otherwise niceness decides."""
 
 
-def as_demo_host(command: list[str]) -> list[str]:
+def _as_demo_host(command: list[str]) -> list[str]:
     """The command under its own host name and with priority over other processes; unchanged if only root may do
     that."""
     if os.geteuid() != 0:
@@ -31,3 +33,19 @@ def environment_of(home: Path) -> dict[str, str]:
         "PATH": "/usr/bin:/bin", "HOME": str(home), "USER": "demo", "LOGNAME": "demo",
         "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu",
     }  # fmt: skip
+
+
+def run_as_demo_host(
+    command: list[str], home: Path, variables: Mapping[str, str], output: Path, timeout_s: float
+) -> str:
+    """Runs the command in `home` and writes its text and errors to the file `output`. Returns how it ended, for a
+    message if its result is missing: `failed (1)`."""
+    with output.open("w") as file:
+        try:
+            process = subprocess.run(
+                _as_demo_host(command), cwd=home, env=dict(variables), stdout=file, stderr=file, timeout=timeout_s,
+                start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"did not end within {timeout_s:g} s"
+    return f"failed ({process.returncode})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from tb_xla_insights.analysis.propagation.tree import with_outer_paths
 from tb_xla_insights.device_work.merged_rows import OpRows, add_known
 from tb_xla_insights.device_work.peaks import merge_peaks
 from tb_xla_insights.device_work.roofline import (
@@ -194,12 +195,10 @@ def _annotation_rows(
     """Returns a row per annotation with device time, parents before children, and at the end one for ops without an
     annotation. Sums include children; those in `own` do not, and add up to the total."""
     inclusive_sums: dict[str, _Sums] = {}
-    for path, sums in sums_of_annotation.items():
-        ancestor = path
-        while ancestor:
-            inclusive_sums.setdefault(ancestor, _Sums()).add_all(sums)
-            ancestor = ancestor.rpartition("/")[0]
     kinds = {row["path"]: row["kind"] for row in annotations}
+    for path, sums in sums_of_annotation.items():
+        for around in with_outer_paths(path, kinds):
+            inclusive_sums.setdefault(around, _Sums()).add_all(sums)
     rows = [
         {
             "path": path,

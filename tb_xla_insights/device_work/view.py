@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.propagation.tree import capture_rows, outer_path
+from tb_xla_insights.analysis.propagation.tree import capture_rows, with_outer_paths
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
@@ -189,13 +189,6 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
     }
 
 
-def _with_ancestors(path: str | None, paths: Container[str]) -> Iterable[str]:
-    """Yields a path and its ancestors among `paths`, the innermost first."""
-    while path:
-        yield path
-        path = outer_path(path, paths)
-
-
 def _shown_paths(rows: Iterable[Row], all_paths: Container[str]) -> dict[str | None, str | None]:
     """Maps each path to the path under which the tree shows it: itself, or its nearest ancestor among the MAX_PATHS
     with most time; None without such an ancestor."""
@@ -203,11 +196,11 @@ def _shown_paths(rows: Iterable[Row], all_paths: Container[str]) -> dict[str | N
     paths = set()
     for row in rows:
         paths.add(row["annotation"])
-        for path in _with_ancestors(row["annotation"], all_paths):
+        for path in with_outer_paths(row["annotation"], all_paths):
             times[path] += row["self_ps"]
     shown = set(sorted(times, key=lambda path: (-times[path], path.count("/"), path))[:MAX_PATHS])
     return {
-        path: next((ancestor for ancestor in _with_ancestors(path, all_paths) if ancestor in shown), None)
+        path: next((ancestor for ancestor in with_outer_paths(path, all_paths) if ancestor in shown), None)
         for path in paths
     }
 
@@ -217,7 +210,7 @@ def _extents(rows: Iterable[Row], work: _Work) -> dict[str | None, tuple[int, in
     extents: dict[str | None, tuple[int, int]] = {}
     for row in rows:
         occurrence = work.occurrences[row["program"], row["op"], row["path"]]
-        paths: list[str | None] = [*_with_ancestors(row["annotation"], work.kinds)]
+        paths: list[str | None] = [*with_outer_paths(row["annotation"], work.kinds)]
         for path in paths or [None]:
             first, last = extents.get(path, (occurrence.first_ps, occurrence.last_ps))
             extents[path] = min(first, occurrence.first_ps), max(last, occurrence.last_ps)

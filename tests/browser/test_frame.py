@@ -74,23 +74,6 @@ def test_a_session_that_becomes_the_newest_does_not_replace_the_open_one(
     assert xi.link() == {"v": "timeline", "s": baseline}
 
 
-def test_the_header_names_session_hosts_and_devices(
-    xi: Xi, page: Page, case_study: str, baseline: str
-) -> None:
-    xi.open(case_study, f="cause:compile,pat:0", q="XRT", o="-start")
-    expect(page.get_by_test_id("session-select")).to_have_value(case_study)
-    expect(page.get_by_test_id("synthetic")).to_be_visible()
-    assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
-    assert xi.text("device-select") == "8 of 8"
-    page.get_by_test_id("session-select").select_option(baseline)
-    page.wait_for_function("document.querySelector('[data-testid=environment]').textContent.includes('CPU')")
-    xi.ready()
-    expect(page.get_by_test_id("synthetic")).to_be_hidden()
-    assert xi.link() == {"v": "timeline", "s": baseline}, (
-        "selections of a session do not apply to another one"
-    )
-
-
 def test_views_share_the_requests_about_a_session(xi: Xi, page: Page, baseline: str) -> None:
     requested: list[str] = []
     page.on(
@@ -139,50 +122,6 @@ def test_a_link_to_unknown_devices_shows_all(xi: Xi, page: Page, case_study: str
     expect(page.get_by_label("TPU:3")).to_be_checked()
 
 
-def test_a_menu_keeps_the_focus_and_closes_by_escape_and_by_a_click_elsewhere(
-    xi: Xi, page: Page, case_study: str
-) -> None:
-    xi.open(case_study, v="timeline")
-    devices = page.get_by_test_id("device-select")
-    devices.focus()
-    page.keyboard.press("Enter")
-    box = page.get_by_label("TPU:3")
-    box.focus()
-    page.keyboard.press("Space")
-    expect(devices).to_have_text("7 of 8")
-    expect(box).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(box).to_be_hidden()
-    expect(devices).to_be_focused()
-    xi.open(case_study, v="overview")
-    page.get_by_text("change", exact=True).click()
-    choice = page.get_by_role("radio", name="busy / capture")
-    expect(choice).to_be_visible()
-    page.get_by_test_id("verdict").click()
-    expect(choice).to_be_hidden()
-
-
-def test_choices_in_the_header_are_as_wide_as_their_text(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="overview")
-    compare_box = page.get_by_test_id("compare-select").bounding_box()
-    assert compare_box is not None
-    assert compare_box["width"] < 80
-
-
-def test_in_narrow_windows_the_second_session_is_chosen_in_compare(
-    xi: Xi, page: Page, case_study: str, baseline: str
-) -> None:
-    page.set_viewport_size({"width": 1000, "height": 700})
-    xi.open(case_study, v="overview")
-    select = page.get_by_test_id("compare-select")
-    expect(select).to_be_hidden()
-    page.get_by_test_id("tab-compare").click()
-    expect(page.get_by_text("compare with", exact=True)).to_be_visible()
-    select.select_option(baseline)
-    page.get_by_test_id("tab-overview").click()
-    expect(select).to_be_visible()
-
-
 def test_arrows_move_between_tabs(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="timeline")
     page.get_by_test_id("tab-timeline").focus()
@@ -200,22 +139,6 @@ def test_copied_link_names_the_session(xi: Xi, page: Page, case_study: str) -> N
     assert f"p.xla_insights.s={case_study}" in copied
     assert "p.xla_insights.w=520+380" in copied
     assert "p.xla_insights.sel=win:715.08+72.143" in copied
-
-
-def test_help_lists_the_keys_and_returns_the_focus(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
-    page.get_by_test_id("help-button").focus()
-    page.keyboard.press("Enter")
-    sheet = page.get_by_test_id("help-sheet")
-    expect(sheet).to_be_visible()
-    expect(sheet).to_contain_text("back to the whole session")
-    expect(sheet.get_by_test_id("help-words")).to_contain_text("starvedNothing was queued when the gap began")
-    page.keyboard.press("Escape")
-    expect(sheet).to_be_hidden()
-    expect(page.get_by_test_id("help-button")).to_be_focused()
-    # On a German keyboard the question mark is on another key.
-    page.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '?', code: 'Minus', shiftKey: true }))")
-    expect(sheet).to_be_visible()
 
 
 def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_study: str) -> None:
@@ -381,24 +304,6 @@ def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, c
     complaints.clear()
     page.get_by_test_id("diagnostic-stale").get_by_role("button", name="Dismiss").click()
     expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
-
-
-def test_mere_notes_are_counted_in_the_header_and_listed_on_demand(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline, sel="gap:nowhere@1.5")
-    button, notes = page.get_by_test_id("notes-button"), page.get_by_test_id("notes-list")
-    expect(button).to_have_text("1\u00a0note")
-    expect(notes).to_be_hidden()
-    lines = page.get_by_test_id("diagnostics").locator(".diagnostic")
-    assert lines.evaluate_all("lines => lines.map(line => line.dataset.testid)") == ["diagnostic-stale"]
-    button.click()
-    expect(notes.get_by_test_id("diagnostic-no_device_plane")).to_contain_text("No device plane, as on a CPU")
-    button.press("Escape")
-    expect(notes).to_be_hidden()
-    expect(button).to_have_text("1\u00a0note")
-    button.press("Enter")
-    notes.get_by_role("button", name="Dismiss").click()
-    expect(button).to_be_hidden()
-    expect(lines).to_have_count(1)
 
 
 def test_names_of_a_trace_are_shown_as_text(xi: Xi, page: Page, baseline: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -104,14 +104,17 @@ def outer_path(path: str, paths: Container[str]) -> str:
     return path
 
 
+def with_outer_paths(path: str | None, paths: Container[str]) -> Iterator[str]:
+    """A path and those of some paths that enclose it, the innermost first; nothing for None."""
+    while path:
+        yield path
+        path = outer_path(path, paths)
+
+
 def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
     """The last name of a path, which may contain slashes, and how many of some paths enclose the path."""
-    outer = outer_path(path, paths)
-    name, depth = path.removeprefix(f"{outer}/"), 0
-    while outer:
-        depth += 1
-        outer = outer_path(outer, paths)
-    return name, depth
+    outer = [*with_outer_paths(path, paths)][1:]
+    return path[len(outer[0]) + 1 :] if outer else path, len(outer)
 
 
 def short_names(paths: Iterable[str | None], annotations: Container[str]) -> dict[str | None, str]:

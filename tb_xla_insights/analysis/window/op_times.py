@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.tree import find_nodes, outer_path
+from tb_xla_insights.analysis.propagation.tree import find_nodes, with_outer_paths
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals
 from tb_xla_insights.analysis.window import kernels
@@ -141,13 +141,8 @@ class OpsOfWindow:
 
 def paths_around(sums_of_devices: Iterable[Sums], paths: Container[str]) -> frozenset[str]:
     """The paths of the annotations of some ops and of those around them, which are in `paths`."""
-    around: set[str] = set()
-    for path in {path for sums in sums_of_devices for path, _ in sums}:
-        outer = path
-        while outer and outer not in around:
-            around.add(outer)
-            outer = outer_path(outer, paths)
-    return frozenset(around)
+    own_paths = {path for sums in sums_of_devices for path, _ in sums}
+    return frozenset(around for path in own_paths for around in with_outer_paths(path, paths))
 
 
 def annotations_of(sums_of_devices: Iterable[Sums], paths: Container[str]) -> list[WindowAnnotation]:
@@ -190,10 +185,8 @@ def _inclusive_times(own_ps: Mapping[str | None, int], paths: Container[str]) ->
     """The time of each annotation, and of each one around it, including the annotations nested in it."""
     inside: dict[str | None, int] = {}
     for path, ps in own_ps.items():
-        ancestor = path
-        while ancestor:
-            inside[ancestor] = inside.get(ancestor, 0) + ps
-            ancestor = outer_path(ancestor, paths)
+        for around in with_outer_paths(path, paths):
+            inside[around] = inside.get(around, 0) + ps
         if path is None:
             inside[None] = ps
     return inside

@@ -1,0 +1,71 @@
+"""What is said of late hosts and cores: names, advice, verdict."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+from pods import LOADER, POD, compare_pod
+from synthetic import pod
+from synthetic.pod_schedule import Delay
+from synthetic.times import MS
+
+from tb_xla_insights.pod.advice import advice_text
+from tb_xla_insights.pod.straggler import (
+    straggler_finding,
+    waiting_hosts_text,
+)
+from tb_xla_insights.pod.verdict import verdict_text
+
+
+def test_the_title_names_only_hosts_that_wait() -> None:
+    """Hosts exchange in pairs: the other six share no collective with the late one."""
+    pairs = tuple((host, host + 4) for host in range(4))
+    finding = straggler_finding(
+        compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
+    )
+    assert finding is not None
+    assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
+
+
+def test_advice_names_hosts_or_cores() -> None:
+    cores = compare_pod(replace(POD, hosts=1, cores=4, delays=(Delay(0, "device", 5 * MS, core=2),)))
+    changing = replace(cores.late_hosts, kind="changing", parties=[], steps=[])
+    assert "of all cores more even" in advice_text(replace(cores, late_hosts=changing, causes=(None,)))
+    host = cores.hosts[0].name
+    assert advice_text(replace(cores, causes=(None,))).startswith(f"Capture {host} again")
+
+    hosts = compare_pod(replace(POD, delays=tuple(Delay(host, "device", 8 * MS) for host in range(6))))
+    assert "check these hosts for a hot or faulty chip" in advice_text(hosts)
+
+    late = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
+    without_steps = replace(late.table, present=np.zeros_like(late.table.present))
+    advice = advice_text(replace(late, table=without_steps, causes=(None,)))
+    assert advice.startswith(f"Capture {pod.name_of(1)} and another host again")
+
+
+def test_the_verdict_says_who_waits_and_at_which_collectives() -> None:
+    """Of two hosts, or in a pair of eight, one waits; collectives of several kinds have no common name."""
+    two_hosts = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
+    pairs = tuple((host, host + 4) for host in range(4))
+    in_pairs = compare_pod(replace(POD, groups=pairs, exchanges_loss=False, delays=(LOADER,)))
+    for comparison, waiting in ((two_hosts, 0), (in_pairs, 1)):
+        text = verdict_text(comparison).replace("\u202f", " ")
+        assert re.search(rf" {pod.name_of(waiting)} waits [\d.]+ m?s for it, [\d.]+ ms in a step\.$", text)
+        assert " of the all-reduces: " in text
+    shared = two_hosts.arrivals.shared
+    first, *rest = shared.instructions
+    mixed = replace(shared, instructions=[replace(first, kind="all-gather"), *rest])
+    comparison = replace(two_hosts, arrivals=replace(two_hosts.arrivals, shared=mixed))
+    assert " of the collectives: " in verdict_text(comparison)
+
+
+def test_cores_that_wait_are_counted_as_cores() -> None:
+    two, four = (
+        compare_pod(replace(POD, hosts=1, cores=cores, delays=(Delay(0, "device", 5 * MS, core=1),)))
+        for cores in (2, 4)
+    )
+    assert waiting_hosts_text(two) == "TPU:0"
+    assert waiting_hosts_text(four) == "the other cores"
+    assert "The other cores wait " in verdict_text(four)
