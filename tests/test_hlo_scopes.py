@@ -91,6 +91,19 @@ def test_a_container_keeps_its_own_scope() -> None:
     assert state_and_parts(hlo.origin("while")) == ("direct", {"step.1/a.1": 1})
 
 
+@pytest.mark.parametrize("opcode", ["all-reduce", "reduce", "scatter", "sort"])
+def test_what_combines_two_values_is_no_part_of_an_op(opcode: str) -> None:
+    """Several ops may share the called computation, whose op name is that of the first of them."""
+    combining = Instruction(1, "op", opcode, A, calls=[5])
+    hlo = program([combining], {5: [*ops(B), Instruction(8, "add", "add", "aten__add")]})
+    assert state_and_parts(hlo.origin("op")) == ("direct", {"step.1/a.1": 1})
+    assert hlo.origin("op").unscoped_share == 0
+    fusion = program([Instruction(2, "fusion", "fusion", calls=[4])], {4: [combining], 5: ops(B)})
+    assert state_and_parts(fusion.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
+    without_name = program([Instruction(1, "op", opcode, calls=[5])], {5: ops(B)})
+    assert state_and_parts(without_name.origin("op")) == ("recovered", {"step.1/b.2": 1})
+
+
 @pytest.mark.parametrize(
     "neighbours",
     [

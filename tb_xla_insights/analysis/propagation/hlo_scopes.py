@@ -31,6 +31,15 @@ _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple
 _CONTAINERS = frozenset(("call", "while", "conditional"))
 """Instructions that call other ops. Only their own time, without that of these ops, is attributed to them."""
 
+_COMBINING = frozenset(
+    (
+        "all-reduce", "all-reduce-start", "map", "reduce", "reduce-scatter", "reduce-window", "scatter",
+        "select-and-scatter", "sort",
+    )
+)  # fmt: skip
+"""Instructions whose called computation says how two values become one, or are compared. It is no part of their work:
+several of them may share it, and its op name is that of the first one."""
+
 _WITHOUT_CALLS = _WEIGHTLESS | frozenset(
     (
         "add", "and", "broadcast", "compare", "concatenate", "convert", "convolution", "copy", "copy-done",
@@ -137,7 +146,7 @@ class Program:
         if self._with_shapes:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
-        inner = self._counts_of_calls(calls) if calls else {}
+        inner = self._counts_of_calls(calls) if calls and not (op_name and opcode in _COMBINING) else {}
         scope_counts = {scope: count for scope, count in inner.items() if scope}
         if own_scope:
             origin.state = DIRECT
@@ -257,7 +266,7 @@ class Program:
         for opcode, op_name, calls in zip(body.opcodes, body.op_names, body.calls, strict=True):
             if opcode in _WEIGHTLESS:
                 continue
-            if not calls:
+            if not calls or (op_name and opcode in _COMBINING):
                 if op_name:
                     scope = self._scope(op_name)
                     total[scope] = total.get(scope, 0) + 1
