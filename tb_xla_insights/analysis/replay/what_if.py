@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.replay.outside_steps import is_outside_steps, time_outside_steps
 from tb_xla_insights.analysis.replay.schedule import (
     DeviceWork,
     HostWork,
@@ -27,6 +28,7 @@ from tb_xla_insights.analysis.replay.schedule import (
     Schedule,
     find_schedule,
     replay_schedule,
+    replay_unchanged,
 )
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
@@ -67,15 +69,6 @@ class Fix:
     unknown_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
-
-
-@memoised
-def _replay_unchanged(trace: Trace) -> ReplayTimes:
-    """The times of a replay without fixes. Requires a schedule."""
-    schedule = find_schedule(trace)
-    assert schedule is not None
-    host = schedule.host
-    return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
 
 
 @memoised
@@ -229,7 +222,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
     remaining_work = _remaining_device_work(trace, work, is_merged, fixes)
     after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, remaining_work)
-    before = _replay_unchanged(trace)
+    before = replay_unchanged(trace)
     min_ps = _busiest_device_ps(trace, work, remaining_work.device_ps)
     steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
@@ -237,11 +230,14 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     else:
         busy_ps = _busiest_device_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
-        before_ps, after_ps = before.host_ps, max(after.host_ps, after.longest_device_ps)
+        before_ps, device_before_ps = _times_in_steps(trace, before, before.wait_ps)
+        kept_ps = np.where(keeps_delay, host.delay_ps, 0)
+        after_ps, device_after_ps = _times_in_steps(trace, after, after.wait_ps + kept_ps)
         hands_over = find_launches(trace).handed_over_times is not None
         if hands_over:
-            before_ps = max(before.host_ps, _handed_over_ps(before.longest_device_ps, busy_ps, len(steps)))
-            after_ps = max(after.host_ps, _handed_over_ps(after.longest_device_ps, min_ps, len(steps)))
+            before_ps = max(before_ps, _handed_over_ps(device_before_ps, busy_ps, len(steps)))
+            device_after_ps = _handed_over_ps(device_after_ps, min_ps, len(steps))
+        after_ps = max(after_ps, device_after_ps)
         if worst_fixes:
             after_ps = max(after_ps, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
         gain_ps = before_ps - after_ps
@@ -303,6 +299,13 @@ def _worst_case(fix: Fix) -> Fix:
     return replace(fix, classes=classes, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
 
 
+def _times_in_steps(trace: Trace, times: ReplayTimes, wait_ps: Int64) -> tuple[int, int]:
+    """The time of the steps in a replay, on the host and on the device that takes longest. `wait_ps`: per segment of
+    the host's work, how long the host waits at its end."""
+    outside = time_outside_steps(trace, wait_ps)
+    return times.host_ps - outside.host_ps, max(int((times.device_ps - outside.device_ps).max()), 0)
+
+
 def _min_serial_ps(
     trace: Trace, fixes: Sequence[Fix], removed: Int64, remaining: Int64, device_ps: int
 ) -> int:
@@ -311,12 +314,15 @@ def _min_serial_ps(
     columns = [CLASS_INDEX[name] for fix in fixes if fix.in_other_thread for name in fix.classes]
     other_thread_ps = int(removed[:, sorted(set(columns))].sum())
     shares_processors = bool(trace.devices) and trace.devices[0].from_host_events
-    host_ps = int(remaining.sum() - remaining[:, WAIT].sum())
+    outside = time_outside_steps(trace, np.zeros(len(remaining), np.int64))
+    host_ps = int(remaining.sum() - remaining[:, WAIT].sum()) - outside.host_ps
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
 def _busiest_device_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
-    """How long the busiest device works if its runs take `device_ps`. Time in which runs overlap counts once."""
+    """How long the busiest device works for the steps if its runs take `device_ps`. Time in which runs overlap counts
+    once."""
     runs = find_launches(trace).runs
     own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
+    own_ps[is_outside_steps(trace)[work.run]] = 0
     return int(np.bincount(work.device, np.maximum(own_ps, 0), minlength=1).max())
