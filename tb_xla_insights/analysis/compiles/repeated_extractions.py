@@ -54,7 +54,9 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
     has_caused = (index >= 0) & (start < np.append(times.end_ps, 0)[index])
     if gave_up and len(times) and steps:
         step_starts, step_ends = recorded_times(trace)
-        next_step = np.searchsorted(step_starts, trace.start_ps[extractions.first[is_repeated]].max(), "right")
+        next_step = np.searchsorted(
+            step_starts, trace.start_ps[extractions.first[is_repeated]].max(), "right"
+        )
         end = np.append(step_ends, np.iinfo(np.int64).max)[next_step]
         has_caused |= (start >= times.end_ps[-1]) & (start < end)
     return RepeatedExtractions(step[is_repeated], times, has_caused)

@@ -45,10 +45,11 @@ class Fix:
     """The time that a fix removes from one host's replay.
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows`, or only in the work
-    towards some launches, `before_launches`. `all_reads`: all waits in reads; `blocking_waits`: all waits that the
-    program itself requests; `all_waits`: all waits for runs. `merged_launches`: launches that become part of the next
-    launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time removed per
-    run of Launches.runs. Launches are indices into Launches.
+    towards some launches, `before_launches`; Python only in that towards `python_before_launches`, if given.
+    `all_reads`: all waits in reads; `blocking_waits`: all waits that the program itself requests; `all_waits`: all
+    waits for runs. `merged_launches`: launches that become part of the next launch in their step that is not itself
+    merged; nothing waits for their runs. `device_ps`: device time removed per run of Launches.runs. Launches are
+    indices into Launches.
 
     Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
     that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
@@ -60,6 +61,7 @@ class Fix:
     classes: tuple[str, ...] = ()
     windows: Intervals | None = None
     before_launches: NDArray[np.intp] | None = None
+    python_before_launches: NDArray[np.intp] | None = None
     all_reads: bool = False
     blocking_waits: bool = False
     all_waits: bool = False
@@ -69,6 +71,11 @@ class Fix:
     unknown_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
+
+    def launches_before_which(self, class_: str) -> NDArray[np.intp] | None:
+        """The launches that limit the removed host time of a class; None if no launches limit it."""
+        is_python = class_ == "python" and self.python_before_launches is not None
+        return self.python_before_launches if is_python else self.before_launches
 
 
 @memoised
@@ -114,10 +121,14 @@ def _removed_work_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> 
     host = schedule.host
     windows_by_class: dict[int, dict[int, Intervals]] = {}
     for fix in fixes:
-        windows = _fixed_intervals(trace, fix)
-        if fix.before_launches is not None:
-            windows = windows.within(_work_towards(trace, fix.before_launches))
+        everywhere = _fixed_intervals(trace, fix)
+        towards = {
+            id(launches): everywhere.within(_work_towards(trace, launches))
+            for launches in (fix.before_launches, fix.python_before_launches)
+            if launches is not None
+        }
         for name in fix.classes:
+            windows = towards.get(id(fix.launches_before_which(name)), everywhere)
             windows_by_class.setdefault(CLASS_INDEX[name], {})[id(windows)] = windows
     removed = np.zeros_like(host.work_ps)
     times: dict[tuple[int, ...], Int64] = {(id(_step_intervals(trace)),): _host_ps_in_steps(trace)}
@@ -148,8 +159,10 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
             host_class_segments(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside]
         )
         by_fix[:, columns] = times[:, columns]
-        if fix.before_launches is not None:
-            by_fix[~np.isin(runs.launch[gaps.run[inside]], fix.before_launches)] = 0
+        for name in fix.classes:
+            launches = fix.launches_before_which(name)
+            if launches is not None:
+                by_fix[~np.isin(runs.launch[gaps.run[inside]], launches), CLASS_INDEX[name]] = 0
         np.maximum(removed, by_fix, out=removed)
     np.add.at(removed_of_run, gaps.run[inside], removed.sum(axis=1))
     return removed_of_run
