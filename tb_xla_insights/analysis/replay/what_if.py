@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.replay.outside_steps import is_outside_steps, time_outside_steps
+from tb_xla_insights.analysis.replay.outside_steps import is_outside_steps, late_start_ps, time_outside_steps
 from tb_xla_insights.analysis.replay.schedule import (
     DeviceWork,
     HostWork,
@@ -316,7 +316,10 @@ def _times_in_steps(trace: Trace, times: ReplayTimes, wait_ps: Int64) -> tuple[i
     """The time of the steps in a replay, on the host and on the device that takes longest. `wait_ps`: per segment of
     the host's work, how long the host waits at its end."""
     outside = time_outside_steps(trace, wait_ps)
-    return times.host_ps - outside.host_ps, max(int((times.device_ps - outside.device_ps).max()), 0)
+    device_ps = times.device_ps - outside.device_ps
+    if find_launches(trace).handed_over_times is None:  # else no step includes the time before the first run
+        device_ps = device_ps + late_start_ps(trace)
+    return times.host_ps - outside.host_ps, max(int(device_ps.max()), 0)
 
 
 def _min_serial_ps(
