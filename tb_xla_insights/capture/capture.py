@@ -63,8 +63,10 @@ class SessionCapture:
         path = paths.expand(logdir)
         if not path:
             raise InputError("no LOGDIR; specify a directory that the profiled process can write to")
+        if os.fsencode(path).decode(errors="replace") != path:
+            raise InputError(f"{path}: not a name in UTF-8, as servers need it; specify another LOGDIR")
         # Absolute, since the server has another working directory.
-        self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
+        self.root = f"{paths.run_directory(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
         self._requested_at: float | None = None

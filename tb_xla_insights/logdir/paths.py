@@ -23,6 +23,14 @@ def absolute(path: str) -> str:
     return path if is_url(path) else os.path.abspath(path)
 
 
+def run_directory(logdir: str) -> str:
+    """The absolute directory to which profilers append `plugins/profile`: the logdir, or its run if the logdir is a
+    run's `plugins/profile`, in which appended directories would not be found."""
+    path = absolute(logdir)
+    run = path.removesuffix("/plugins/profile")
+    return path if run == "" or run.endswith(":/") else run
+
+
 def parent(path: str) -> str:
     return path.rpartition("/")[0]
 
