@@ -9,22 +9,21 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent import futures
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import grpc
 import pytest
-from helpers import raising, refusing_port, write_session
+from helpers import raising, refusing_port
+from test_capture_answers import answering
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.capture import SessionCapture
-from tb_xla_insights.capture.server import Options, Server, is_too_long, refusal
+from tb_xla_insights.capture.server import Options, refusal
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, ProfileResponse
@@ -189,61 +188,6 @@ class TestRealServer:
             assert process.stderr.read().strip().endswith("xla-insights: stopped")
         assert process.returncode == 130
         assert not list(tmp_path.glob("plugins/profile/*/*"))
-
-
-@contextmanager
-def answering(
-    answer: Callable[[ProfileRequest], bytes], compression: grpc.Compression | None = None
-) -> Iterator[str]:
-    """Runs a profiler server with these answers, and yields its address."""
-    handler = grpc.unary_unary_rpc_method_handler(
-        lambda request, _: answer(request), ProfileRequest.FromString, bytes
-    )
-    server = grpc.server(futures.ThreadPoolExecutor(1), compression=compression)
-    service = grpc.method_handlers_generic_handler("tensorflow.ProfilerService", {"Profile": handler})
-    server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("localhost:0")
-    server.start()
-    try:
-        yield f"localhost:{port}"
-    finally:
-        server.stop(None).wait()
-
-
-class TestLongAnswers:
-    """A long response is rejected, but does not fail the capture: only the file counts."""
-
-    @staticmethod
-    def long(request: ProfileRequest) -> bytes:
-        """Writes the file, and answers with 2 MiB of an unknown field."""
-        write_session(Path(request.repository_root) / request.session_id, request.host_name)
-        return b"\x32\x80\x80\x80\x01" + bytes(1 << 21)
-
-    @pytest.mark.parametrize("compression", [None, grpc.Compression.Gzip])
-    def test_responses_are_limited(self, tmp_path: Path, compression: grpc.Compression | None) -> None:
-        with answering(self.long, compression) as address:
-            server = Server(address)
-            with pytest.raises(grpc.RpcError) as error:
-                server.profile(str(tmp_path), "s", SHORT).result()
-            server.close()
-        assert is_too_long(error.value)
-
-    def test_a_capture_does_not_wait_once_all_servers_have_answered(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        states: list[str] = []
-        with answering(self.long) as address:
-            started = SessionCapture([address], str(tmp_path), SHORT)
-            assert started.state == "waiting"
-            release = "tb_xla_insights.capture.capture.release_freed_memory"  # called by `run` after the last answer
-            monkeypatch.setattr(release, lambda: states.append(started.state))
-            started.run()
-        assert [*states, started.state] == ["collecting", "done"]
-
-    def test_the_capture_succeeds_despite_a_long_response(self, tmp_path: Path) -> None:
-        with answering(self.long) as address:
-            done = capture([address], str(tmp_path), SHORT)
-        assert (done.state, done.message) == ("done", None)
 
 
 class TestRefusals:

@@ -57,10 +57,12 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Why there is no capture, in one line; `is_retryable` if another attempt may succeed."""
+    """Why there is no capture, in one line; `is_retryable` if another attempt may succeed, `is_busy` if another profile
+    is being taken."""
 
     message: str
     is_retryable: bool = False
+    is_busy: bool = False
 
 
 class Server:
@@ -150,9 +152,8 @@ def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{address}: no answer; check that the process still runs, or capture a shorter time")
     if "another profiling session" in detail.lower():
-        return Problem(
-            f"{address}: another profile is being taken there; wait until it has ended", is_retryable=True
-        )
+        message = f"{address}: another profile is being taken there; wait until it has ended"
+        return Problem(message, is_retryable=True, is_busy=True)
     if _FILE_ERROR.search(detail):
         return Problem(
             f"{address}: the server cannot write to {directory} ({detail}); "
