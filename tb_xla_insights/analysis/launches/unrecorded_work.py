@@ -63,4 +63,5 @@ def find_unrecorded_work(trace: Trace, row: Int32, step: Int32, runs: Runs) -> U
 def _end_ps(trace: Trace, after_ps: int) -> int:
     """Returns the capture's end, or the instant after `after_ps` at which the host begins to stop the profiler."""
     start_ps = trace.start_ps[trace.rows_with_metadata(has_tag(trace, "profiler"))]
-    return min([trace.span_ps[1], *start_ps[start_ps >= after_ps].tolist()])
+    stops_ps: list[int] = start_ps[start_ps >= after_ps].tolist()
+    return min([trace.span_ps[1], *stops_ps])
