@@ -245,6 +245,28 @@ def test_an_evaluation_of_steps_that_are_handed_over_hides_no_gain() -> None:
     assert step_without(trace, Fix(device_ps=stalls_ps)) == (500 - 200) * US
 
 
+def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_after_it() -> None:
+    """Before the fourth step, the host saves a checkpoint for as long as 40 steps, and the device idles."""
+
+    def saving_loop(pause: int) -> Simulation:
+        simulation = Simulation()
+        for number in range(STEPS):
+            if number == 3:
+                simulation.host("save_checkpoint", pause)
+            begin = simulation.now
+            simulation.host("forward", 50)
+            simulation.launch(500, marker=True)
+            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        return simulation
+
+    trace = saving_loop(20_000).tpu.trace()
+    finding = findings(trace)["tracing_bound"]
+    assert finding.recurs == "once"
+    assert finding.brief == "the device waits once while the host builds the graph"
+    assert finding.step_if_fixed_ps == 500 * US
+    assert step_without(trace) == pytest.approx((20_000 / STEPS + 500) * US, rel=0.1)
+
+
 def test_loading_during_device_work_delays_the_step_too() -> None:
     """The device is busy while the host loads, and idle while it builds the graph, which it could have begun
     earlier."""

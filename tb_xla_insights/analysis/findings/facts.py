@@ -196,10 +196,13 @@ class Facts:
 
     def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
         """The fix that removes host time of some classes, or moves it to another thread: in the one affected step (an
-        index) if it happens once, else everywhere."""
+        index) and before it, from the previous step on, if it happens once, else everywhere."""
         if self.frequency_of(steps) != "once":
             return Fix(classes, in_other_thread=in_other_thread)
         (index,) = steps
-        step = recorded_steps(self.trace)[index]
-        window = span_intervals(step.start_ps, step.end_ps)
+        recorded = recorded_steps(self.trace)
+        step, previous = recorded[index], recorded[max(index - 1, 0)]
+        # Steps that are handed over include the host's time between their annotations.
+        start_ps = min(previous.end_ps, step.start_ps) if index else step.start_ps
+        window = span_intervals(start_ps, step.end_ps)
         return Fix(classes, windows=window, in_other_thread=in_other_thread)

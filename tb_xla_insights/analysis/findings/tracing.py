@@ -83,7 +83,9 @@ def tracing_bound(facts: Facts) -> Finding | None:
             for name, class_taken_ps in by_class.items()
         }
     )
-    if dominant_class == "tracing" and _builds_slower(facts.trace):
+    if frequency == "once":
+        brief = brief.replace("the device waits", "the device waits once", 1)
+    elif dominant_class == "tracing" and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
