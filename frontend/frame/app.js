@@ -216,7 +216,7 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop, link.state);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
