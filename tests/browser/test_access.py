@@ -251,3 +251,13 @@ def test_the_focus_stays_on_try_again_until_the_request_succeeds(xi: Xi, complai
     xi.press("Enter")
     expect(page.get_by_role("tabpanel", name="Gaps")).to_be_focused()
     complaints.clear()
+
+
+def test_forced_colours_keep_the_mark_of_a_selected_row_and_the_tones_of_a_scale(xi: Xi) -> None:
+    page = xi.page
+    page.emulate_media(forced_colors="active")
+    xi.open(POD, v="hosts")
+    mark = "cell => getComputedStyle(cell).borderLeftStyle"
+    rows = page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")
+    assert [row.locator("td").first.evaluate(mark) for row in rows.all()[:2]] == ["solid", "none"]
+    assert "gradient" in page.locator(".tones").evaluate("tones => getComputedStyle(tones).backgroundImage")
