@@ -15,6 +15,7 @@ from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
     from tb_xla_insights.schema.propagation_route import PropagationView
@@ -327,18 +328,18 @@ def load(
     `path` is local or a URL that fsspec opens. `catalog` is a file with more event names, `scheduler` the address of a
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
-    loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
+    from tb_xla_insights.catalog import load_catalog
+
+    loaded = open_session(resolve(str(path), session), load_catalog(catalog), scheduler=scheduler)
     release_freed_memory()
     return loaded
 
 
 def open_session(
     files: SessionFiles,
-    catalog: str | None = None,
+    catalog: Catalog,
     readings: list[Reading] | None = None,
     scheduler: str | None = None,
 ) -> Session:
     """Opens the session with these files; `readings` show its progress. Raises InputError."""
-    from tb_xla_insights.catalog import load_catalog
-
-    return Session(SessionHosts(files, load_catalog(catalog), scheduler, readings=readings or []))
+    return Session(SessionHosts(files, catalog, scheduler, readings=readings or []))
