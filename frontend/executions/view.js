@@ -3,6 +3,7 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
+import { chosenDevices } from '../lib/devices.js';
 import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
@@ -69,7 +70,8 @@ export function executionsView(app) {
   /** Query parameter for the chosen devices; null if all are chosen. */
   const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
     const { devices } = app.selection();
-    return { devices: devices.length < openSession.devices.length ? listText(devices) : null };
+    const { length } = openSession.devices;
+    return { devices: devices.length < length ? listText(chosenDevices(devices, openSession.devices)) : null };
   };
 
   /** Draws another step; fetches only its runs. @param {number} step index */
