@@ -36,11 +36,12 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known."""
+    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known, or if the op is not
+    work."""
     mfu: float | None
-    """`model_flops` per second as a share of the peak; `null` if either is not known."""
+    """`model_flops` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
     bytes_share: float | None
-    """`hbm_bytes` per second as a share of the peak; `null` if either is not known."""
+    """`hbm_bytes` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
 
 
 class Op(_Times, _Shares):
@@ -84,7 +85,7 @@ BoundTimes = dict[BoundBy, int]
 
 
 class WorkSums(_Times, _Shares):
-    """Sums over ops."""
+    """Sums over ops; of FLOPs and bytes over those that are work."""
 
     in_steps_ps: int
     """The part of `self_ps` in whole steps."""
@@ -190,4 +191,4 @@ class DeviceWork(TypedDict):
     mean_step: MeanStepWork | None
     """Per step and core; `null` without steps."""
     ops_without_flops: list[OpWithoutFlops]
-    """Ops without a FLOP count; most time first."""
+    """The first 100 ops that are work without a FLOP count; most time first."""
