@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from helpers import MS
+from helpers import MS, write_session
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -28,6 +31,70 @@ def test_the_python_interface_returns_the_same_report(
         session.window(5, 5)
     with pytest.raises(xi.InputError, match="no device x"):
         session.window(0, 5, "x")
+
+
+@pytest.mark.parametrize("number", [float, np.int64, np.float64])
+def test_whole_numbers_of_any_type_are_instants_and_steps(logdir: Path, number: Callable[[int], Any]) -> None:
+    session = xi.load(logdir, session=OLD)
+    assert json.dumps(session.window(number(0), number(5 * MS))) == json.dumps(session.window(0, 5 * MS))
+    assert json.dumps(session.propagation(step=number(1))) == json.dumps(session.propagation(step=1))
+    assert json.dumps(session.device_work(step=number(1))) == json.dumps(session.device_work(step=1))
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), float("inf"), "1", None, 10**30])
+def test_other_instants_and_steps_are_wrong_input(logdir: Path, value: Any) -> None:
+    session = xi.load(logdir, session=OLD)
+    with pytest.raises(xi.InputError, match=r"end_ps is .*; give a whole number"):
+        session.window(0, value)
+    if value is not None:
+        for method in (session.propagation, session.device_work):
+            with pytest.raises(xi.InputError, match=r"step is .*; give a whole number"):
+                method(step=value)
+
+
+@pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64", 10**400])
+def test_samples_per_step_are_above_0(logdir: Path, samples: Any) -> None:
+    session = xi.load(logdir, session=OLD)
+    with pytest.raises(xi.InputError, match="is not a number of samples per step"):
+        session.report(samples_per_step=samples)
+    with pytest.raises(xi.InputError, match="is not a number of samples per step"):
+        session.compare(session, samples_per_step=(None, samples))
+    with pytest.raises(xi.InputError, match="is no pair of samples per step"):
+        session.compare(session, samples_per_step=64)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("samples", [np.int64(3), np.float32(3), 3.0])
+def test_samples_per_step_may_be_numbers_of_numpy(logdir: Path, samples: float) -> None:
+    session = xi.load(logdir, session=OLD)
+    given = json.dumps(session.report(samples_per_step=samples))
+    assert given == json.dumps(session.report(samples_per_step=3))
+    assert json.dumps(session.compare(session, samples_per_step=(samples, None))["a"]["throughput"])
+
+
+@pytest.mark.parametrize("hosts", ["a", "ab"])
+def test_a_change_of_an_answer_changes_no_later_one(tmp_path: Path, hosts: str) -> None:
+    session = xi.load(write_session(tmp_path / "s", *hosts))
+    tables = [
+        session.devices, session.steps, session.gaps, session.executions, session.compiles, session.transfers,
+        session.collectives, session.ops, session.findings, session.annotations,
+    ]  # fmt: skip
+    answers: list[Callable[[], Any]] = [
+        *(lambda table=table: list(table()) for table in tables),
+        session.report, lambda: session.window(0, 5 * MS), lambda: session.compare(session),
+        session.propagation, session.device_work, session._repr_html_,
+    ]  # fmt: skip
+    before = [json.dumps(answer()) for answer in answers]
+    for answer in answers:
+        _empty(answer())
+    assert [json.dumps(answer()) for answer in answers] == before
+
+
+def _empty(document: Any) -> None:
+    """Removes everything from a document, from the inside out."""
+    if isinstance(document, dict | list):
+        for value in list(document.values() if isinstance(document, dict) else document):
+            _empty(value)
+        document.clear()
 
 
 def test_of_many_devices_an_error_names_the_first() -> None:
