@@ -125,9 +125,9 @@ class MeanStepWork(_Times, _Shares):
     """The mean step: sums per step and core."""
 
     steps: int
-    """Number of steps."""
+    """Number of steps of hosts with devices."""
     duration_ps: int
-    """Mean duration."""
+    """Their mean duration, each step once per core of its host."""
     mfu_of_step: float | None
     """`model_flops` over the step's duration, as a share of the peak; `null` where either is not known."""
 
