@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
+from tb_xla_insights.logdir.paths import absolute, expand
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
@@ -366,10 +367,12 @@ def load(
 ) -> Session:
     """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`).
 
-    `path` is local or a URL that fsspec opens. `catalog` is a file with more event names, `scheduler` the address of a
+    `path` is local or a URL that fsspec opens; the session has the absolute path, so the process may change directories
+    between calls. `catalog` is a file with more event names, `scheduler` the address of a
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
-    loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
+    given = expand(str(path))
+    loaded = open_session(resolve(given and absolute(given), session), catalog, scheduler=scheduler)
     release_freed_memory()
     return loaded
 

@@ -33,6 +33,18 @@ def test_the_python_interface_returns_the_same_report(
         session.window(0, 5, "x")
 
 
+@pytest.mark.parametrize("hosts", ["a", "ab"])
+def test_a_session_outlasts_a_change_of_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str
+) -> None:
+    (write_session(tmp_path / "logs", *hosts) / "description.txt").write_text("four layers\n")
+    monkeypatch.chdir(tmp_path)
+    session, expected = xi.load("logs"), xi.load("logs").report()
+    assert expected["session"]["description"] == "four layers"
+    monkeypatch.chdir("/")
+    assert session.report() == expected
+
+
 @pytest.mark.parametrize("number", [float, np.int64, np.float64])
 def test_whole_numbers_of_any_type_are_instants_and_steps(logdir: Path, number: Callable[[int], Any]) -> None:
     session = xi.load(logdir, session=OLD)
