@@ -18,6 +18,7 @@ from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
     from tb_xla_insights.schema.propagation_route import PropagationView
@@ -368,23 +369,23 @@ def load(
     """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`).
 
     `path` is local or a URL that fsspec opens; the session has the absolute path, so the process may change directories
-    between calls. `catalog` is a file with more event names, `scheduler` the address of a
-    Dask scheduler whose workers read the hosts. Raises InputError.
+    between calls. `catalog` is a file with more event names, `scheduler` the address of a Dask scheduler whose workers
+    read the hosts. Raises InputError.
     """
+    from tb_xla_insights.catalog import load_catalog
+
     given = expand(str(path))
-    loaded = open_session(resolve(given and absolute(given), session), catalog, scheduler=scheduler)
+    names = load_catalog(None if catalog is None else os.fspath(catalog))
+    loaded = open_session(resolve(given and absolute(given), session), names, scheduler=scheduler)
     release_freed_memory()
     return loaded
 
 
 def open_session(
     files: SessionFiles,
-    catalog: str | os.PathLike[str] | None = None,
+    catalog: Catalog,
     readings: list[Reading] | None = None,
     scheduler: str | None = None,
 ) -> Session:
     """Opens the session with these files; `readings` show its progress. Raises InputError."""
-    from tb_xla_insights.catalog import load_catalog
-
-    names = load_catalog(None if catalog is None else os.fspath(catalog))
-    return Session(SessionHosts(files, names, scheduler, readings=readings or []))
+    return Session(SessionHosts(files, catalog, scheduler, readings=readings or []))

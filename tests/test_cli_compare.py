@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,28 @@ def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capsys) -> None:
     name = "synthetic_dynamo_issue_lazy/2023_01_12_18_04_22_synthetic"
     document = json.loads(comparison_text(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
     assert document["a"]["session"]["name"] == name
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="this system has no /dev/fd")
+@pytest.mark.parametrize("with_pairs", [True, False])
+def test_a_catalogue_from_a_pipe_applies_to_every_session(
+    with_pairs: bool, capsys: Capsys, tmp_path: Path
+) -> None:
+    """As `--catalog <(…)` gives it: it can be read once."""
+    catalogue = '{"groups": [{"class": "input", "names": ["Training_Step"]}]}'
+    (tmp_path / "catalogue.json").write_text(catalogue)
+    (tmp_path / "pairs.csv").write_text(f"model,a,b\none,{LAZY},{DYNAMO}\n")
+    arguments = [LAZY, DYNAMO, "--json"]
+    if with_pairs:
+        arguments += ["--pairs", str(tmp_path / "pairs.csv")]
+    expected = comparison_text(capsys, *arguments, "--catalog", str(tmp_path / "catalogue.json"))
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as pipe:
+        pipe.write(catalogue)
+    try:
+        assert comparison_text(capsys, *arguments, "--catalog", f"/dev/fd/{read_end}") == expected
+    finally:
+        os.close(read_end)
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,23 @@ def test_a_signal_while_a_thread_is_inside_numpy(store: WebStore) -> None:
     )
     command = [sys.executable, "-c", program, "report", f"{store.address}/logs"]
     assert interrupt(command, stall, os.environ) == (130, "", "xla-insights: stopped\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_a_finalizer(number: signal.Signals) -> None:
+    """Python ignores an exception there. The imports of modules have such callbacks, too."""
+    program = (
+        "import os, signal, threading\n"
+        f"signal.signal({number:d}, signal.default_int_handler)\n"  # the test runner may ignore it
+        "from tb_xla_insights.cli import main\n"
+        "class Signalling:\n"
+        "    def __del__(self):\n"
+        f"        os.kill(os.getpid(), {number:d})\n"
+        "def run():\n"
+        "    Signalling()\n"
+        "    return int(threading.Event().wait(60))\n"
+        "main.main = run\n"
+        "main.command()"
+    )
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (128 + number, "xla-insights: stopped\n")

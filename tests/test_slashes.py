@@ -16,7 +16,7 @@ from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, sectio
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.report import session_lost
-from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
+from tb_xla_insights.analysis.propagation.tree import annotation_rows, name_and_depth, outer_path
 from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare import compare
@@ -121,6 +121,22 @@ def test_scopes_in_the_timeline(loaded: SessionTrace) -> None:
     } == {
         "annotation": "train/step/net/forward",
         "as recorded": "train/step.1/net/forward.2",
+    }
+
+
+@pytest.mark.parametrize("name", ["/forward", "net//forward", "net/forward/"])
+def test_op_names_lack_the_empty_names_of_an_annotation(name: str, tmp_path: Path) -> None:
+    segment = "/".join(filter(None, name.split("/")))
+    ops = [
+        ("dot.1", 40, f"Training_Step.1/{name}.2/aten__mm"),
+        ("dot.2", 20, f"{segment}.2/attention.3/aten__mm"),
+    ]
+    loaded = training(tmp_path, [Step([(name, 100_000)], [(920_000, ops)])])
+    assert session_lost(loaded) == {}
+    assert {row.path: row.device_ps for row in annotation_rows(loaded.traces[0])} == {
+        "Training_Step": 60,
+        f"Training_Step/{name}": 60,
+        f"Training_Step/{name}/attention": 20,
     }
 
 

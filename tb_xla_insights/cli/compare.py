@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import arguments, printing, reading
 
 if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.compare.pairs import SessionSteps
 
 
@@ -74,9 +75,13 @@ def run(options: Any) -> int:
         options.parser.error("give two sessions A and B, or --pairs FILE, or both")
     if not options.a and (option := _option_of_sessions(options)):
         options.parser.error(f"{option} needs two sessions: give A and B")
+    from tb_xla_insights.catalog import load_catalog
+
     document: dict[str, Any] = {}
+    catalog = load_catalog(options.catalog)
     if options.a:
-        a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
+        a = _read(options, options.a, options.session_a, catalog)
+        b = _read(options, options.b, options.session_b, catalog)
         with reading.show_progress(a), reading.show_progress(b):
             document |= a.compare(b, options.samples_per_step)
         for session in (a, b):
@@ -84,7 +89,7 @@ def run(options: Any) -> int:
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
-        document["pairs"] = read_pairs(options.pairs, lambda path: _read_steps(options, path))
+        document["pairs"] = read_pairs(options.pairs, lambda path: _read_steps(options, path, catalog))
     with printing.ignore_closed_pipe():
         if options.json:
             printing.print_json(document)
@@ -123,15 +128,15 @@ def _is_worse(document: dict[str, Any], share: float) -> bool:
     return True
 
 
-def _read(options: Any, path: str, name: str | None) -> Any:
-    session = {"path": path, "session": name, "catalog": options.catalog, "scheduler": options.scheduler}
-    return reading.read_session(argparse.Namespace(**session))
+def _read(options: Any, path: str, name: str | None, catalog: Catalog) -> Any:
+    session = argparse.Namespace(path=path, session=name, scheduler=options.scheduler)
+    return reading.read_session(session, catalog=catalog)
 
 
-def _read_steps(options: Any, path: str) -> SessionSteps:
+def _read_steps(options: Any, path: str, catalog: Catalog) -> SessionSteps:
     from tb_xla_insights.compare.pairs import report_steps, session_steps
 
-    session = _read(options, path, None)
+    session = _read(options, path, None, catalog)
     if not session.hosts.is_streamed:
         reading.print_warnings(session)
         return session_steps(session.trace)

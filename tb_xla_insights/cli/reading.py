@@ -15,17 +15,26 @@ from tb_xla_insights.cli.printing import print_note, progress_note
 from tb_xla_insights.units import NARROW_SPACE
 
 if TYPE_CHECKING:
+    from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.logdir.read import Reading
     from tb_xla_insights.session import Session
 
 
-def read_session(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path] = ()) -> Session:
+def read_session(
+    options: Any,
+    *,
+    meanwhile: Sequence[str] = (),
+    outputs: Sequence[Path] = (),
+    catalog: Catalog | None = None,
+) -> Session:
     """Opens the session that the options name, with progress on a terminal. Raises InputError; the command ends with a
     usage error if one of the `outputs`, the files it will write, is an input.
 
+    `catalog` is given by commands that read several sessions, as the file that the options name may be a pipe.
     Sessions of several hosts are not read here but by each answer. The modules `meanwhile`, which the command needs
     next, are imported in parallel, as decoding releases the interpreter lock.
     """
+    from tb_xla_insights.catalog import load_catalog
     from tb_xla_insights.logdir.read import initial_readings
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
@@ -39,7 +48,7 @@ def read_session(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequen
             options.parser.error(reason)
     readings = initial_readings(files)
     with progress_note(partial(_progress_line, readings)), _import_meanwhile(meanwhile):
-        return open_session(files, options.catalog, readings, options.scheduler)
+        return open_session(files, catalog or load_catalog(options.catalog), readings, options.scheduler)
 
 
 @contextmanager

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from _thread import start_new_thread
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _REPEAT_SECONDS = 1.0
 """A second signal within this time is ignored: launchers forward the signal that a terminal sends to all processes."""
+
+_AGAIN_SECONDS = 0.01
 
 STOPPED_CODES = frozenset(128 + getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 """The exit codes of stopped commands."""
@@ -43,7 +51,8 @@ def exit_on_signal() -> None:
 
 
 def raise_on_signal() -> None:
-    """Makes signals raise Stopped."""
+    """Makes signals raise Stopped. If Python ignores it, because it was raised in a finalizer or in the callback of a
+    weak reference, the signal is sent again."""
     last = -_REPEAT_SECONDS
 
     def stop(number: int, _: object) -> None:
@@ -52,7 +61,25 @@ def raise_on_signal() -> None:
         if last - previous > _REPEAT_SECONDS:
             raise Stopped(number)
 
+    def stop_again(ignored: UnraisableHookArgs) -> None:
+        nonlocal last
+        if not isinstance(ignored.exc_value, Stopped):
+            sys.__unraisablehook__(ignored)
+            return
+        last = -_REPEAT_SECONDS
+        # Sent from here, the signal would be handled, and ignored, in this hook.
+        start_new_thread(_send_later, (ignored.exc_value.number,))
+
+    sys.unraisablehook = stop_again
     _set_handlers(stop)
+
+
+def _send_later(number: int) -> None:
+    time.sleep(_AGAIN_SECONDS)
+    if sys.platform == "win32":  # there, os.kill would end the process
+        signal.raise_signal(number)
+    else:
+        os.kill(os.getpid(), number)
 
 
 def ignore_signals() -> None:

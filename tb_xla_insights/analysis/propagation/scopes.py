@@ -35,6 +35,11 @@ def fits_limits(path: str) -> bool:
     return len(path) <= MAX_PATH_LENGTH and path.count("/") < MAX_LEVELS
 
 
+def names_in(path: str) -> list[str]:
+    """The names in a path that are not empty. Scopes have no others: that of the annotation `/forward` is `forward`."""
+    return [*filter(None, path.split("/"))]
+
+
 def truncate_path(path: str) -> str:
     """The path cut to the limits: long names lose their ends, deep paths their innermost names."""
     if len(path) <= _MAX_NAME_LENGTH and path.count("/") < MAX_LEVELS:
@@ -82,8 +87,8 @@ def _segments(op_name: str, names: frozenset[str]) -> list[str]:
     if op_name.endswith(")"):
         common, bracket, members = f"/{op_name}".partition("/(")
         if bracket and ":" in members:
-            return [*filter(None, common.split("/")), members]
-    segments = [segment for segment in op_name.split("/") if segment]
+            return [*names_in(common), members]
+    segments = names_in(op_name)
     for index, segment in enumerate(segments):
         is_annotation = scope_position(segment) or without_numbers(segment) in names
         if ";" in segment and not is_annotation:
@@ -119,7 +124,10 @@ class HostPaths:
     """The annotation paths of a host. Maps scopes of ops to these paths."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = dict.fromkeys(paths)
+        self.paths: dict[str, str] = {}
+        """The paths by their names that are not empty, joined by `/`."""
+        for path in paths:
+            self.paths.setdefault("/".join(names_in(path)), path)
         self.names = frozenset(name for path in self.paths for name in path.split("/"))
         self._path_of_scope: dict[str, str] = {}
 
@@ -153,12 +161,12 @@ class HostPaths:
     def _find(self, scope: str) -> str:
         if scope_kind(scope, self.names) == "scope":
             return scope
-        segments = [self._name(segment) for segment in scope.split("/")]
+        segments = [*filter(None, map(self._name, scope.split("/")))]
         for length in range(len(segments), 0, -1):
             head = "/".join(segments[:length])
             path = head if head in self.paths else self._path_ending_with(segments[:length])
             if path is not None:
-                return truncate_path("/".join((path, *segments[length:])))
+                return truncate_path("/".join((self.paths[path], *segments[length:])))
         return "/".join(segments) or scope  # a position without a name: a path is not empty
 
     def _name(self, segment: str) -> str:
