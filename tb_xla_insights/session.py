@@ -14,7 +14,7 @@ from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import release_freed_memory
-from tb_xla_insights.table import Table
+from tb_xla_insights.table import Table, report_table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _T = TypeVar("_T")
+
+_ANNOTATION_COLUMNS = ("name", "host", "thread", "start_ps", "duration_ps")
 
 _MAX_NUMBER = 10**18
 """The largest instant and index that are accepted: within 64 bits, as `xla-insights window` has it."""
@@ -228,33 +230,30 @@ class Session:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.idle.busy import device_summaries
 
-        return self._table(device_summaries, lambda report: report["devices"])
+        return self._table("devices", device_summaries)
 
     def steps(self) -> Table:
         """One row per step, as in the report; `host_ps` is a dict by class."""
         from tb_xla_insights.analysis.steps.table import steps_report
 
-        return self._table(steps_report, lambda report: report["steps"])
+        return self._table("steps", steps_report)
 
     def gaps(self) -> Table:
         """One row per gap of at least 10 µs, as in the report, the longest first."""
-        return Table(_copy(self._full_report()["gaps"]["items"]))
+        return report_table(_copy(self._full_report()["gaps"]["items"]), "gaps", "items")
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
         from tb_xla_insights.report.host_document import execution_rows
 
-        return self._table(execution_rows, lambda report: report["executions"])
+        return self._table("executions", execution_rows)
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
         from tb_xla_insights.analysis.compiles.table import compiles_report
         from tb_xla_insights.report.sidecars import read_sidecars
 
-        return self._table(
-            lambda trace: compiles_report(trace, read_sidecars(trace).causes),
-            lambda report: report["compiles"],
-        )
+        return self._table("compiles", lambda trace: compiles_report(trace, read_sidecars(trace).causes))
 
     def transfers(self) -> Table:
         """One row per direction of transfer, `direction` and the report's keys."""
@@ -267,22 +266,23 @@ class Session:
         """One row per collective op, as in the report."""
         from tb_xla_insights.analysis.device.collectives import collectives_report
 
-        return self._table(collectives_report, lambda report: report["collectives"])
+        return self._table("collectives", collectives_report)
 
     def ops(self) -> Table:
         """One row per program, op and annotation, over all cores, as in the report."""
         from tb_xla_insights.device_work import host_work
 
-        return self._table(lambda trace: host_work(trace, [])["ops"], lambda report: report["ops"])
+        return self._table("ops", lambda trace: host_work(trace, [])["ops"])
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, or limits first."""
-        return Table(_copy(self._full_report()["findings"]))
+        return report_table(_copy(self._full_report()["findings"]), "findings")
 
     def annotations(self) -> Table:
         """One row per event of a user annotation: name, host, thread, start_ps, duration_ps."""
         if self._trace is not None:
-            return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
+            rows = (row for trace in self._trace.traces for row in annotation_rows(trace))
+            return Table(rows, _ANNOTATION_COLUMNS)
         results = [
             result.value for result in self.hosts.map_hosts(annotation_task) if isinstance(result, HostResult)
         ]
@@ -298,13 +298,12 @@ class Session:
 
     def _annotations_table(self, rows_by_host: Sequence[list[Row]]) -> Table:
         """The rows of all hosts that were read, shifted from each host's own zero to the session's."""
-        return Table(
-            [
-                row | {"start_ps": row["start_ps"] + host.shift_ps}
-                for host, rows in zip(self.hosts.hosts_read, rows_by_host, strict=True)
-                for row in rows
-            ]
+        shifted_rows = (
+            row | {"start_ps": row["start_ps"] + host.shift_ps}
+            for host, rows in zip(self.hosts.hosts_read, rows_by_host, strict=True)
+            for row in rows
         )
+        return Table(shifted_rows, _ANNOTATION_COLUMNS)
 
     def _from_trace_or_report(
         self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
@@ -314,10 +313,8 @@ class Session:
             return from_trace(self._trace)
         return _copy(from_report(self._full_report()))
 
-    def _table(
-        self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
-    ) -> Table:
-        return Table(self._from_trace_or_report(from_trace, from_report))
+    def _table(self, key: str, from_trace: Callable[[SessionTrace], Any]) -> Table:
+        return report_table(self._from_trace_or_report(from_trace, lambda report: dict(report)[key]), key)
 
 
 def _copy(document: _T) -> _T:

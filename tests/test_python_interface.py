@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import MS, write_session
+from synthetic.writer import Space
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -126,6 +127,22 @@ def test_tables_become_data_frames(logdir: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"tb-xla-insights\[pandas\]"):
         annotations.to_pandas()
+
+
+def test_a_table_without_rows_has_columns(tmp_path: Path) -> None:
+    directory = write_session(tmp_path / "s", "a")
+    with_rows = xi.load(directory)
+    space = Space()
+    space.plane("/host:CPU").line("python").event("ThreadpoolListener::Record", 0, 1)
+    space.write(directory / "a.xplane.pb")
+    without = xi.load(directory)
+    for name in ("devices", "steps", "gaps", "executions", "ops", "findings", "annotations"):
+        assert len(getattr(with_rows, name)()) > 0, name
+        table = getattr(without, name)()
+        assert (len(table), sorted(table.columns)) == (0, sorted(getattr(with_rows, name)().columns))
+        assert list(table.to_pandas().columns) == table.columns == table[:0].columns
+    assert "duration_ps" in without.collectives().columns
+    assert "warm_up" in without.compiles().columns
 
 
 def test_a_slice_of_a_table_is_a_table() -> None:
