@@ -85,7 +85,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     )
     if frequency == "once":
         brief = brief.replace("the device waits", "the device waits once", 1)
-    elif dominant_class == "tracing" and _builds_slower(facts.trace):
+    elif dominant_class == "tracing" and gap_ps is None and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
