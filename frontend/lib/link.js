@@ -6,7 +6,8 @@ const PREFIX = 'p.xla_insights.';
  * An absent key means the default. Keys are short to keep links short.
  * @typedef {object} LinkState
  * @property {string} [v] view
- * @property {string} [s] session; by default the newest one when the page was loaded
+ * @property {string} [s] session; by default the newest one when the page was loaded. Named once the link has more
+ *   than the view: a selection belongs to its session, also after a newer one was captured
  * @property {string} [c] session to compare with
  * @property {string} [h] hosts; see `linkedHosts`
  * @property {string} [d] ids of devices
@@ -147,8 +148,8 @@ function addressWindow() {
 /** Browsers limit how often an address may change. */
 const DELAY_MS = 250;
 
-/** Reads, writes and watches the link state. */
-export function createLink() {
+/** Reads, writes and watches the link state. @param {() => string} defaultSession the session of a link without one */
+export function createLink(defaultSession) {
   const target = addressWindow();
   /** @type {LinkState} */
   let state = parseHash(target.location.hash);
@@ -176,6 +177,8 @@ export function createLink() {
     for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
       if (!nextState[key]) delete nextState[key];
     }
+    const session = nextState.s || defaultSession();
+    if (session && Object.keys(nextState).some((key) => key !== 'v')) nextState.s = session;
     if (formatHash('', nextState) === formatHash('', state)) return;
     state = nextState;
     const { pathname, search, hash } = target.location;
