@@ -62,7 +62,7 @@ def show_progress(session: Session) -> Iterator[None]:
 
 
 def print_warnings(session: Session) -> None:
-    """Prints warnings about the input to stderr, for outputs that do not include them."""
+    """Prints warnings about the input to stderr, for outputs that do not show them in the terminal."""
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             host = f" ({diagnostic.host})" if diagnostic.host else ""

@@ -65,8 +65,9 @@ def run(options: Any) -> int:
     with reading.show_progress(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with printing.ignore_closed_pipe():
-        if options.json:
+        if options.json or options.html is not None:
             reading.print_warnings(session)
+        if options.json:
             printing.print_json(document)
         elif options.html is None:
             from tb_xla_insights.cli.report_text import print_report
