@@ -295,7 +295,12 @@ export function propagationView(app) {
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
+    const linkedStep = stepArgument(app.link.state.st);
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
+    else if (linkedStep && linkedStep !== stepOf(next)) {
+      const message = `The linked step ${linkedStep} is not among the steps of this host; the default is shown.`;
+      app.addNote({ id: 'stale', message });
+    }
     const selection = selectionValue(sel);
     /**
      * Whether an interval is the link's selection: links round windows to ns, and have only the start of events.
