@@ -3,7 +3,7 @@
  * views draw.
  */
 
-import { h, fill } from '../lib/dom.js';
+import { h, fill, refill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
@@ -75,7 +75,7 @@ export function createApp() {
   const live = createLiveRegions();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
-  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
+  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel', tabindex: -1 });
   const main = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
@@ -194,7 +194,7 @@ export function createApp() {
   function showCard(name, element) {
     views.get(frontView)?.show(false);
     main.dataset.state = name;
-    fill(panel, element);
+    refill(panel, element);
   }
 
   /** @param {string} message @param {() => void} retry */
@@ -217,7 +217,7 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop, link.state);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();

@@ -29,15 +29,6 @@ def runs(page: Page) -> Locator:
     return page.get_by_role("group", name="Runs of phases on the device").get_by_role("button")
 
 
-def test_a_linked_step_that_is_not_in_the_session_is_reported(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206.2")
-    expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
-    expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
-    xi.open(case_study, v="propagation", st="99")
-    message = "The linked step 99 is not among the steps of this host; the default is shown."
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text(message)
-
-
 def test_coverage_adds_up_to_all_ops(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
