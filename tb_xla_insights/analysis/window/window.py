@@ -72,10 +72,10 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
 @dataclass(frozen=True)
 class HostWindow:
-    """One host's part of a window, independent of its trace. `row_by_class`: as in `schema.window.WindowHost`, with rows
-    of the host. `ops`: the sums of each device; `paths`: those of the ops' annotations and of the annotations around
-    them; `own_ps`: by event name, its own time by class, with a last column for time without a class; `events`: by
-    name, the sums of its events. `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the
+    """One host's part of a window, independent of its trace. `row_by_class`: as in `schema.window.WindowHost`, with
+    rows of the host. `ops`: the sums of each device; `paths`: those of the ops' annotations and of the annotations
+    around them; `own_ps`: by event name, its own time by class, with a last column for time without a class; `events`:
+    by name, the sums of its events. `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the
     session's time base."""
 
     host: str
