@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_MAX_TIME_PS = 10**18
+"""Eleven days, longer than any session. Differences of such times fit 64 bits."""
+
 
 class Session:
     """One session. All times count from its start, in picoseconds.
@@ -141,12 +144,14 @@ class Session:
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> Window:
         """The activity of every class, thread and device in [start_ps, end_ps), for one device (by id) or all.
 
-        Raises InputError for an empty window and NoDeviceError for an unknown device.
+        Raises InputError for an empty window and for times that are not whole numbers (`5e9` is one), and
+        NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window.window import merge_windows, window
         from tb_xla_insights.logdir.host_windows import read_host_windows
 
         path = self.hosts.files.path
+        start_ps, end_ps = _whole_ps(path, start_ps), _whole_ps(path, end_ps)
         if end_ps <= start_ps:
             raise InputError(f"{path}: the window is empty; give an end after its start")
         if (trace := self.trace_if_small) is None:
@@ -296,6 +301,15 @@ class Session:
         self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
     ) -> Table:
         return Table(self._from_trace_or_report(from_trace, from_report))
+
+
+def _whole_ps(path: str, time: float) -> int:
+    """A caller's time as an integer, whatever type of number it has."""
+    if not abs(time) <= _MAX_TIME_PS or time != int(time):
+        raise InputError(
+            f"{path}: a window's times are whole picoseconds from the session's start, not {time}"
+        )
+    return int(time)
 
 
 def annotation_rows(trace: Trace) -> list[Row]:

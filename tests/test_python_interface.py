@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import MS
 
@@ -28,6 +29,18 @@ def test_the_python_interface_returns_the_same_report(
         session.window(5, 5)
     with pytest.raises(xi.InputError, match="no device x"):
         session.window(0, 5, "x")
+
+
+def test_the_times_of_a_window_are_whole_numbers_of_any_type(logdir: Path) -> None:
+    session = xi.load(str(logdir), session=OLD)
+    expected = session.window(0, 9 * MS)
+    for end in (9e9, np.int64(9 * MS), np.float64(9e9)):
+        window = session.window(np.int64(0), end)  # type: ignore[arg-type]
+        assert window == expected
+        assert json.loads(json.dumps(window)) == window
+    for end in (0.5, float("nan"), float("inf"), 10**19):
+        with pytest.raises(xi.InputError, match="whole picoseconds"):
+            session.window(0, end)  # type: ignore[arg-type]
 
 
 def test_of_many_devices_an_error_names_the_first() -> None:
