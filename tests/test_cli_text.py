@@ -241,6 +241,16 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     assert total == f"all ops 648 {times} {shares} %"
 
 
+def test_the_times_of_devices_add_up_to_a_window_beyond_their_spans(capsys: Capsys) -> None:
+    assert main(["window", str(LOGDIR / CASE_STUDY), "--start-ms=-50", "--end-ms", "700"]) == 0
+    _, heads, _, *rows = section(capsys.readouterr().out, "Devices")
+    assert "Idle, ms Before or after all runs, ms Stall, ms" in heads
+    assert len(rows) == 8
+    for row in rows:
+        busy, idle, outside, _ = map(Decimal, re.findall(r"\d+\.\d{3}", row))
+        assert busy + idle + outside == 750
+
+
 def test_slashes_in_names_divide_no_annotation() -> None:
     document = report("torch_xla_early_item")
     [row, *_] = document["annotations"]
