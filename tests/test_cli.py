@@ -196,6 +196,27 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     usage_line(capsys, *arguments)
 
 
+@pytest.mark.parametrize("command", ["sessions", "report", "capture"])
+def test_an_unknown_option_refers_to_the_help_of_the_command(command: str, capsys: Capsys) -> None:
+    paths = ["localhost:1", "logdir"] if command == "capture" else ["logdir"]
+    line = usage_line(capsys, command, *paths, "other", "--nothing")
+    assert line == (
+        f"xla-insights {command}: unrecognized arguments: other --nothing; see xla-insights {command} --help"
+    )
+
+
+def test_the_help_of_json_promises_picoseconds_where_the_document_has_them(capsys: Capsys) -> None:
+    """`sessions --json` has nanoseconds, `capture --json` no times."""
+    commands = ("sessions", "report", "window", "capture", "compare")
+    with_picoseconds = set()
+    for command in commands:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        if "picoseconds" in capsys.readouterr().out:
+            with_picoseconds.add(command)
+    assert with_picoseconds == {"report", "window", "compare"}
+
+
 @pytest.mark.parametrize(
     "command", [["sessions"], ["report"], ["window", "--start-ms", "0", "--end-ms", "1"]]
 )

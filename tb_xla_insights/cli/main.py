@@ -82,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
     try:
-        options = parser(command).parse_args(arguments)
+        options, unknown = parser(command).parse_known_args(arguments)
+        if unknown:  # parse_args would refer to the help of the top parser, which lacks the command's options
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         code = int(options.run(options))
         sys.stdout.flush()
         return code
