@@ -17,8 +17,6 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.cli.reading import _progress_line
-from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 Capsys = pytest.CaptureFixture[str]
@@ -382,21 +380,3 @@ def test_the_module_runs_as_a_command() -> None:
         cwd=Path(__file__).parents[1],
     )
     assert process.stdout == f"xla-insights {xi.__version__}\n"
-
-
-def test_the_progress_line_names_the_host_being_read() -> None:
-    reading = Reading("vm", 4000)
-    assert _progress_line([reading], 1) == "Preparing"
-    assert _progress_line([reading], 3) == "Preparing"
-    reading.state = "reading"
-    assert _progress_line([reading], 3) == "Waiting for the first bytes of vm"
-    reading.bytes_read = 1000
-    assert plain(_progress_line([reading], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
-    assert plain(_progress_line([reading], 2)).endswith(" · about 6 s left")
-
-
-def test_the_progress_line_of_several_hosts_counts_those_that_failed() -> None:
-    first, failed = Reading("a", 4000, 4000, "ready"), Reading("b", 4000, 1000, "reading")
-    assert plain(_progress_line([first, failed], 2)) == "1 of 2 hosts read · about 2 s left"
-    failed.fail("truncated")
-    assert _progress_line([first, failed], 2) == "Preparing"

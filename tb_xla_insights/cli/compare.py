@@ -82,7 +82,7 @@ def run(options: Any) -> int:
     if options.a:
         a = _read(options, options.a, options.session_a, catalog)
         b = _read(options, options.b, options.session_b, catalog)
-        with reading.show_progress(a), reading.show_progress(b):
+        with reading.show_progress(a, b):
             document |= a.compare(b, options.samples_per_step)
         for session in (a, b):
             reading.print_warnings(session)

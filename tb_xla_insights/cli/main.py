@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names in a trace may not be encodable
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=printing.ENCODING_ERRORS)
     if not os.environ.get(_DEBUG_VARIABLE):
         # The errors that file systems log are also in the one line of the error.
         for name in ("tb_xla_insights", "gcsfs", "s3fs"):
