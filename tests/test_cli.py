@@ -312,6 +312,22 @@ def test_an_interrupt_has_no_traceback(logdir: Path, capsys: Capsys, monkeypatch
     assert capsys.readouterr().err == "xla-insights: stopped\n"
 
 
+def test_an_interrupt_that_python_wraps(
+    logdir: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python 3.11 does with exceptions of `__set_name__`, while modules are imported."""
+
+    def stop(*_: object, **__: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    monkeypatch.setattr("tb_xla_insights.cli.reading.read_session", stop)
+    assert main(["report", str(logdir)]) == 130
+    assert capsys.readouterr().err == "xla-insights: stopped\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "demo", "code", "message"),
     [

@@ -95,6 +95,8 @@ def _run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if (cause := signals.stop_behind(error)) is not None:
+            return _fail("stopped", signals.exit_code(cause))
         if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
             printing.discard_output()
             return _fail(

@@ -60,12 +60,14 @@ def show_progress(*sessions: Session, activity: str = "Preparing") -> Iterator[N
         yield
 
 
-def print_warnings(session: Session) -> None:
-    """Prints warnings about the input to stderr, for outputs that do not include them."""
+def print_warnings(session: Session, name: str | None = None) -> None:
+    """Prints warnings about the input to stderr, for outputs that do not include them. `name` is the session's among
+    several, whose hosts may have the same names."""
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
-            host = f" ({diagnostic.host})" if diagnostic.host else ""
-            print_note(f"{diagnostic.severity}{host}: {diagnostic.message}")
+            subject = ", ".join(filter(None, (name, diagnostic.host)))
+            place = f" ({subject})" if subject else ""
+            print_note(f"{diagnostic.severity}{place}: {diagnostic.message}")
 
 
 @contextmanager
