@@ -71,6 +71,14 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
     return f"{time_in(ps, unit, decimals)}{NARROW_SPACE}{unit}"
 
 
+def range_text(start_ps: int, end_ps: int) -> str:
+    """Both ends of an interval in ms, with enough decimals to distinguish them: `715.080 – 787.223 ms`."""
+    length_ps = end_ps - start_ps
+    decimals = 3 if length_ps >= PS_PER["ms"] // 100 else min(9, 13 - len(str(length_ps)))
+    start, end = (time_in(ps, "ms", decimals) for ps in (start_ps, end_ps))
+    return f"{start} – {end}{NARROW_SPACE}ms"
+
+
 def brief_time(ps: int) -> str:
     """A time for sentences, with three digits: `1.79 s` (from 1 s on), `318 ms`, `27.4 ms`, `0.163 ms`, `34.0 µs`."""
     return brief_times(ps)[0]

@@ -160,6 +160,12 @@ def test_a_window_adds_up(logdir: Path, capsys: Capsys) -> None:
     assert sum(int(time.replace(".", "")) for time in shown) == 10_500  # rounded parts add up too
 
 
+def test_the_ends_of_a_short_window_are_shown_apart(logdir: Path, capsys: Capsys) -> None:
+    command = ["window", str(logdir), "--session", OLD, "--start-ms", "1", "--end-ms", "1.000000001"]
+    assert main(command) == 0
+    assert "Window  1.000000000 – 1.000000001 ms, 0.001 ns long" in plain(capsys.readouterr().out)
+
+
 def test_a_window_without_events_has_no_empty_tables(logdir: Path, capsys: Capsys) -> None:
     assert main(["window", str(logdir), "--session", OLD, "--start-ms", "5000", "--end-ms", "5001"]) == 0
     text = capsys.readouterr().out

@@ -261,11 +261,22 @@ def test_tables_that_leave_rows_out_say_so() -> None:
     document = report("torch_xla_early_item")
     [program, *_] = document["programs"]
     collective = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
-    texts = [
-        printed(document | {"programs": [program] * count, "collectives": [collective] * count})
-        for count in (12, 13)
-    ]
-    for title, note in (("Executions", "; the first 12 of 13)"), ("Collectives", "; the 12 longest)")):
+    [pattern, *_] = document["gaps"]["patterns"]
+    [phases, *_] = (row for row in document["propagation"]["programs"] if row["phases"])
+
+    def with_rows(count: int) -> Any:
+        many = {"programs": [program] * count, "collectives": [collective] * count}
+        gaps = document["gaps"] | {"patterns": [pattern] * count}
+        propagation = document["propagation"] | {"programs": [phases] * count}
+        return document | many | {"gaps": gaps, "propagation": propagation}
+
+    texts = [printed(with_rows(count)) for count in (12, 13)]
+    for title, note in (
+        ("Executions", "; the first 12 of 13)"),
+        ("Collectives", "; the 12 longest)"),
+        ("Recurring gaps", "; the 12 longest)"),
+        ("Order of phases on the device", "; the first 12 of 13)"),
+    ):
         assert [section(text, title)[0].endswith(note) for text in texts] == [False, True]
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from captures import CATALOG, session
+from report_texts import console, printed_text
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
 from test_html import Page, plain
 
+from tb_xla_insights.cli.condensed_text import print_devices
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
@@ -263,6 +265,16 @@ class TestPod:
             assert table.count("\n") < CONDENSED_FROM, title
         page = report_html(document)
         assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_the_title_speaks_of_low_duty_cycles_only_if_devices_are_named(low: int) -> None:
+    out = console()
+    print_devices(out, [device(host, 0, 400 if host < low else 900) for host in range(20)], "ops")
+    text = printed_text(out)
+    assert ("below the median" in text) == ("19 others" in text) == (low > 0)
+    assert "Devices (20 cores" in text
+    assert "mean of 20 cores" in text
 
 
 class TestWindowDevices:

@@ -16,6 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.html.time_cards import patterns_card
 from tb_xla_insights.html.work_cards import annotations_card, collectives_card, metrics_card
 from tb_xla_insights.report.document import session_report
 
@@ -274,6 +275,14 @@ def test_a_table_that_leaves_rows_out_says_so() -> None:
     row = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
     texts = [Page(str(collectives_card({"collectives": [row] * count}))).text() for count in (200, 345)]
     assert ["the first 200 of 345" in text for text in texts] == [False, True]
+
+
+def test_patterns_that_are_left_out_are_counted() -> None:
+    report = xi.load(str(LOGDIR / "torch_xla_baseline")).report()
+    [pattern, *_] = report["gaps"]["patterns"]
+    cards = [str(patterns_card({"gaps": {"patterns": [pattern] * count}})) for count in (50, 51)]
+    assert ["; the 50 longest of 51" in text for text in cards] == [False, True]
+    assert [len(Page(text).rows["Recurring gaps"]) - 1 for text in cards] == [50, 50]
 
 
 def test_sidecar_files_are_shown() -> None:

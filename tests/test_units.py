@@ -9,6 +9,7 @@ from tb_xla_insights.units import (
     byte_size,
     count,
     parse_time,
+    range_text,
     rounded_parts,
     share,
     shares,
@@ -47,6 +48,20 @@ def test_a_time_has_the_fitting_unit(ps: int | None, text: str) -> None:
 def test_a_headline_has_fewer_decimals() -> None:
     assert plain(time_text(242_649_000_000, 1)) == "242.6 ms"
     assert plain(time_text(242_649_000_000, 0)) == "243 ms"
+
+
+@pytest.mark.parametrize(
+    ("start_ps", "end_ps", "text"),
+    [
+        (715_080_172_721, 787_223_000_000, "715.080 – 787.223 ms"),
+        (-50_000_000_000, 1_500_000_000_000, "−50.000 – 1 500.000 ms"),
+        (100_000_000_000, 100_010_000_000, "100.000 – 100.010 ms"),
+        (100_000_000_000, 100_009_999_999, "100.000000 – 100.010000 ms"),
+        (100_000_000_000, 100_000_000_001, "100.000000000 – 100.000000001 ms"),
+    ],
+)
+def test_the_ends_of_a_range_differ(start_ps: int, end_ps: int, text: str) -> None:
+    assert plain(range_text(start_ps, end_ps)) == text
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,24 @@ def test_an_ops_own_time_in_a_window_excludes_its_parts() -> None:
     assert times(101, 110) == {}
 
 
+def test_runs_and_ops_without_duration_are_in_the_window_that_begins_with_them() -> None:
+    """Of two neighbouring windows, one has the op and the run at their common edge, as it has a thread's event."""
+    ops = [("while.1", 0, 60), ("bitcast.2", 40, 0), ("bitcast.3", 70, 0)]
+    core = Core([("bitcast.1", 0, 0), *ops], modules=[("f(1)", 0, 0), ("g(2)", 40, 0), ("h(3)", 70, 0)])
+    python = thread("python", ("a", 0, 0), ("b", 40, 0), ("c", 70, 0), role="driving")
+    capture_session = session(capture(python, core))
+    for (start, end), names in {
+        (0, 40): ["bitcast.1", "while.1"],
+        (40, 70): ["bitcast.2", "while.1"],
+        (70, 80): ["bitcast.3"],
+    }.items():
+        answer = window(capture_session, start, end)
+        (device,), (host,) = answer["devices"], answer["threads"]
+        assert sorted(row["op"] for row in device["top_ops"]) == names
+        assert sum(row["count"] for row in answer["annotations"]) == device["ops"] == len(names)
+        assert device["modules"] == host["events"] == 1
+
+
 def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
     """A loop's own time belongs to no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
     f, g = {"tf_op": "s/f/dot:"}, {"tf_op": "s/g/add:"}

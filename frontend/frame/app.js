@@ -18,7 +18,7 @@ import { createHostSelection } from './selected-hosts.js';
 import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
-import { hasNewFiles, partialNote, sessionNotes } from './session-notes.js';
+import { createFileWatch, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
 import { createTermTips } from './term-tips.js';
@@ -98,6 +98,7 @@ export function createApp() {
 
   /** Whether the shown session is being replaced by another one, which the link names already. */
   const isLeaving = () => session !== null && session.session.name !== openedName;
+  const hasNewFiles = createFileWatch();
   const hostSelection = createHostSelection(link, applySelection);
   /** @type {App} */
   const app = {
@@ -343,13 +344,12 @@ export function createApp() {
       isRefreshing = false;
     }
     captureButton.classList.toggle('hidden', !list.capture);
-    if (!list.sessions.length) {
-      if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => captureButton.click()));
-      return;
+    if (!session && !list.sessions.length) {
+      return showCard('empty', noSessionsCard(list, refreshSessions, () => captureButton.click()));
     }
+    if (hasNewFiles(linkedName(), list) && session) return void openSession(linkedName());
     if (session) {
       if (list.note !== previousList?.note) listNotes().forEach(diagnostics.add);
-      if (hasNewFiles(linkedName(), previousList, list)) return void openSession(linkedName());
       return header.setSessions(list.sessions, linkedName());
     }
     defaultName = list.sessions[0].name;

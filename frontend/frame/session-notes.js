@@ -14,15 +14,17 @@ export const partialNote = (loading, stop) => ({
 });
 
 /**
- * Whether a listing has other files of a session than an earlier one; false if the session is not in both.
- * @param {string} name
- * @param {import('../lib/routes').SessionList|null} before
- * @param {import('../lib/routes').SessionList} after
+ * Returns a function that takes every list and says whether the session of a name has other files than in the last list
+ * that had the session: it may have been missing in between. False if no earlier list had it, or this one does not.
  */
-export function hasNewFiles(name, before, after) {
-  const [old, current] = [before, after].map((list) => list?.sessions.find((listed) => listed.name === name));
-  return Boolean(old && current) &&
-    (old?.modified_unix_ns !== current?.modified_unix_ns || old?.hosts.length !== current?.hosts.length);
+export function createFileWatch() {
+  /** @type {Map<string, string>} */
+  const lastListed = new Map();
+  return (/** @type {string} */ name, /** @type {import('../lib/routes').SessionList} */ { sessions }) => {
+    const before = lastListed.get(name);
+    sessions.forEach((session) => lastListed.set(session.name, JSON.stringify(session)));
+    return before !== undefined && before !== lastListed.get(name);
+  };
 }
 
 /**
@@ -38,6 +40,7 @@ export function sessionNotes({ changed, partial, loading, session: { hosts } }, 
   if (changed) {
     notes.push({
       id: 'changed',
+      severity: 'warning',
       message: 'The files of this session have changed since they were read.',
       action: { label: 'Read again', run: readAgain },
     });

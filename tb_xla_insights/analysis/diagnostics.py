@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.steps.partial_steps import steps_after_device_record
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
@@ -86,6 +87,8 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "device_without_work", "warning", f"{text} Capture again; one profiler at a time can trace a GPU."
         )
+    if end := _end_of_device_record(trace):
+        yield Diagnostic("device_record_ends", "warning", end)
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
         step_code = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
@@ -123,6 +126,25 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
             "warning",
             f"The profiler dropped {plural(dropped, 'event')}: its buffer was full. Capture a shorter time.",
         )
+
+
+def _end_of_device_record(trace: Trace) -> str | None:
+    """Returns a message if the devices recorded nothing of what the host launched at the end of the capture; else
+    None."""
+    unrecorded = find_launches(trace).unrecorded
+    if unrecorded is None or not unrecorded.ends_early:
+        return None
+    several = len(trace.devices) > 1
+    steps = steps_after_device_record(trace)
+    not_counted = (
+        f" {plural(steps, 'step')} without recorded work {'is' if steps == 1 else 'are'} not counted."
+    )
+    return (
+        f"The record of the {'devices' if several else 'device'} ends {brief_time(unrecorded.duration_ps)} before the "
+        f"host's, although the host launched {plural(unrecorded.launches, 'more program')} in that time: "
+        f"{'their buffers were' if several else 'its buffer was'} probably full.{not_counted if steps else ''} "
+        "Capture a shorter time."
+    )
 
 
 def _step_time_difference(trace: Trace, framework: str) -> str | None:

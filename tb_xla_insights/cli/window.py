@@ -88,8 +88,8 @@ def _milliseconds(text: str) -> int:
 def print_window(out: Console, answer: Window, condensed: bool) -> None:
     """Prints a window; of many hosts and devices, if `condensed`, the outliers by name and the others together."""
     duration = answer["duration_ps"]
-    start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
-    out.print(f"Window  {start} – {end}{units.NARROW_SPACE}ms, {units.time_text(duration)} long\n")
+    range_text = units.range_text(answer["start_ps"], answer["end_ps"])
+    out.print(f"Window  {range_text}, {units.time_text(duration)} long\n")
     unit = units.column_unit([duration])
     named_hosts, other_hosts = split_hosts(answer) if condensed else (answer["hosts"], [])
     for host in named_hosts:

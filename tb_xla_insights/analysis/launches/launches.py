@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.launches.causality import (
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, list_programs
 from tb_xla_insights.analysis.launches.handed_over_steps import handed_over_times
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
+from tb_xla_insights.analysis.launches.unrecorded_work import UnrecordedWork, find_unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import ProgramName
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
@@ -43,7 +44,8 @@ class Launches:
     that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
     KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: the programs that
     the devices ran. `runs`: all runs of the devices. `handed_over_times`: start and end of the whole steps if the host
-    only hands their work over, else None.
+    only hands their work over, else None. `whole_steps`: how many of the recorded steps are whole; the others are the
+    last ones. `unrecorded`: the launches at the end without recorded runs, None if there are none.
     """
 
     row: Int32
@@ -57,6 +59,8 @@ class Launches:
     programs: list[ProgramName]
     runs: Runs
     handed_over_times: tuple[Int64, Int64] | None
+    whole_steps: int
+    unrecorded: UnrecordedWork | None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -92,9 +96,13 @@ def find_launches(trace: Trace) -> Launches:
     enqueued_last_first = enqueued[::-1]  # the first run of a launch is written last, and so remains
     program[runs.launch[enqueued_last_first]] = runs.program[enqueued_last_first]
     step = _steps(trace, paths, runs, len(row))
-    times = _handed_over_times(trace, step, runs)
+    times, unrecorded = _handed_over_times(trace, step, runs), find_unrecorded_work(trace, row, step, runs)
+    whole_steps = len(recorded_steps(trace))
     if times is not None:
-        step[step >= len(times[0])] = -1
+        whole_steps = len(times[0])
+    elif unrecorded is not None and unrecorded.first_step is not None:
+        whole_steps = unrecorded.first_step
+    step[step >= whole_steps] = -1
     return Launches(
         row,
         trace.lines_of(row),
@@ -107,6 +115,8 @@ def find_launches(trace: Trace) -> Launches:
         list_programs(trace),
         runs,
         times,
+        whole_steps,
+        unrecorded,
     )
 
 

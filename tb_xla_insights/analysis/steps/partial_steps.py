@@ -20,9 +20,9 @@ def count_partial_steps(trace: Trace) -> int:
 
     A step is cut before the first step, or after the last, if the driving thread launches something there or has an
     annotation there whose name occurs in steps; if steps come from markers, if it has a marker there. Any other
-    annotation that launches nothing is no cut step. If the host runs ahead, steps at the end without recorded work are
-    cut, too. If steps come from the rhythm of runs, the last one is cut, and so is what runs before the first. Steps
-    from a device's own line are all whole.
+    annotation that launches nothing is no cut step. Steps at the end that launch something, and whose work is not
+    recorded, are cut, too. If steps come from the rhythm of runs, the last one is cut, and so is what runs before the
+    first. Steps from a device's own line are all whole.
     """
     steps, lines = recorded_steps(trace), trace.driving_lines
     if steps and steps[0].source == "modules":
@@ -40,6 +40,14 @@ def count_partial_steps(trace: Trace) -> int:
     return before + len(steps) - len(find_steps(trace)) + after
 
 
+def steps_after_device_record(trace: Trace) -> int:
+    """Returns how many steps the devices did not record because their record ends before the host's."""
+    launches = find_launches(trace)
+    if launches.unrecorded is None or not launches.unrecorded.ends_early:
+        return 0
+    return len(recorded_steps(trace)) - launches.whole_steps
+
+
 def _annotations_of_steps(trace: Trace) -> Int32:
     """Returns the annotations whose names occur on annotations inside steps."""
     rows = trace.annotations
@@ -49,11 +57,12 @@ def _annotations_of_steps(trace: Trace) -> Int32:
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """Returns a diagnostic per host that has partial steps."""
+    """Returns a diagnostic per host that has partial steps. Those after the end of the devices' record are not cut by
+    the capture's edges; the diagnostic about that end counts them."""
     has_several_hosts = len(session.traces) > 1
     diagnostics = []
     for trace in session.traces:
-        count = count_partial_steps(trace)
+        count = count_partial_steps(trace) - steps_after_device_record(trace)
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
             message = (

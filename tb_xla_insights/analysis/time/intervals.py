@@ -71,6 +71,12 @@ def clip_columns(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> tupl
     return overlapping, start, end
 
 
+def touches_window(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> NDArray[np.bool_]:
+    """Returns which of some intervals have time in the window [start_ps, end_ps); of an empty one, its instant
+    counts."""
+    return (starts < end_ps) & ((ends > start_ps) | (starts >= start_ps))
+
+
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
     """Returns the set of one interval; the empty set if the interval is empty."""
     count = int(end_ps > start_ps)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.classes import host_class_segments, rows_overlapping, thread_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
-from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.analysis.time.intervals import Intervals, touches_window
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.analysis.window.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
 from tb_xla_insights.trace.device import NestedIntervals
@@ -130,5 +130,5 @@ def _is_op(trace: Trace, rows: slice) -> NDArray[np.bool_]:
 
 
 def _touching(intervals: NestedIntervals, start_ps: int, end_ps: int) -> tuple[Int64, Int64]:
-    touches = (intervals.start_ps < end_ps) & (intervals.end_ps > start_ps)
+    touches = touches_window(intervals.start_ps, intervals.end_ps, start_ps, end_ps)
     return intervals.start_ps[touches], intervals.end_ps[touches]

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes, with_outer_paths
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
-from tb_xla_insights.analysis.time.intervals import own_time_intervals
+from tb_xla_insights.analysis.time.intervals import own_time_intervals, touches_window
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.name_limit import shorten_name
@@ -78,8 +78,8 @@ def ops_of_device(trace: Trace, index: int, start_ps: int, end_ps: int) -> OpsOf
     """The ops of one device (an index into the trace's devices)."""
     device = trace.devices[index]
     ops, key = device.ops, find_ops(trace).devices[index].key
-    first = first_ending_after(_block_ends(trace, index), ops.end_ps.__getitem__, start_ps)
-    rows = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
+    first_reaching = first_ending_after(_block_ends(trace, index), ops.end_ps.__getitem__, start_ps)
+    rows = _rows_from(first_reaching, ops.start_ps, start_ps, end_ps)
     parent: Int32 = np.maximum(ops.parent[rows] - np.int32(rows.start), np.int32(-1))
     return OpsOfDevice(
         ops.start_ps[rows], ops.end_ps[rows], parent, ops.name[rows], key[rows], device.from_host_events
@@ -98,7 +98,7 @@ class OpsOfWindow:
 
     def __init__(self, ops: OpsOfDevice, distinct: DistinctOps, start_ps: int, end_ps: int) -> None:
         rows = _touching(ops.start_ps, ops.end_ps, start_ps, end_ps)
-        touches = ops.end_ps[rows] > start_ps
+        touches = touches_window(ops.start_ps[rows], ops.end_ps[rows], start_ps, end_ps)
         self._distinct = distinct
         self._own_ps: Int64 = _own_ps(ops, distinct, rows, start_ps, end_ps)[touches]
         self._name, self._key = ops.name[rows][touches], ops.key[rows][touches]
@@ -205,8 +205,15 @@ def _rows(sums: Sums) -> list[OpTime]:
 
 
 def _touching(start: Int64, end: Int64, start_ps: int, end_ps: int) -> slice:
-    """The smallest range of ops (sorted by start) that includes all with time in the window."""
-    first = int(np.searchsorted(np.maximum.accumulate(end), start_ps, "right"))
+    """The smallest range of ops (sorted by start) that includes all that touch the window."""
+    first_reaching = int(np.searchsorted(np.maximum.accumulate(end), start_ps, "right"))
+    return _rows_from(first_reaching, start, start_ps, end_ps)
+
+
+def _rows_from(first_reaching: int, start: Int64, start_ps: int, end_ps: int) -> slice:
+    """The ops of `_touching`; `first_reaching` is the first one that ends after the window's start."""
+    # An op without duration at the window's start touches it although it ends there.
+    first = min(first_reaching, int(np.searchsorted(start, start_ps, "left")))
     return slice(first, max(first, int(np.searchsorted(start, end_ps, "left"))))
 
 

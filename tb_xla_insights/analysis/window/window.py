@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
+from tb_xla_insights.analysis.time.intervals import touches_window
 from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameTimes
 from tb_xla_insights.analysis.window.op_times import (
@@ -163,7 +164,7 @@ def _device_row(device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list
 
 
 def _count_touching(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> int:
-    return int(np.count_nonzero((starts < end_ps) & (ends > start_ps)))
+    return int(np.count_nonzero(touches_window(starts, ends, start_ps, end_ps)))
 
 
 class _HostSums:

@@ -1,0 +1,84 @@
+"""Launches at the capture's end whose runs the devices did not record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from captures import session
+from launching import US, Tpu
+from loops import STEP, findings, loop
+from simulated import Simulation
+
+from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
+from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.model import Trace
+
+
+def without_runs_after(tpu: Tpu, until_us: float) -> Trace:
+    """The capture of devices that record nothing that ends after an instant."""
+    for events_by_core in (tpu.ops, tpu.runs):
+        for core, events in events_by_core.items():
+            events_by_core[core] = [event for event in events if event[1] + event[2] <= until_us * US]
+    return tpu.trace()
+
+
+def messages(trace: Trace) -> dict[str, str]:
+    rows = [*diagnose(session(trace)), *partial_diagnostics(session(trace))]
+    return {row.id: row.message for row in rows}
+
+
+@pytest.mark.parametrize("device", [500, 950])
+def test_steps_after_the_end_of_the_devices_record_are_not_counted(device: int) -> None:
+    """The device records 4 of 12 steps: all figures of steps are those of a capture of these steps."""
+    trace, short = without_runs_after(loop(12, device), 4 * STEP + 800), loop(4, device).trace()
+    assert [step.number for step in find_steps(trace)] == [5, 6, 7, 8]
+    assert find_launches(trace).step.tolist() == [0, 1, 2, 3] + [-1] * 8
+    reports: list[Any] = [session_report(session(capture)) for capture in (trace, short)]
+    idle, short_idle = (report["step_idle"] for report in reports)
+    assert [idle[key] for key in ("steps", "step_ps", "work_ps")] == [4, STEP * US, short_idle["work_ps"]]
+    gain, short_gain = (findings(capture)["tracing_bound"].gain for capture in (trace, short))
+    assert gain == pytest.approx(short_gain)
+
+
+def test_diagnostic_and_verdict_state_that_the_record_ends() -> None:
+    trace = without_runs_after(loop(12), 4 * STEP + 800)
+    assert messages(trace)["device_record_ends"] == (
+        "The record of the device ends 7.75\N{NARROW NO-BREAK SPACE}ms before the host's, although the host launched 8 "
+        "more programs in that time: its buffer was probably full. 8 steps without recorded work are not counted. "
+        "Capture a shorter time."
+    )
+    assert "partial_steps" not in messages(trace)
+    assert session_report(session(trace))["verdict"]["text"].startswith(
+        "70.8\N{NARROW NO-BREAK SPACE}% of the capture is after the last recorded run, as the device's record ends "
+        "early."
+    )
+
+
+def test_a_run_that_the_capture_cuts_is_no_early_end() -> None:
+    trace = without_runs_after(loop(4), 4 * STEP)
+    assert [step.number for step in find_steps(trace)] == [5, 6, 7]
+    assert messages(trace).keys() & {"device_record_ends", "partial_steps"} == {"partial_steps"}
+
+
+def test_launches_before_the_profiler_stops_are_no_early_end() -> None:
+    """The host hands eight steps over and stops the profiler, which takes longer than the devices' work."""
+    simulation = Simulation()
+    for number in range(8):
+        begin = simulation.now
+        simulation.launch(500, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number)
+    simulation.tpu.on_main("$profiler.py:235 stop_trace", simulation.now, 100_000)
+    assert "device_record_ends" not in messages(without_runs_after(simulation.tpu, 600))
+
+
+def test_only_steps_without_any_recorded_run_are_cut() -> None:
+    """Runs before the first step, and none in it: the step stays, as no other step shows what its work is."""
+    tpu = Tpu()
+    tpu.launch(0, (10, 5), (20, 100), program="warm_up(1)")
+    tpu.step(200, STEP, 5)
+    tpu.launch(300, (310, 5), (400, 100))
+    assert len(find_steps(without_runs_after(tpu, 150))) == 1
