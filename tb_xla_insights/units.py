@@ -99,14 +99,19 @@ def _decimals(ps: int, unit_ps: int) -> int:
 
 def change_text(before_ps: int, after_ps: int, max_after_ps: int | None = None, decimals: int = 1) -> str:
     """A change of a time, in one unit: `290.8 → 169.3 ms`, or with a range of results `55.0 → 13.8 to 41.1 ms`. Takes
-    more decimals, up to three, where different times would read the same."""
+    more decimals, up to three, where different times would read the same. Where a result would read as zero with two
+    decimals, each time has its own unit: `75.0 s → 0.5 ms`."""
     max_after_ps = after_ps if max_after_ps is None else max_after_ps
     unit = time_unit(before_ps)
     before, after, max_after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, max_after_ps))
     ambiguous = (before == after and before_ps != after_ps) or (
         after == max_after and after_ps != max_after_ps
     )
-    if ambiguous and decimals < 3:
+    reads_as_zero = any(0 < 2 * ps * 10**decimals < PS_PER[unit] for ps in (after_ps, max_after_ps))
+    if reads_as_zero and decimals > 1:
+        before, after, max_after = (time_text(ps, 1) for ps in (before_ps, after_ps, max_after_ps))
+        return f"{before} → {after}{'' if after == max_after else f' to {max_after}'}"
+    if (ambiguous or reads_as_zero) and decimals < 3:
         return change_text(before_ps, after_ps, max_after_ps, decimals + 1)
     range_end = "" if after == max_after else f" to {max_after}"
     return f"{before} → {after}{range_end}{NARROW_SPACE}{unit}"

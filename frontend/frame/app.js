@@ -3,7 +3,7 @@
  * views draw.
  */
 
-import { h, fill } from '../lib/dom.js';
+import { h, fill, refill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
@@ -73,7 +73,7 @@ export function createApp() {
   const live = createLiveRegions();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
-  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
+  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel', tabindex: -1 });
   const main = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
@@ -194,13 +194,14 @@ export function createApp() {
   function showCard(name, element) {
     views.get(frontView)?.show(false);
     main.dataset.state = name;
-    fill(panel, element);
+    refill(panel, element);
   }
 
   /** @param {string} message @param {() => void} retry */
   function showError(message, retry) {
     // Views of another session than the one that cannot be read stay hidden.
     if (session?.session.name !== openedName) session = null;
+    if (!session) diagnostics.set(openedName, listNotes());
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -217,7 +218,7 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop, link.state);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
@@ -353,8 +354,7 @@ export function createApp() {
       return header.setSessions(list.sessions, linkedName());
     }
     defaultName = list.sessions[0].name;
-    const isListed = list.sessions.some(({ name }) => name === link.state.s);
-    if (link.state.s && !isListed) {
+    if (link.state.s && !list.sessions.some(({ name }) => name === link.state.s)) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
       await openSession(defaultName);

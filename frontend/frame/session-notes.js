@@ -1,6 +1,9 @@
 /** Notes about the reading of a session: changed files, hosts that are missing or still being read. */
 
 import { count } from '../lib/format.js';
+import { linkedHosts } from '../lib/host-names.js';
+import { listItems } from '../lib/link.js';
+import { staleText } from './stale-note.js';
 import { partialText } from './state-cards.js';
 
 /** @typedef {import('./diagnostics.js').Note} Note */
@@ -28,13 +31,15 @@ export function createFileWatch() {
 }
 
 /**
- * @param {import('../lib/types').Ready} session
+ * @param {import('../lib/types').Ready} ready
  * @param {number} listedHostCount the number of the session's hosts in the logdir
  * @param {() => void} readAgain reads the session's files again
  * @param {() => void} stop stops reading, with the hosts read so far
+ * @param {import('../lib/link.js').LinkState} linked
  * @returns {Note[]}
  */
-export function sessionNotes({ changed, partial, loading, session: { hosts } }, listedHostCount, readAgain, stop) {
+export function sessionNotes(ready, listedHostCount, readAgain, stop, linked) {
+  const { changed, partial, loading, session: { hosts } } = ready;
   /** @type {Note[]} */
   const notes = [];
   if (changed) {
@@ -53,5 +58,25 @@ export function sessionNotes({ changed, partial, loading, session: { hosts } }, 
       message: `${count(hosts.length)} of ${count(listedHostCount)} hosts read.`,
     });
   }
+  else notes.push(...staleChoices(ready, linked));
   return notes;
+}
+
+/**
+ * Notes on linked hosts and devices of which the session has none.
+ * @param {import('../lib/types').Ready} session
+ * @param {import('../lib/link.js').LinkState} linked
+ * @returns {Note[]}
+ */
+function staleChoices({ session: { hosts }, devices, chosen_hosts }, { h, d }) {
+  // The words of ranks name hosts of any session; the devices of hosts that are not in memory are unknown.
+  const names = hosts.map(({ name }) => name);
+  const ranks = { slowest: names[0], median: names[0] };
+  const hasHost = !h || linkedHosts(h, names, ranks).length > 0;
+  const hasDevice = !d || chosen_hosts || listItems(d).some((linked) => devices.some(({ id }) => id === linked));
+  const texts = [
+    hasHost ? [] : staleText(`host ${h}`),
+    hasDevice ? [] : staleText(`device ${d}`),
+  ].flat();
+  return texts.length ? [{ id: 'stale-choice', message: texts.join(' ') }] : [];
 }

@@ -1024,7 +1024,7 @@ export interface ExecutionRow {
   overhead_ps: number;
   /** Ids of the programs with that name, decimal strings. */
   program_ids: string[];
-  /** What launched most of the runs. */
+  /** What launched most of the runs whose launch is known; `other` if none is. */
   kind: ExecutionKind;
   /** Minimum, median and maximum over the runs. */
   spread: Spreads;

@@ -41,7 +41,7 @@ class RunSums(Sums):
     program_ids: list[str]
     """Ids of the programs with that name, decimal strings."""
     kind: ExecutionKind
-    """What launched most of the runs."""
+    """What launched most of the runs whose launch is known; `other` if none is."""
     spread: Spreads
     """Minimum, median and maximum over the runs."""
 
