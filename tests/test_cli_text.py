@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -312,3 +315,17 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
         1,
         1,
     ]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_text_is_readable_if_stdout_lacks_its_characters(encoding: str) -> None:
+    """As in an old locale, or in a pipe on Windows."""
+    command = [sys.executable, "-m", "tb_xla_insights", "report", str(LOGDIR / "torch_xla_baseline")]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+    lines = process.stdout.decode(encoding).splitlines()
+    assert lines[0] == (
+        "The device is 7.5 % busy: the host builds graphs slower than they run (13.1 -> 2.5 ms at best)."
+    )
+    assert not [line for line in lines if "\\" in line]
+    assert any("-81.3 % of a step" in line for line in lines)
