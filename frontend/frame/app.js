@@ -201,6 +201,7 @@ export function createApp() {
   function showError(message, retry) {
     // Views of another session than the one that cannot be read stay hidden.
     if (session?.session.name !== openedName) session = null;
+    if (!session) diagnostics.set(openedName, listNotes());
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -353,8 +354,7 @@ export function createApp() {
       return header.setSessions(list.sessions, linkedName());
     }
     defaultName = list.sessions[0].name;
-    const isListed = list.sessions.some(({ name }) => name === link.state.s);
-    if (link.state.s && !isListed) {
+    if (link.state.s && !list.sessions.some(({ name }) => name === link.state.s)) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
       await openSession(defaultName);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def run(options: Any) -> int:
 
             print_report(printing.console(), document, options.duty)
     if options.html is not None:
-        _write_page(document, options.html)
+        with suppress(BrokenPipeError):  # the reader of a pipe, such as `head`, has closed it
+            _write_page(document, options.html)
     if options.fail_on is None:
         return 0
     failing = SEVERITIES[SEVERITIES.index(options.fail_on) :]
