@@ -61,8 +61,8 @@ def show_progress(*sessions: Session, activity: str = "Preparing") -> Iterator[N
 
 
 def print_warnings(session: Session, name: str | None = None) -> None:
-    """Prints warnings about the input to stderr, for outputs that do not show them in the terminal. `name` is the session's among
-    several, whose hosts may have the same names."""
+    """Prints warnings about the input to stderr, for outputs that do not show them in the terminal. `name` is the
+    session's among several, whose hosts may have the same names."""
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             subject = ", ".join(filter(None, (name, diagnostic.host)))
